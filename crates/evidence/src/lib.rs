@@ -1,0 +1,1 @@
+//! The format of .audit: reads what an engine process wrote, through the mask, in recorded order.

@@ -1,0 +1,1 @@
+//! The completion gate: decides from evidence how an attempt ended. Pure.

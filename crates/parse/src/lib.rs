@@ -1,0 +1,1 @@
+//! Bytes to records: lines with offsets, one file per engine profile.

@@ -1,0 +1,1 @@
+//! Skill packages; here: local JSON Schema validation for the gate.
