@@ -1,1 +1,27 @@
-//! Ids, statuses, RASP and FCMP types, codes: the words every other crate speaks.
+//! The words every other crate speaks.
+//!
+//! - [`ids`], [`time`]: run ids, sequence numbers, timestamps, as types.
+//! - [`status`]: what a run, a turn and a completion can be, and how a process ended.
+//! - [`profile`]: the parser profiles and what is known about the engines they read.
+//! - [`codes`]: every code the program can utter; each has a page in `codes/`.
+//! - [`interaction`]: questions to the user.
+//! - [`verdict`]: what the gate decided, and from which evidence.
+//! - [`rasp`], [`fcmp`]: the two event protocols, with JSON Schemas made from the types.
+//!
+//! No I/O, no clock, no async runtime.
+
+pub mod codes;
+pub mod fcmp;
+pub mod ids;
+pub mod interaction;
+pub mod profile;
+pub mod rasp;
+pub mod status;
+pub mod time;
+pub mod verdict;
+
+pub use codes::Code;
+pub use ids::{AttemptNumber, InteractionId, RunId};
+pub use profile::{EngineName, ProfileId};
+pub use status::{CompletionState, EndedBy, ExecutionMode, RunStatus, TurnState};
+pub use time::Timestamp;

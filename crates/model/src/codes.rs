@@ -1,0 +1,175 @@
+//! Every code the program can utter. Each has a page in `codes/NAME.md`; a code without a page does not compile,
+//! and `skillrun explain NAME` prints it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::status::wire_enum;
+
+macro_rules! codes {
+    ($($(#[$meta:meta])* $variant:ident = $wire:literal,)+) => {
+        /// A code: why a turn ended, what went wrong, or what was noticed.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+        pub enum Code { $($(#[$meta])* #[serde(rename = $wire)] $variant,)+ }
+
+        impl Code {
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $wire,)+ }
+            }
+
+            /// The page that explains this code, Markdown.
+            pub fn page(self) -> &'static str {
+                match self { $(Self::$variant => include_str!(concat!("../codes/", $wire, ".md")),)+ }
+            }
+        }
+    };
+}
+
+codes! {
+    // Why a turn ended (reason codes of the gate, contract section 3).
+    Canceled = "CANCELED",
+    LimitReached = "LIMIT_REACHED",
+    EngineFailed = "ENGINE_FAILED",
+    DoneMarkerOutputInvalid = "DONE_MARKER_OUTPUT_INVALID",
+    DoneMarkerFound = "DONE_MARKER_FOUND",
+    Timeout = "TIMEOUT",
+    AttemptLost = "ATTEMPT_LOST",
+    EvidenceBudget = "EVIDENCE_BUDGET",
+    HostError = "HOST_ERROR",
+    EngineNotFound = "ENGINE_NOT_FOUND",
+    EngineNotStarted = "ENGINE_NOT_STARTED",
+    EngineEndMissing = "ENGINE_END_MISSING",
+    ExitUnknown = "EXIT_UNKNOWN",
+    AnswerMissing = "ANSWER_MISSING",
+    OutputValid = "OUTPUT_VALID",
+    CleanFinal = "CLEAN_FINAL",
+    OutputMissing = "OUTPUT_MISSING",
+    OutputInvalid = "OUTPUT_INVALID",
+    TurnEndedWithoutMarker = "TURN_ENDED_WITHOUT_MARKER",
+
+    // Errors that carry another code than the reason.
+    OutputSchemaInvalid = "OUTPUT_SCHEMA_INVALID",
+    EngineExitNonzero = "ENGINE_EXIT_NONZERO",
+    InteractiveMaxAttemptExceeded = "INTERACTIVE_MAX_ATTEMPT_EXCEEDED",
+    SessionIdMissing = "SESSION_ID_MISSING",
+    SessionNotFound = "SESSION_NOT_FOUND",
+
+    // Warnings of a verdict.
+    ExitNonzeroAfterDone = "EXIT_NONZERO_AFTER_DONE",
+    LingerEnded = "LINGER_ENDED",
+    HostLostAfterDone = "HOST_LOST_AFTER_DONE",
+    InteractiveCompletedWithoutDoneMarker = "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER",
+    DoneMarkerFalse = "DONE_MARKER_FALSE",
+
+    // What the gate noticed.
+    EndEventCut = "END_EVENT_CUT",
+    UnexpectedCompletionState = "UNEXPECTED_COMPLETION_STATE",
+    DoneMarkerInRaw = "DONE_MARKER_IN_RAW",
+    DoneMarkerMalformed = "DONE_MARKER_MALFORMED",
+    DoneMarkerRepeated = "DONE_MARKER_REPEATED",
+    OutputTooLarge = "OUTPUT_TOO_LARGE",
+    AskUserMalformed = "ASK_USER_MALFORMED",
+    AskUserIgnored = "ASK_USER_IGNORED",
+    AskUserKindUnknown = "ASK_USER_KIND_UNKNOWN",
+    AskUserPolicyUnknown = "ASK_USER_POLICY_UNKNOWN",
+
+    // What the parsers noticed.
+    UnknownEvent = "UNKNOWN_EVENT",
+    LowConfidenceParse = "LOW_CONFIDENCE_PARSE",
+    RawFlood = "RAW_FLOOD",
+    LineTooLong = "LINE_TOO_LONG",
+    DocumentUnclosed = "DOCUMENT_UNCLOSED",
+    MessageVoided = "MESSAGE_VOIDED",
+    PtyStreamMismatch = "PTY_STREAM_MISMATCH",
+    ToolCallsCut = "TOOL_CALLS_CUT",
+    EngineVersionUntested = "ENGINE_VERSION_UNTESTED",
+
+    // What the engine said of itself.
+    EngineError = "ENGINE_ERROR",
+    EngineRetry = "ENGINE_RETRY",
+    EngineWarning = "ENGINE_WARNING",
+
+    // What readers of evidence and views noticed.
+    AttemptMissing = "ATTEMPT_MISSING",
+    AfterTerminal = "AFTER_TERMINAL",
+    MetaMissing = "META_MISSING",
+    ChunkIndexTorn = "CHUNK_INDEX_TORN",
+    RawDuplicateSuppressed = "RAW_DUPLICATE_SUPPRESSED",
+}
+
+impl Code {
+    /// The page without its heading, for a terminal.
+    pub fn summary(self) -> &'static str {
+        self.page().lines().find(|l| !l.is_empty() && !l.starts_with('#')).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// There is no such code.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no code \"{0}\"")]
+pub struct UnknownCode(pub String);
+
+impl FromStr for Code {
+    type Err = UnknownCode;
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        Self::ALL.iter().copied().find(|c| c.as_str().eq_ignore_ascii_case(s)).ok_or_else(|| UnknownCode(s.to_owned()))
+    }
+}
+
+wire_enum! {
+    /// Whose fault an error is, roughly; tells the user where to look.
+    ErrorCategory {
+        Usage = "usage",
+        Input = "input",
+        Skill = "skill",
+        Engine = "engine",
+        Auth = "auth",
+        Quota = "quota",
+        Network = "network",
+        Session = "session",
+        Output = "output",
+        Interaction = "interaction",
+        Timeout = "timeout",
+        Canceled = "canceled",
+        Host = "host",
+        Internal = "internal",
+    }
+}
+
+wire_enum! {
+    /// What the user can do next.
+    NextActionKind {
+        Reply = "reply",
+        Retry = "retry",
+        RetryLater = "retry_later",
+        RetryOtherEngine = "retry_other_engine",
+        RaiseTimeout = "raise_timeout",
+        RaiseMaxAttempt = "raise_max_attempt",
+        FixOutput = "fix_output",
+        FixSkill = "fix_skill",
+        FixInput = "fix_input",
+        LoginEngine = "login_engine",
+        InstallEngine = "install_engine",
+        InspectEvidence = "inspect_evidence",
+        Diagnose = "diagnose",
+        FreeDisk = "free_disk",
+    }
+}
+
+/// A next action with the command to run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NextAction {
+    pub action: NextActionKind,
+    pub command: String,
+}

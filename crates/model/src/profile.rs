@@ -1,0 +1,136 @@
+//! Parser profiles: which format is read, in which version, and what its engine can do.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::status::{Continuation, wire_enum};
+
+/// Name of an engine as the operator writes it. Engines are data, so this is open, unlike [`ProfileId`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct EngineName(String);
+
+impl EngineName {
+    pub const UNKNOWN: &'static str = "unknown";
+
+    pub fn new(name: impl Into<String>) -> Self {
+        Self(name.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for EngineName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+wire_enum! {
+    /// A stream format and the rules to read it.
+    ProfileId {
+        CodexNdjson = "codex_ndjson",
+        GeminiStreamJson = "gemini_stream_json",
+        GeminiJson = "gemini_json",
+        OpencodeNdjson = "opencode_ndjson",
+        ClaudeStreamJson = "claude_stream_json",
+        QwenStreamJson = "qwen_stream_json",
+        IflowText = "iflow_text",
+        PlainText = "plain_text",
+    }
+}
+
+/// A version of an engine, as far as it can be compared: the first three numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EngineVersion(pub u32, pub u32, pub u32);
+
+impl EngineVersion {
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut numbers = text
+            .trim_start_matches(|c: char| !c.is_ascii_digit())
+            .split(|c: char| !c.is_ascii_digit())
+            .map(str::parse::<u32>);
+        let mut next = || numbers.next().and_then(Result::ok);
+        Some(Self(next()?, next()?, next().unwrap_or(0)))
+    }
+}
+
+impl ProfileId {
+    /// Raised whenever the same bytes would give other events.
+    pub fn version(self) -> u32 {
+        match self {
+            Self::CodexNdjson
+            | Self::GeminiStreamJson
+            | Self::GeminiJson
+            | Self::OpencodeNdjson
+            | Self::ClaudeStreamJson
+            | Self::QwenStreamJson
+            | Self::IflowText
+            | Self::PlainText => 1,
+        }
+    }
+
+    /// The profile an engine's output is read with when nothing else is said.
+    pub fn for_engine(engine: &EngineName) -> Self {
+        match engine.as_str() {
+            "codex" => Self::CodexNdjson,
+            "gemini" => Self::GeminiStreamJson,
+            "opencode" => Self::OpencodeNdjson,
+            "claude" => Self::ClaudeStreamJson,
+            "qwen" => Self::QwenStreamJson,
+            "iflow" => Self::IflowText,
+            _ => Self::PlainText,
+        }
+    }
+
+    /// The engine a profile was made for; none for the one that reads anything.
+    pub fn engine(self) -> Option<&'static str> {
+        match self {
+            Self::CodexNdjson => Some("codex"),
+            Self::GeminiStreamJson | Self::GeminiJson => Some("gemini"),
+            Self::OpencodeNdjson => Some("opencode"),
+            Self::ClaudeStreamJson => Some("claude"),
+            Self::QwenStreamJson => Some("qwen"),
+            Self::IflowText => Some("iflow"),
+            Self::PlainText => None,
+        }
+    }
+
+    pub fn continuation(self) -> Continuation {
+        match self {
+            Self::CodexNdjson
+            | Self::GeminiStreamJson
+            | Self::GeminiJson
+            | Self::OpencodeNdjson
+            | Self::ClaudeStreamJson
+            | Self::QwenStreamJson
+            | Self::IflowText => Continuation::Resumable,
+            Self::PlainText => Continuation::None,
+        }
+    }
+
+    /// The range of engine versions whose real output this profile was tested on, both ends included.
+    pub fn tested_versions(self) -> Option<(EngineVersion, EngineVersion)> {
+        let one = |v: EngineVersion| Some((v, v));
+        match self {
+            Self::CodexNdjson => one(EngineVersion(0, 166, 0)),
+            Self::GeminiStreamJson | Self::GeminiJson => one(EngineVersion(0, 61, 0)),
+            Self::OpencodeNdjson => one(EngineVersion(1, 18, 33)),
+            Self::ClaudeStreamJson => one(EngineVersion(2, 1, 325)),
+            Self::QwenStreamJson => one(EngineVersion(0, 24, 4)),
+            Self::IflowText | Self::PlainText => None,
+        }
+    }
+
+    pub fn version_is_untested(self, engine_version: &str) -> bool {
+        match (self.tested_versions(), EngineVersion::parse(engine_version)) {
+            (Some((from, to)), Some(version)) => version < from || version > to,
+            (Some(_), None) => true,
+            (None, _) => false,
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! One payload type per RASP event type. The table at the end is the only place that ties the two together.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::envelope::SpanRef;
+use crate::codes::{Code, ErrorCategory, NextAction};
+use crate::ids::InteractionId;
+use crate::interaction::{DecisionPolicy, Pending};
+use crate::profile::ProfileId;
+use crate::status::{EndedBy, ExecutionMode, Phase, RunStatus, TurnState, wire_enum};
+use crate::time::Timestamp;
+use crate::verdict::{RunError, Verdict};
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+wire_enum! {
+    Category {
+        Lifecycle = "lifecycle",
+        Agent = "agent",
+        Interaction = "interaction",
+        Tool = "tool",
+        Artifact = "artifact",
+        Diagnostic = "diagnostic",
+        Raw = "raw",
+        /// Types the runtime needs for itself; left out of the frontend taxonomy.
+        Runtime = "runtime",
+    }
+}
+
+/// JSON of somebody else's shape, kept as it was written.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Foreign(pub Box<RawValue>);
+
+impl PartialEq for Foreign {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.get() == other.0.get()
+    }
+}
+
+impl JsonSchema for Foreign {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Foreign".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        true.into()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Versions {
+    pub skillrun: String,
+    pub engine: Option<String>,
+    pub profile: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunStarted {
+    pub skill: Option<String>,
+    pub engine: String,
+    pub mode: ExecutionMode,
+    pub versions: Versions,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunStatusChange {
+    /// A change of the run's status; absent when an engine only tells what it is doing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<RunStatus>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunHeartbeat {
+    pub elapsed_ms: u64,
+    pub bytes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunCompleted {
+    pub reason_code: Code,
+    /// Path of `result.json` in the run's folder; absent when a recording was read and nothing was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunFailed {
+    pub reason_code: Code,
+    pub error: RunError,
+    pub next_actions: Vec<NextAction>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunCanceled {
+    pub reason_code: Code,
+    pub by: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageDelta {
+    pub message_id: String,
+    pub text: String,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sanitized: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageFinal {
+    pub message_id: String,
+    pub text: String,
+    /// The message was cut: deltas came, and no end.
+    pub partial: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured_payload: Option<Value>,
+    /// Control characters were removed from the text; the raw range has the original.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sanitized: bool,
+    /// Only the head of the text is here; the range is exact.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub truncated: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spans: Vec<SpanRef>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReasoningSummary {
+    pub text: String,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sanitized: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub truncated: bool,
+}
+
+wire_enum! {
+    /// Who or what answered a question.
+    ResolutionMode {
+        UserReply = "user_reply",
+        AutoDecideTimeout = "auto_decide_timeout",
+        PermissionPolicy = "permission_policy",
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InteractionReplied {
+    pub interaction_id: InteractionId,
+    pub resolution_mode: ResolutionMode,
+    pub text: String,
+    pub files: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InteractionTimeout {
+    pub interaction_id: InteractionId,
+    pub deadline: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AutoDecision {
+    pub interaction_id: InteractionId,
+    pub policy: DecisionPolicy,
+    pub instruction: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolCallStarted {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Foreign>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub truncated: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolCallCompleted {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sanitized: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub truncated: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolCallFailed {
+    pub reason: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sanitized: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub truncated: bool,
+    /// Written by us because the turn ended before the call did.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub synthetic: bool,
+}
+
+wire_enum! {
+    FileChange {
+        Created = "created",
+        Modified = "modified",
+        Deleted = "deleted",
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ArtifactCreated {
+    pub path: String,
+    pub change: FileChange,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ArtifactIndexed {
+    pub path: String,
+    pub size: u64,
+    pub hash: String,
+    #[serde(rename = "type")]
+    pub media_type: String,
+    pub role: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ArtifactPreviewReady {
+    pub path: String,
+    pub kind: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Diagnostic {
+    pub code: Code,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<String>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sanitized: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spans: Vec<SpanRef>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RawText {
+    /// The line without its terminator; absent when it is too long, or one of a flood.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sanitized: bool,
+    /// The range has more than the text.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub truncated: bool,
+    /// Number of lines when the event stands for more than one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AttemptStarted {
+    pub profile: ProfileId,
+    pub profile_version: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine_version: Option<String>,
+    /// Process id of the attempt's host; absent when a recording was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_pid: Option<u32>,
+    pub started_at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Exit {
+    pub code: Option<i32>,
+    pub signal: Option<String>,
+    pub ended_by: Option<EndedBy>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AttemptEnded {
+    pub verdict: Verdict,
+    pub terminal_status: TurnState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_kind: Option<ErrorCategory>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elapsed_ms: Option<u64>,
+    pub exit: Exit,
+}
+
+/// Tokens of a turn, as far as the engine told them; its own figures in `reported`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnUsage {
+    pub input_tokens: Option<u64>,
+    pub output_tokens: Option<u64>,
+    pub cached_input_tokens: Option<u64>,
+    pub reasoning_tokens: Option<u64>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reported: BTreeMap<String, Value>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UserMessage {
+    pub text: String,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub truncated: bool,
+}
+
+macro_rules! event_types {
+    ($($variant:ident($data:ty) = $wire:literal in $category:ident,)+) => {
+        wire_enum! {
+            /// Every RASP event type.
+            EventType { $($variant = $wire,)+ }
+        }
+
+        impl EventType {
+            pub fn category(self) -> Category {
+                match self { $(Self::$variant => Category::$category,)+ }
+            }
+
+            pub(super) fn data_schema(self, generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                match self { $(Self::$variant => generator.subschema_for::<$data>(),)+ }
+            }
+        }
+
+        /// Payload of an event; its variant is the event's type.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Data { $($variant($data),)+ }
+
+        impl Data {
+            pub fn event_type(&self) -> EventType {
+                match self { $(Self::$variant(_) => EventType::$variant,)+ }
+            }
+
+            pub(super) fn decode(event_type: EventType, json: &str) -> Result<Self, serde_json::Error> {
+                match event_type { $(EventType::$variant => serde_json::from_str(json).map(Self::$variant),)+ }
+            }
+        }
+
+        impl Serialize for Data {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self { $(Self::$variant(data) => data.serialize(serializer),)+ }
+            }
+        }
+    };
+}
+
+event_types! {
+    RunStarted(RunStarted) = "run.started" in Lifecycle,
+    RunStatus(RunStatusChange) = "run.status" in Lifecycle,
+    RunHeartbeat(RunHeartbeat) = "run.heartbeat" in Lifecycle,
+    RunCompleted(RunCompleted) = "run.completed" in Lifecycle,
+    RunFailed(RunFailed) = "run.failed" in Lifecycle,
+    RunCanceled(RunCanceled) = "run.canceled" in Lifecycle,
+    MessageDelta(MessageDelta) = "agent.message.delta" in Agent,
+    MessageFinal(MessageFinal) = "agent.message.final" in Agent,
+    ReasoningSummary(ReasoningSummary) = "agent.reasoning.summary" in Agent,
+    InteractionRequested(Pending) = "interaction.requested" in Interaction,
+    InteractionReplied(InteractionReplied) = "interaction.replied" in Interaction,
+    InteractionTimeout(InteractionTimeout) = "interaction.timeout" in Interaction,
+    AutoDecision(AutoDecision) = "interaction.auto_decision" in Interaction,
+    ToolCallStarted(ToolCallStarted) = "tool.call.started" in Tool,
+    ToolCallCompleted(ToolCallCompleted) = "tool.call.completed" in Tool,
+    ToolCallFailed(ToolCallFailed) = "tool.call.failed" in Tool,
+    ArtifactCreated(ArtifactCreated) = "artifact.created" in Artifact,
+    ArtifactIndexed(ArtifactIndexed) = "artifact.indexed" in Artifact,
+    ArtifactPreviewReady(ArtifactPreviewReady) = "artifact.preview_ready" in Artifact,
+    ParserWarning(Diagnostic) = "parser.warning" in Diagnostic,
+    ParserError(Diagnostic) = "parser.error" in Diagnostic,
+    EngineError(Diagnostic) = "engine.error" in Diagnostic,
+    RawStdout(RawText) = "raw.stdout" in Raw,
+    RawStderr(RawText) = "raw.stderr" in Raw,
+    AttemptStarted(AttemptStarted) = "attempt.started" in Runtime,
+    AttemptEnded(Box<AttemptEnded>) = "attempt.ended" in Runtime,
+    TurnUsage(TurnUsage) = "turn.usage" in Runtime,
+    UserMessage(UserMessage) = "message.user" in Runtime,
+}

@@ -1,0 +1,12 @@
+//! RASP `rasp/1.0`, the event protocol of the Log: one JSON object per line.
+//!
+//! - [`envelope`]: what every event has.
+//! - [`data`]: one payload type per event type, and the table that ties them together.
+//! - [`schema`]: the JSON Schema made from both.
+
+pub mod data;
+pub mod envelope;
+pub mod schema;
+
+pub use data::{Category, Data, EventType};
+pub use envelope::{Correlation, Event, Level, PROTOCOL_VERSION, RawRef, Source, SourceStream, SpanRef};

@@ -1,0 +1,140 @@
+//! What a run, a turn, a completion and a process can be. Wire names never change spelling.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+macro_rules! wire_enum {
+    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $wire:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+        pub enum $name { $($(#[$vmeta])* #[serde(rename = $wire)] $variant,)+ }
+
+        impl $name {
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $wire,)+ }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = crate::status::UnknownWord;
+            fn from_str(s: &str) -> Result<Self, Self::Err> {
+                Self::ALL.iter().copied().find(|v| v.as_str() == s).ok_or_else(|| crate::status::UnknownWord {
+                    given: s.to_owned(),
+                    known: Self::ALL.iter().map(|v| v.as_str()).collect::<Vec<_>>().join(", "),
+                })
+            }
+        }
+    };
+}
+pub(crate) use wire_enum;
+
+/// A word that is not one of a closed list.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{given}\" is not one of: {known}")]
+pub struct UnknownWord {
+    pub given: String,
+    pub known: String,
+}
+
+wire_enum! {
+    /// Status of a run. The last three are terminal and final.
+    RunStatus {
+        Queued = "queued",
+        Running = "running",
+        WaitingUser = "waiting_user",
+        Succeeded = "succeeded",
+        Failed = "failed",
+        Canceled = "canceled",
+    }
+}
+
+impl RunStatus {
+    pub fn is_terminal(self) -> bool {
+        match self {
+            Self::Queued | Self::Running | Self::WaitingUser => false,
+            Self::Succeeded | Self::Failed | Self::Canceled => true,
+        }
+    }
+}
+
+wire_enum! {
+    /// How a turn ended; exactly one per attempt, written once.
+    TurnState {
+        Completed = "completed",
+        PartialFailed = "partial_failed",
+        Failed = "failed",
+        Interrupted = "interrupted",
+        TimedOut = "timed_out",
+    }
+}
+
+wire_enum! {
+    /// What a turn means for the skill's work.
+    CompletionState {
+        Completed = "completed",
+        AwaitingUserInput = "awaiting_user_input",
+        Interrupted = "interrupted",
+        Unknown = "unknown",
+    }
+}
+
+wire_enum! {
+    ExecutionMode {
+        Auto = "auto",
+        Interactive = "interactive",
+    }
+}
+
+wire_enum! {
+    /// Why the process of an attempt is no longer there, as its host recorded it.
+    EndedBy {
+        /// By itself: an exit code, or a signal that was not the host's.
+        Exited = "exited",
+        HardTimeout = "hard_timeout",
+        Stall = "stall",
+        /// The host ended it after its success end.
+        Linger = "linger",
+        Canceled = "canceled",
+        /// The byte budget of the evidence was used up.
+        Budget = "budget",
+        HostError = "host_error",
+        HostLost = "host_lost",
+        NotStarted = "not_started",
+    }
+}
+
+wire_enum! {
+    /// What a `run.status` made from engine output tells; a closed list, and no state of the run.
+    Phase {
+        SessionStarted = "session_started",
+        InputReceived = "input_received",
+        TurnStarted = "turn_started",
+        TurnCompleted = "turn_completed",
+        TurnFailed = "turn_failed",
+        StepStarted = "step_started",
+        StepFinished = "step_finished",
+        Planning = "planning",
+        Streaming = "streaming",
+        Retrying = "retrying",
+        Working = "working",
+        Subagent = "subagent",
+        Canceling = "canceling",
+    }
+}
+
+wire_enum! {
+    /// Whether a later turn can go on in the same session.
+    Continuation {
+        Resumable = "resumable",
+        Sticky = "sticky",
+        None = "none",
+    }
+}

@@ -1,0 +1,57 @@
+//! Moments on the wire: RFC 3339 in UTC with microseconds.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A moment in UTC. Nothing here reads a clock; moments come from evidence or from the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Timestamp(jiff::Timestamp);
+
+impl Timestamp {
+    /// Stands for "not known": recordings without a start time begin here.
+    pub const EPOCH: Self = Self(jiff::Timestamp::UNIX_EPOCH);
+
+    /// This moment and `nanos` nanoseconds, or the last moment that can be told.
+    pub fn plus_nanos(self, nanos: u64) -> Self {
+        let span = jiff::SignedDuration::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX));
+        Self(self.0.saturating_add(span).unwrap_or(jiff::Timestamp::MAX))
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = jiff::Error;
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        s.parse().map(Self)
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.6}", self.0)
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for Timestamp {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Timestamp".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "format": "date-time"})
+    }
+}

@@ -1,0 +1,77 @@
+//! What the gate decided about one attempt, and the evidence it decided from.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::codes::{Code, ErrorCategory};
+use crate::interaction::Pending;
+use crate::rasp::SpanRef;
+use crate::status::{CompletionState, RunStatus, TurnState, wire_enum};
+
+wire_enum! {
+    /// The row of the settle table (contract section 3) that fitted first.
+    Rule {
+        Canceled = "1",
+        Limit = "2",
+        Failure = "2b",
+        MarkerOutputInvalid = "3",
+        MarkerInteractive = "3b",
+        MarkerAuto = "3c",
+        TimedOut = "4",
+        HostEnded = "5",
+        NotStarted = "5b",
+        BadExit = "6",
+        EndMissing = "7",
+        ExitUnknown = "7b",
+        AnswerMissing = "8",
+        AutoValid = "9",
+        AutoInvalid = "10",
+        SoftCompletion = "11",
+        MaxAttempt = "12",
+        SessionMissing = "13",
+        Waiting = "14",
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunError {
+    pub category: ErrorCategory,
+    pub code: Code,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<String>,
+}
+
+/// The byte ranges a verdict stands on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VerdictEvidence {
+    pub end: Vec<SpanRef>,
+    pub marker: Vec<SpanRef>,
+    pub answer: Vec<SpanRef>,
+}
+
+/// Result of `settle`: decided once, from evidence alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    pub rule: Rule,
+    pub turn: TurnState,
+    pub completion: CompletionState,
+    pub reason_code: Code,
+    pub run_status: RunStatus,
+    /// The lower of the confidences of end evidence and answer.
+    pub confidence: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<RunError>,
+    pub warnings: Vec<Code>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Map<String, Value>>,
+    /// Size of an output too large for an event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_bytes: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending: Option<Pending>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_message_id: Option<String>,
+    pub evidence: VerdictEvidence,
+}
