@@ -1,1 +1,55 @@
-//! The format of .audit: reads what an engine process wrote, through the mask, in recorded order.
+//! The format of `.audit`, read side: what an engine process wrote, byte for byte, in recorded order, through the mask.
+//!
+//! ```text
+//! .audit/  meta.N.json       facts about attempt N: engine, mode, exit (see [`meta`])
+//!          stdout.N.log      what the process wrote; the bytes are the truth and are never changed
+//!          stderr.N.log
+//!          pty-output.N.log  the terminal's copy; alone it stands for stdout (`one_pty`)
+//!          chunks.N.jsonl    the order of reads, ends of streams and the host's acts (see [`chunks`])
+//!          redact.N.jsonl    ranges that hold secrets: `{"stream","from","to"}` (see [`mask`])
+//! ```
+//!
+//! [`folder`] finds attempts, [`feed`] gives one attempt's bytes record by record. Nothing here interprets a byte.
+
+pub mod chunks;
+pub mod error;
+pub mod feed;
+pub mod folder;
+pub mod mask;
+pub mod meta;
+
+pub use error::EvidenceError;
+pub use feed::{Feed, Step};
+pub use folder::{Attempt, Folder};
+pub use meta::Meta;
+
+use skillrun_model::rasp::SourceStream;
+
+/// A stream of one attempt that parsers are fed with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Stream {
+    Stdout,
+    Stderr,
+    /// The merged recording beside stdout and stderr.
+    Pty,
+}
+
+impl Stream {
+    pub const ALL: [Self; 3] = [Self::Stdout, Self::Stderr, Self::Pty];
+
+    pub fn index(self) -> usize {
+        match self {
+            Self::Stdout => 0,
+            Self::Stderr => 1,
+            Self::Pty => 2,
+        }
+    }
+
+    pub fn source(self) -> SourceStream {
+        match self {
+            Self::Stdout => SourceStream::Stdout,
+            Self::Stderr => SourceStream::Stderr,
+            Self::Pty => SourceStream::Pty,
+        }
+    }
+}

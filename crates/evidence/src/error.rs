@@ -1,0 +1,32 @@
+//! Why a folder of evidence could not be read.
+
+use std::path::PathBuf;
+
+/// A file or folder that could not be read, and what is wrong with it.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {kind}", path.display())]
+pub struct EvidenceError {
+    pub path: PathBuf,
+    #[source]
+    pub kind: EvidenceErrorKind,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum EvidenceErrorKind {
+    #[error("cannot be read ({0})")]
+    Io(#[from] std::io::Error),
+    #[error("there is no such folder; give a folder that has .audit/ in it, or the .audit folder itself")]
+    NoFolder,
+    #[error("has no recorded attempt (no stdout.N.log, stderr.N.log, pty-output.N.log or meta.N.json)")]
+    NoAttempt,
+    #[error("has no attempt {0}; it has {1}")]
+    NoSuchAttempt(u32, String),
+    #[error("is not a run record ({0})")]
+    BadRunRecord(String),
+}
+
+impl EvidenceError {
+    pub(crate) fn new(path: impl Into<PathBuf>, kind: impl Into<EvidenceErrorKind>) -> Self {
+        Self { path: path.into(), kind: kind.into() }
+    }
+}

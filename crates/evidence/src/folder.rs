@@ -1,0 +1,170 @@
+//! A folder of evidence: which attempts it has, what is known about each, and the id of its run.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use skillrun_model::{AttemptNumber, RunId};
+
+use crate::Stream;
+use crate::chunks::ChunkReader;
+use crate::error::{EvidenceError, EvidenceErrorKind};
+use crate::feed::{Feed, StreamFile};
+use crate::mask::Mask;
+use crate::meta::Meta;
+
+/// A `.audit` folder.
+#[derive(Debug)]
+pub struct Folder {
+    audit: PathBuf,
+    attempts: BTreeMap<AttemptNumber, Files>,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Files {
+    streams: [bool; 3],
+    meta: bool,
+}
+
+/// One recorded attempt.
+#[derive(Debug)]
+pub struct Attempt {
+    pub number: AttemptNumber,
+    pub meta: Meta,
+    audit: PathBuf,
+    files: Files,
+}
+
+#[derive(Deserialize)]
+struct RunRecord {
+    run_id: RunId,
+}
+
+const LOGS: [(&str, Stream); 3] = [("stdout", Stream::Stdout), ("stderr", Stream::Stderr), ("pty-output", Stream::Pty)];
+
+fn log_name(stream: Stream, number: AttemptNumber) -> String {
+    let name = match stream {
+        Stream::Stdout => "stdout",
+        Stream::Stderr => "stderr",
+        Stream::Pty => "pty-output",
+    };
+    format!("{name}.{number}.log")
+}
+
+impl Folder {
+    /// Opens a folder that has `.audit/` in it, or such a folder itself.
+    pub fn open(dir: &Path) -> Result<Self, EvidenceError> {
+        if !dir.is_dir() {
+            return Err(EvidenceError::new(dir, EvidenceErrorKind::NoFolder));
+        }
+        let inner = dir.join(".audit");
+        let audit = if inner.is_dir() { inner } else { dir.to_owned() };
+        let mut attempts: BTreeMap<AttemptNumber, Files> = BTreeMap::new();
+        for entry in fs::read_dir(&audit).map_err(|e| EvidenceError::new(&audit, e))? {
+            let entry = entry.map_err(|e| EvidenceError::new(&audit, e))?;
+            let name = entry.file_name();
+            let Some((what, number)) = name.to_str().and_then(attempt_file) else { continue };
+            let files = attempts.entry(number).or_default();
+            match what {
+                Some(stream) => files.streams[stream.index()] = true,
+                None => files.meta = true,
+            }
+        }
+        if attempts.is_empty() {
+            return Err(EvidenceError::new(dir, EvidenceErrorKind::NoAttempt));
+        }
+        Ok(Self { audit, attempts })
+    }
+
+    /// Numbers of the recorded attempts, in order.
+    pub fn attempts(&self) -> Vec<AttemptNumber> {
+        self.attempts.keys().copied().collect()
+    }
+
+    pub fn attempt(&self, number: AttemptNumber) -> Result<Attempt, EvidenceError> {
+        let Some(files) = self.attempts.get(&number) else {
+            let known = self.attempts.keys().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            return Err(EvidenceError::new(&self.audit, EvidenceErrorKind::NoSuchAttempt(number.0, known)));
+        };
+        let meta = Meta::read(&self.audit.join(format!("meta.{number}.json")));
+        Ok(Attempt { number, meta, audit: self.audit.clone(), files: *files })
+    }
+
+    /// The id in `run.json` beside `.audit`, or one made from the bytes of the evidence.
+    pub fn run_id(&self) -> Result<RunId, EvidenceError> {
+        let record = self.audit.parent().unwrap_or(&self.audit).join("run.json");
+        match fs::read(&record) {
+            Ok(bytes) => serde_json::from_slice::<RunRecord>(&bytes)
+                .map(|r| r.run_id)
+                .map_err(|e| EvidenceError::new(record, EvidenceErrorKind::BadRunRecord(e.to_string()))),
+            Err(_) => self.hash().map(|hash| RunId::from_evidence_hash(&hash)),
+        }
+    }
+
+    /// One hash over all evidence files, their names and sizes.
+    fn hash(&self) -> Result<[u8; 32], EvidenceError> {
+        let mut hasher = blake3::Hasher::new();
+        let mut buffer = vec![0; 64 * 1024];
+        for (number, files) in &self.attempts {
+            for stream in Stream::ALL.into_iter().filter(|s| files.streams[s.index()]) {
+                let name = log_name(stream, *number);
+                let path = self.audit.join(&name);
+                let mut file = File::open(&path).map_err(|e| EvidenceError::new(&path, e))?;
+                hasher.update(name.as_bytes());
+                let mut len = 0u64;
+                loop {
+                    let read = file.read(&mut buffer).map_err(|e| EvidenceError::new(&path, e))?;
+                    if read == 0 {
+                        break;
+                    }
+                    len += read as u64;
+                    hasher.update(&buffer[..read]);
+                }
+                hasher.update(&len.to_le_bytes());
+            }
+        }
+        Ok(*hasher.finalize().as_bytes())
+    }
+}
+
+/// What a file name in `.audit` says: a stream's log or, as `None`, a meta file; and the attempt.
+fn attempt_file(name: &str) -> Option<(Option<Stream>, AttemptNumber)> {
+    let (rest, what) = if let Some(rest) = name.strip_prefix("meta.") {
+        (rest.strip_suffix(".json")?, None)
+    } else {
+        let (rest, stream) =
+            LOGS.iter().find_map(|(log, stream)| Some((name.strip_prefix(log)?.strip_prefix('.')?, *stream)))?;
+        (rest.strip_suffix(".log")?, Some(stream))
+    };
+    let number: u32 = rest.parse().ok().filter(|n| *n > 0)?;
+    // `stdout.01.log` is not a name we write; taking it would give two files for one attempt.
+    (number.to_string() == rest).then_some((what, AttemptNumber(number)))
+}
+
+impl Attempt {
+    /// The terminal's recording alone stands for stdout.
+    pub fn is_one_pty(&self) -> bool {
+        self.files.streams == [false, false, true]
+    }
+
+    pub fn has_meta(&self) -> bool {
+        self.files.meta
+    }
+
+    pub fn feed(&self) -> Result<Feed, EvidenceError> {
+        let one_pty = self.is_one_pty();
+        let mut files: [Option<StreamFile>; 3] = [None, None, None];
+        for stream in Stream::ALL.into_iter().filter(|s| self.files.streams[s.index()]) {
+            let path = self.audit.join(log_name(stream, self.number));
+            let file = File::open(&path).map_err(|e| EvidenceError::new(&path, e))?;
+            let len = file.metadata().map_err(|e| EvidenceError::new(&path, e))?.len();
+            let at = if one_pty { Stream::Stdout } else { stream };
+            files[at.index()] = Some(StreamFile { path, file, len });
+        }
+        let chunks = ChunkReader::open(&self.audit.join(format!("chunks.{}.jsonl", self.number)))?;
+        let mask = Mask::read(&self.audit.join(format!("redact.{}.jsonl", self.number)), one_pty);
+        Ok(Feed::new(files, chunks, mask, one_pty))
+    }
+}
