@@ -23,33 +23,4 @@ pub use feed::{Feed, Step};
 pub use folder::{Attempt, Folder};
 pub use meta::Meta;
 
-use skillrun_model::rasp::SourceStream;
-
-/// A stream of one attempt that parsers are fed with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Stream {
-    Stdout,
-    Stderr,
-    /// The merged recording beside stdout and stderr.
-    Pty,
-}
-
-impl Stream {
-    pub const ALL: [Self; 3] = [Self::Stdout, Self::Stderr, Self::Pty];
-
-    pub fn index(self) -> usize {
-        match self {
-            Self::Stdout => 0,
-            Self::Stderr => 1,
-            Self::Pty => 2,
-        }
-    }
-
-    pub fn source(self) -> SourceStream {
-        match self {
-            Self::Stdout => SourceStream::Stdout,
-            Self::Stderr => SourceStream::Stderr,
-            Self::Pty => SourceStream::Pty,
-        }
-    }
-}
+pub use skillrun_model::Stream;

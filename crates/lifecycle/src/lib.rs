@@ -1,1 +1,3 @@
 //! The completion gate: decides from evidence how an attempt ended. Pure.
+
+pub mod ask_user;

@@ -1,5 +1,6 @@
 //! The words every other crate speaks.
 //!
+//! - [`stream`]: stdout, stderr and the terminal's copy.
 //! - [`ids`], [`time`]: run ids, sequence numbers, timestamps, as types.
 //! - [`status`]: what a run, a turn and a completion can be, and how a process ended.
 //! - [`profile`]: the parser profiles and what is known about the engines they read.
@@ -17,6 +18,7 @@ pub mod interaction;
 pub mod profile;
 pub mod rasp;
 pub mod status;
+pub mod stream;
 pub mod time;
 pub mod verdict;
 
@@ -24,4 +26,5 @@ pub use codes::Code;
 pub use ids::{AttemptNumber, InteractionId, RunId};
 pub use profile::{EngineName, ProfileId};
 pub use status::{CompletionState, EndedBy, ExecutionMode, RunStatus, TurnState};
+pub use stream::Stream;
 pub use time::Timestamp;

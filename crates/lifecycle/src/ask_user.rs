@@ -1,0 +1,234 @@
+//! The ask_user envelope: how an agent may dress a question up.
+//!
+//! Enrichment only: it never completes and never fails a run. Three envelopes are known:
+//!
+//! - the text between `<ASK_USER_YAML>` and `</ASK_USER_YAML>`, where the root key `ask_user` may be left out;
+//! - a code fence without info or with `yaml` or `yml`, holding a mapping with the single key `ask_user`;
+//! - a root JSON object with the single key `ask_user`.
+//!
+//! Which stretches of the answer are envelopes is decided here; what one says is read in `read`.
+
+mod read;
+#[cfg(test)]
+mod tests;
+
+use read::{read_inside_tags, read_json_root, read_yaml_root};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use skillrun_parse::text::fences::{Fence, find_fences};
+use skillrun_parse::text::objects::find_objects;
+
+const OPEN_TAG: &str = "<ASK_USER_YAML>";
+const CLOSE_TAG: &str = "</ASK_USER_YAML>";
+const ROOT_KEY: &str = "ask_user";
+
+/// What an answer holds. `ranges` are the byte ranges of all envelopes in order, well-formed or not.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AskUser {
+    None,
+    /// Envelopes, but none that can be read.
+    Malformed {
+        ranges: Vec<(usize, usize)>,
+    },
+    /// The first well-formed envelope speaks.
+    Found {
+        ask: Ask,
+        ranges: Vec<(usize, usize)>,
+        notes: Vec<AskNote>,
+    },
+}
+
+/// What the agent asks.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Ask {
+    pub kind: Option<Kind>,
+    pub prompt: Option<String>,
+    pub options: Vec<AskOption>,
+    pub ui_hints: Option<Value>,
+    pub default_decision_policy: Option<Policy>,
+    pub context: Option<Value>,
+}
+
+/// An answer the agent offers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskOption {
+    pub value: String,
+    pub label: String,
+    #[serde(default)]
+    pub default: bool,
+}
+
+/// What sort of reply the agent hopes for. Advice to the frontend; it never constrains the reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    ChooseOne,
+    Confirm,
+    FillFields,
+    OpenText,
+    RiskAck,
+}
+
+/// What should happen when nobody replies in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Policy {
+    EngineJudgement,
+    SafeDefault,
+    Abort,
+}
+
+/// What was not taken as it stood in an envelope that is otherwise well-formed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AskNote {
+    /// The kind became `open_text`.
+    UnknownKind(String),
+    /// The policy was dropped.
+    UnknownPolicy(String),
+    /// The options, or the one at this place, were dropped: neither text nor a mapping with `value` or `label`.
+    UnreadableOptions(Option<usize>),
+}
+
+/// An envelope that can be read.
+#[derive(Debug)]
+struct Reading {
+    ask: Ask,
+    notes: Vec<AskNote>,
+}
+
+#[derive(Debug)]
+struct Envelope {
+    start: usize,
+    end: usize,
+    /// None: malformed.
+    reading: Option<Reading>,
+}
+
+/// Finds the envelopes of an answer.
+pub fn find(answer: &str) -> AskUser {
+    let mut envelopes = tagged(answer);
+    // A key may be spelled with escapes, in JSON and in quoted YAML, hence the backslash.
+    if answer.contains(ROOT_KEY) || answer.contains('\\') {
+        let fences = find_fences(answer);
+        add_apart(&mut envelopes, fenced(answer, &fences));
+        add_apart(&mut envelopes, objects(answer, &fences));
+    }
+    let ranges: Vec<_> = envelopes.iter().map(|e| (e.start, e.end)).collect();
+    match envelopes.into_iter().find_map(|e| e.reading) {
+        Some(Reading { ask, notes }) => AskUser::Found { ask, ranges, notes },
+        None if ranges.is_empty() => AskUser::None,
+        None => AskUser::Malformed { ranges },
+    }
+}
+
+/// The answer without its envelopes, as a prompt for a person. `ranges` as [`find`] gives them.
+pub fn without_envelopes(answer: &str, ranges: &[(usize, usize)]) -> String {
+    let mut kept = String::with_capacity(answer.len());
+    let mut at = 0;
+    for &(start, end) in ranges.iter().chain([&(answer.len(), answer.len())]) {
+        // A range that does not fit the text is no range of it.
+        let (Some(part), Some(_)) = (answer.get(at..start), answer.get(start..end)) else {
+            continue;
+        };
+        at = end;
+        if part.trim().is_empty() {
+            continue;
+        }
+        // The gap an envelope leaves closes to one paragraph break, or to a space when it stood within a line.
+        let left_space = kept.len() - kept.trim_end().len();
+        let right = part.trim_start();
+        let right_space = &part[..part.len() - right.len()];
+        let breaks_line = kept[kept.len() - left_space..].contains('\n') || right_space.contains('\n');
+        kept.truncate(kept.len() - left_space);
+        if !kept.is_empty() {
+            kept.push_str(if breaks_line { "\n\n" } else { " " });
+        }
+        kept.push_str(right);
+    }
+    kept.truncate(kept.trim_end().len());
+    kept
+}
+
+/// Adds those that touch none that are already there, and keeps the order.
+fn add_apart(envelopes: &mut Vec<Envelope>, more: Vec<Envelope>) {
+    let mut known = envelopes.iter().peekable();
+    let mut apart = Vec::new();
+    for envelope in more {
+        while known.next_if(|k| k.end <= envelope.start).is_some() {}
+        if known.peek().is_none_or(|k| envelope.end <= k.start) {
+            apart.push(envelope);
+        }
+    }
+    envelopes.extend(apart);
+    envelopes.sort_by_key(|e| e.start);
+}
+
+fn tagged(answer: &str) -> Vec<Envelope> {
+    let mut envelopes = Vec::new();
+    let mut opens = answer.match_indices(OPEN_TAG).map(|(at, _)| at).peekable();
+    let mut closes = answer.match_indices(CLOSE_TAG).map(|(at, _)| at).peekable();
+    while let Some(start) = opens.next() {
+        let content = start + OPEN_TAG.len();
+        while closes.next_if(|close| *close < content).is_some() {}
+        // Opened again before it was closed: only the later one can be meant, so the earlier stays unclosed.
+        let limit = opens.peek().copied().unwrap_or(answer.len());
+        let envelope = match closes.next_if(|close| *close < limit) {
+            Some(close) => {
+                Envelope { start, end: close + CLOSE_TAG.len(), reading: read_inside_tags(&answer[content..close]) }
+            }
+            None => Envelope { start, end: limit, reading: None },
+        };
+        envelopes.push(envelope);
+    }
+    envelopes
+}
+
+fn fenced(answer: &str, fences: &[Fence]) -> Vec<Envelope> {
+    fences
+        .iter()
+        .filter(|fence| {
+            let info = &answer[fence.info.0..fence.info.1];
+            let language = info.split_whitespace().next().unwrap_or_default();
+            ["", "yaml", "yml"].contains(&language.to_ascii_lowercase().as_str())
+        })
+        .filter_map(|fence| {
+            let body = &answer[fence.body.0..fence.body.1];
+            let reading = match read_yaml_root(body) {
+                Some(content) => content.reading,
+                // Something else in YAML, or something else altogether, unless it clearly sets out to be one.
+                None if starts_like_envelope(body) => None,
+                None => return None,
+            };
+            Some(Envelope { start: fence.open_start, end: fence.end, reading })
+        })
+        .collect()
+}
+
+fn starts_like_envelope(body: &str) -> bool {
+    let first = body.lines().find(|line| !line.trim().is_empty());
+    first.and_then(|line| line.trim_start().strip_prefix(ROOT_KEY)).is_some_and(|rest| rest.starts_with(':'))
+}
+
+fn objects(answer: &str, fences: &[Fence]) -> Vec<Envelope> {
+    let mut fences = fences.iter().peekable();
+    find_objects(answer)
+        .into_iter()
+        .filter_map(|object| {
+            let content = read_json_root(&answer[object.start..object.end])?;
+            while fences.next_if(|f| f.body.1 <= object.start).is_some() {}
+            // A fence with nothing else in it belongs to the envelope, or its empty shell would be left in the prompt.
+            let (start, end) = match fences.peek() {
+                Some(fence) if holds_only(answer, fence, object.start, object.end) => (fence.open_start, fence.end),
+                Some(_) | None => (object.start, object.end),
+            };
+            Some(Envelope { start, end, reading: content.reading })
+        })
+        .collect()
+}
+
+fn holds_only(answer: &str, fence: &Fence, start: usize, end: usize) -> bool {
+    fence.body.0 <= start
+        && end <= fence.body.1
+        && answer[fence.body.0..start].trim().is_empty()
+        && answer[end..fence.body.1].trim().is_empty()
+}

@@ -1,0 +1,101 @@
+//! A line as JSON: typed, borrowing where it can, and not spoiled by a lone surrogate escape.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+
+use crate::profile::Outcome;
+use crate::text::json::repair_surrogates;
+
+/// A string that borrows from the line unless it had escapes. `Option<Cow<str>>` would always copy.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Str<'a>(pub(crate) Cow<'a, str>);
+
+impl Str<'_> {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn into_string(self) -> String {
+        self.0.into_owned()
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Str<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct StrVisitor;
+        impl<'de> Visitor<'de> for StrVisitor {
+            type Value = Str<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Str(Cow::Borrowed(text)))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Str(Cow::Owned(text.to_owned())))
+            }
+            fn visit_string<E: de::Error>(self, text: String) -> Result<Self::Value, E> {
+                Ok(Str(Cow::Owned(text)))
+            }
+        }
+        deserializer.deserialize_str(StrVisitor)
+    }
+}
+
+/// Reads a line of a JSON format. `read` answers with what it made of the text, or none when it is not what it reads;
+/// it is asked a second time where lone surrogate escapes had spoiled the line.
+pub(crate) fn read_event(text: &str, mut read: impl FnMut(&str) -> Option<Outcome>) -> Outcome {
+    if let Some(outcome) = read(text) {
+        return outcome;
+    }
+    match repair_surrogates(text) {
+        Some(repaired) => read(&repaired).unwrap_or_else(|| unknown_or_raw(&repaired)),
+        None => unknown_or_raw(text),
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Typed<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Option<&'a serde_json::value::RawValue>,
+}
+
+/// A JSON object is of the format, but unknown; anything else is just a line.
+fn unknown_or_raw(text: &str) -> Outcome {
+    match serde_json::from_str::<Typed<'_>>(text) {
+        Ok(object) => {
+            let name = object.kind.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok());
+            Outcome::Unknown(name.unwrap_or_else(|| "object without type".to_owned()))
+        }
+        Err(_) => Outcome::Raw,
+    }
+}
+
+/// The complete members of a JSON object that was cut: `(key, value)`, as they are written.
+pub(crate) fn members_before_cut(text: &str) -> Vec<(String, &str)> {
+    let mut members = Vec::new();
+    let Some(mut rest) = text.trim_start().strip_prefix('{') else { return members };
+    while let Some((key, after)) = take_value::<String>(rest)
+        && let Some(after) = after.trim_start().strip_prefix(':')
+        && let Some((value, after)) = take_value::<&serde_json::value::RawValue>(after)
+    {
+        // A number at the very end may have been longer.
+        let Some(after) = after.trim_start().strip_prefix(',') else {
+            if after.trim_start().starts_with('}') {
+                members.push((key, value.get()));
+            }
+            break;
+        };
+        members.push((key, value.get()));
+        rest = after;
+    }
+    members
+}
+
+fn take_value<'a, T: Deserialize<'a>>(text: &'a str) -> Option<(T, &'a str)> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<T>();
+    let value = values.next()?.ok()?;
+    Some((value, &text[values.byte_offset()..]))
+}

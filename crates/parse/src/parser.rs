@@ -1,0 +1,318 @@
+//! The driver: splits streams into lines, asks the profile about each, and sees to it that no byte is left without a
+//! record.
+
+use std::borrow::Cow;
+
+use memchr::memmem;
+use skillrun_model::codes::Code;
+use skillrun_model::status::Phase;
+use skillrun_model::{ProfileId, Stream};
+
+use crate::document::{OpenDocument, Progress};
+use crate::lines::{LINE_BUDGET, RawLine, Splitter};
+use crate::merged::Merged;
+use crate::profile::{Emit, Line, Outcome, Profile};
+use crate::profiles;
+use crate::raw::RawLines;
+use crate::record::{AnswerFrom, End, EndPolicy, Record, RecordKind, Span};
+use crate::text::marker::DONE_KEY;
+
+/// Confidence of a line nobody understood.
+pub const RAW_CONFIDENCE: f64 = 0.3;
+
+/// Reads one attempt.
+#[derive(Debug)]
+pub struct Parser {
+    splitters: [Splitter; 3],
+    reader: Reader,
+    merged: Merged,
+}
+
+/// Everything behind the line splitters.
+#[derive(Debug)]
+struct Reader {
+    profile: Box<dyn Profile>,
+    lanes: [Lane; 3],
+    /// Records of the line at hand.
+    scratch: Vec<Record>,
+}
+
+/// What is open on one stream.
+#[derive(Debug, Default)]
+struct Lane {
+    /// Where the blank lines before the next event begin.
+    blank_from: Option<u64>,
+    raw: RawLines,
+    document: Option<OpenDocument>,
+    /// Behind the last line.
+    end: u64,
+}
+
+impl Parser {
+    pub fn new(profile: ProfileId) -> Self {
+        let reader = Reader { profile: profiles::make(profile), lanes: Default::default(), scratch: Vec::new() };
+        Self { splitters: Default::default(), reader, merged: Merged::default() }
+    }
+
+    /// The format that is being read, as far as it is known.
+    pub fn profile(&self) -> ProfileId {
+        self.reader.profile.id()
+    }
+
+    pub fn end_policy(&self) -> EndPolicy {
+        self.reader.profile.end_policy()
+    }
+
+    pub fn answer_from(&self) -> AnswerFrom {
+        self.reader.profile.answer_from()
+    }
+
+    /// Records of the merged recording ([`Stream::Pty`]) are facts alone until [`Self::finish`] says which of them count.
+    pub fn push(&mut self, stream: Stream, bytes: &[u8], mut sink: impl FnMut(Record)) {
+        let Self { splitters, reader, merged } = self;
+        let mut sink = |record| merged.pass(record, &mut sink);
+        splitters[stream.index()].push(bytes, |line| reader.line(stream, line, DocumentStart::Allowed, &mut sink));
+    }
+
+    /// A stream is over.
+    pub fn eof(&mut self, stream: Stream, mut sink: impl FnMut(Record)) {
+        let Self { splitters, reader, merged } = self;
+        let mut sink = |record| merged.pass(record, &mut sink);
+        splitters[stream.index()].finish(|line| reader.line(stream, line, DocumentStart::Allowed, &mut sink));
+        reader.eof(stream, &mut sink);
+    }
+
+    /// All streams are over: gives out what only the merged recording has.
+    pub fn finish(&mut self, mut sink: impl FnMut(Record)) {
+        let merged = self.reader.profile.merged();
+        self.merged.finish(merged, &mut sink);
+    }
+}
+
+/// Whether a line may begin a document. Lines of a document that came to nothing may not: each would be read again
+/// and again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DocumentStart {
+    Allowed,
+    Denied,
+}
+
+impl Reader {
+    fn line(&mut self, stream: Stream, raw: RawLine<'_>, start: DocumentStart, sink: &mut impl FnMut(Record)) {
+        let lane = &mut self.lanes[stream.index()];
+        lane.end = raw.end;
+        let Some(bytes) = raw.bytes else {
+            self.give_up_document(stream, sink);
+            return self.overlong(stream, raw, sink);
+        };
+        if lane.document.is_some() {
+            return self.document_line(stream, raw, bytes, sink);
+        }
+        let decoded = String::from_utf8_lossy(bytes);
+        let text = clean_ends(&decoded, raw.start);
+        if text.trim_ascii().is_empty() && !self.profile.wants_blank_lines() {
+            lane.blank_from.get_or_insert(raw.start);
+            return;
+        }
+        let from = lane.blank_from.take().unwrap_or(raw.start);
+        let span = Span { stream, from, to: raw.end };
+        let line = Line { span, text, terminated: raw.terminated };
+        if start == DocumentStart::Allowed && self.profile.opens_document(line) {
+            let mut document = OpenDocument::new(stream, from, raw.start);
+            match document.line(bytes, raw.terminated) {
+                Progress::Open => {
+                    self.lanes[stream.index()].document = Some(document);
+                    return;
+                }
+                // Complete on one line, so the profile is asked about the line; or not JSON at all.
+                Progress::Complete | Progress::Failed => {}
+            }
+        }
+        self.ask(line, sink);
+    }
+
+    /// Asks the profile about a line and keeps the line as raw if it has no answer.
+    fn ask(&mut self, line: Line<'_>, sink: &mut impl FnMut(Record)) {
+        let mut outcome = self.collect(line.span, |profile, emit| profile.line(line, emit));
+        if outcome == Outcome::Raw
+            && line.text.contains('\u{1b}')
+            && let Cow::Owned(stripped) = crate::ansi::strip(line.text)
+        {
+            // A terminal may put escape sequences around a line of JSON.
+            let line = Line { text: &stripped, ..line };
+            outcome = self.collect(line.span, |profile, emit| profile.line(line, emit));
+        }
+        match outcome {
+            Outcome::Known => {
+                let covered = self.scratch.iter().any(|r| r.kind.is_event() && r.covers(line.span));
+                if !covered {
+                    self.collect(line.span, |_, emit| {
+                        emit.push(RecordKind::Status { phase: Phase::Working, detail: None });
+                    });
+                }
+                self.interrupt_raw(line.span.stream, sink);
+                self.forward(sink);
+            }
+            Outcome::Unknown(name) => {
+                let has_marker = mentions_marker(line.text);
+                let text = (line.text.len() <= crate::raw::RAW_TEXT_BUDGET).then(|| line.text.to_owned());
+                self.interrupt_raw(line.span.stream, sink);
+                self.forward(sink);
+                self.emit_raw(line.span, RecordKind::Unknown { name, text, has_marker }, sink);
+            }
+            Outcome::Raw => {
+                self.forward(sink);
+                self.raw(line.span, Some(line.text), mentions_marker(line.text), sink);
+                if !line.terminated && self.profile.is_cut_success_end(line) {
+                    self.collect(line.span, |_, emit| {
+                        emit.push(RecordKind::Notice {
+                            code: Code::EndEventCut,
+                            message: "the last line was cut, but it already shows the success end".to_owned(),
+                        });
+                        emit.push(RecordKind::End(End::success()));
+                    });
+                    self.forward(sink);
+                }
+            }
+        }
+    }
+
+    fn overlong(&mut self, stream: Stream, raw: RawLine<'_>, sink: &mut impl FnMut(Record)) {
+        let from = self.lanes[stream.index()].blank_from.take().unwrap_or(raw.start);
+        let span = Span { stream, from, to: raw.end };
+        let message = format!("a line of {} bytes is longer than {LINE_BUDGET}; kept by range", raw.end - raw.start);
+        self.interrupt_raw(stream, sink);
+        self.collect(span, |_, emit| emit.push(RecordKind::Notice { code: Code::LineTooLong, message }));
+        self.forward(sink);
+        self.raw(span, None, false, sink);
+    }
+
+    fn document_line(&mut self, stream: Stream, raw: RawLine<'_>, bytes: &[u8], sink: &mut impl FnMut(Record)) {
+        let lane = &mut self.lanes[stream.index()];
+        let Some(mut document) = lane.document.take() else { return };
+        match document.line(bytes, raw.terminated) {
+            Progress::Open => lane.document = Some(document),
+            Progress::Complete => {
+                let text = document.text();
+                let known = self.collect(document.span(), |profile, emit| profile.document(&text, emit));
+                drop(text);
+                if known {
+                    self.interrupt_raw(stream, sink);
+                    self.forward(sink);
+                } else {
+                    self.lines_of(document, sink);
+                }
+            }
+            Progress::Failed => {
+                self.lines_of(document, sink);
+                self.line(stream, raw, DocumentStart::Allowed, sink);
+            }
+        }
+    }
+
+    fn give_up_document(&mut self, stream: Stream, sink: &mut impl FnMut(Record)) {
+        if let Some(document) = self.lanes[stream.index()].document.take() {
+            let span = document.span();
+            self.lines_of(document, sink);
+            self.collect(span, |_, emit| {
+                let message = "a JSON document began here and did not end".to_owned();
+                emit.push(RecordKind::Notice { code: Code::DocumentUnclosed, message });
+            });
+            self.forward(sink);
+        }
+    }
+
+    /// Reads the lines of a document that came to nothing as lines.
+    fn lines_of(&mut self, document: OpenDocument, sink: &mut impl FnMut(Record)) {
+        let stream = document.stream;
+        let from = document.from;
+        let (mut start, bytes) = document.into_lines();
+        self.lanes[stream.index()].blank_from = (from < start).then_some(from);
+        for line in bytes.split_inclusive(|b| *b == b'\n') {
+            let end = start + line.len() as u64;
+            let content = line.strip_suffix(b"\n");
+            let raw = RawLine { start, end, bytes: Some(content.unwrap_or(line)), terminated: content.is_some() };
+            self.line(stream, raw, DocumentStart::Denied, sink);
+            start = end;
+        }
+    }
+
+    fn eof(&mut self, stream: Stream, sink: &mut impl FnMut(Record)) {
+        self.give_up_document(stream, sink);
+        self.interrupt_raw(stream, sink);
+        let lane = &mut self.lanes[stream.index()];
+        let end = lane.end;
+        if let Some(from) = lane.blank_from.take() {
+            self.raw(Span { stream, from, to: end }, Some(""), false, sink);
+            self.interrupt_raw(stream, sink);
+        }
+        self.collect(Span { stream, from: end, to: end }, |profile, emit| profile.eof(stream, emit));
+        self.forward(sink);
+    }
+
+    fn collect<T>(&mut self, span: Span, act: impl FnOnce(&mut dyn Profile, &mut Emit<'_>) -> T) -> T {
+        let id = self.profile.id();
+        act(&mut *self.profile, &mut Emit::new(span, id, &mut self.scratch))
+    }
+
+    fn forward(&mut self, sink: &mut impl FnMut(Record)) {
+        self.scratch.drain(..).for_each(sink);
+    }
+
+    fn raw(&mut self, span: Span, text: Option<&str>, has_marker: bool, sink: &mut impl FnMut(Record)) {
+        let profile = self.profile.id();
+        let lane = &mut self.lanes[span.stream.index()];
+        lane.raw.push(span, text, has_marker, |span, kind| sink(raw_record(span, profile, kind)));
+    }
+
+    fn interrupt_raw(&mut self, stream: Stream, sink: &mut impl FnMut(Record)) {
+        let profile = self.profile.id();
+        self.lanes[stream.index()].raw.interrupt(stream, |span, kind| sink(raw_record(span, profile, kind)));
+    }
+
+    fn emit_raw(&mut self, span: Span, kind: RecordKind, sink: &mut impl FnMut(Record)) {
+        sink(raw_record(span, self.profile.id(), kind));
+    }
+}
+
+fn raw_record(span: Span, profile: ProfileId, kind: RecordKind) -> Record {
+    Record { span, pieces: Vec::new(), profile, confidence: RAW_CONFIDENCE, kind }
+}
+
+/// Without carriage return at the end, and without a byte-order mark at the beginning of the stream.
+fn clean_ends(text: &str, start: u64) -> &str {
+    let text = text.strip_suffix('\r').unwrap_or(text);
+    if start == 0 { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text }
+}
+
+fn mentions_marker(text: &str) -> bool {
+    memmem::find(text.as_bytes(), DONE_KEY.as_bytes()).is_some()
+}
+
+impl Record {
+    fn covers(&self, span: Span) -> bool {
+        let inside = |s: &Span| s.stream == span.stream && s.from <= span.from && s.to >= span.to;
+        if self.pieces.is_empty() { inside(&self.span) } else { self.pieces.iter().any(inside) }
+    }
+}
+
+impl RecordKind {
+    /// Whether it becomes an event that shows its bytes. The others are facts for the gate alone.
+    pub fn is_event(&self) -> bool {
+        match self {
+            Self::Session { .. } | Self::Join | Self::Usage(_) | Self::End(_) | Self::ToolSeen { .. } => false,
+            Self::Status { .. }
+            | Self::Delta { .. }
+            | Self::Message { .. }
+            | Self::Void(_)
+            | Self::Reasoning { .. }
+            | Self::ToolStarted { .. }
+            | Self::ToolCompleted { .. }
+            | Self::ToolFailed { .. }
+            | Self::EngineError(_)
+            | Self::Unknown { .. }
+            | Self::Raw(_)
+            | Self::Notice { .. } => true,
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What a profile is: something that reads lines and documents of one engine's format.
+
+use skillrun_model::{ProfileId, Stream};
+
+use crate::record::{AnswerFrom, EndPolicy, Record, RecordKind, Span};
+
+/// A line a profile is asked about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Line<'a> {
+    /// Its bytes, blank lines before it included.
+    pub(crate) span: Span,
+    /// Without terminator, carriage return or byte-order mark; invalid UTF-8 shown as U+FFFD.
+    pub(crate) text: &'a str,
+    /// The last line of a stream may lack its terminator.
+    pub(crate) terminated: bool,
+}
+
+/// What a profile made of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Known,
+    /// Of the profile's format, but of a type it does not know.
+    Unknown(String),
+    Raw,
+}
+
+/// Collects the records of one line or document.
+#[derive(Debug)]
+pub(crate) struct Emit<'a> {
+    span: Span,
+    profile: ProfileId,
+    records: &'a mut Vec<Record>,
+}
+
+impl<'a> Emit<'a> {
+    pub(crate) fn new(span: Span, profile: ProfileId, records: &'a mut Vec<Record>) -> Self {
+        Self { span, profile, records }
+    }
+
+    pub(crate) fn span(&self) -> Span {
+        self.span
+    }
+
+    /// A record that an exact structured parse gave.
+    pub(crate) fn push(&mut self, kind: RecordKind) {
+        self.push_at(self.span, Vec::new(), 1.0, kind);
+    }
+
+    pub(crate) fn push_inferred(&mut self, confidence: f64, kind: RecordKind) {
+        self.push_at(self.span, Vec::new(), confidence, kind);
+    }
+
+    pub(crate) fn push_at(&mut self, span: Span, pieces: Vec<Span>, confidence: f64, kind: RecordKind) {
+        self.records.push(Record { span, pieces, profile: self.profile, confidence, kind });
+    }
+}
+
+/// What a merged recording beside stdout and stderr is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MergedUse {
+    Nothing,
+    /// It may have messages that stdout lacks.
+    MissingMessages,
+    /// It is read when the other two have no message and no end.
+    WhenAlone,
+}
+
+/// Reads one engine's format. Keeps only what its budgets allow.
+pub(crate) trait Profile: std::fmt::Debug + Send {
+    /// The format that is being read, as far as it is known.
+    fn id(&self) -> ProfileId;
+
+    fn line(&mut self, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome;
+
+    /// Text formats want blank lines too; in the others they belong to the next event.
+    fn wants_blank_lines(&self) -> bool {
+        false
+    }
+
+    /// Whether a line that is no JSON by itself begins a document.
+    fn opens_document(&self, _line: Line<'_>) -> bool {
+        false
+    }
+
+    /// A complete JSON document; false when it is none of this profile's.
+    fn document(&mut self, _text: &str, _emit: &mut Emit<'_>) -> bool {
+        false
+    }
+
+    /// Whether a cut last line is the beginning of an end event and already shows success.
+    fn is_cut_success_end(&self, _line: Line<'_>) -> bool {
+        false
+    }
+
+    /// The stream is over. `emit` stands at its end, with an empty span.
+    fn eof(&mut self, _stream: Stream, _emit: &mut Emit<'_>) {}
+
+    /// What the terminal's recording beside stdout and stderr is good for.
+    fn merged(&self) -> MergedUse {
+        MergedUse::Nothing
+    }
+
+    fn end_policy(&self) -> EndPolicy {
+        EndPolicy::Event
+    }
+
+    fn answer_from(&self) -> AnswerFrom {
+        AnswerFrom::Only(Stream::Stdout)
+    }
+}

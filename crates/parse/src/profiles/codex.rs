@@ -1,0 +1,248 @@
+//! `codex exec --json`: one JSON object per line on stdout, and the same in a merged terminal recording.
+//!
+//! An `item` of type `error` is a warning, an `error` event alone is a retry that may still succeed; only
+//! `turn.failed` ends a turn badly.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use skillrun_model::rasp::data::TurnUsage;
+use skillrun_model::status::Phase;
+use skillrun_model::{Code, ProfileId, Stream};
+
+use crate::json::{self, Str};
+use crate::profile::{Emit, Line, MergedUse, Outcome, Profile};
+use crate::profiles::{stderr, text_errors};
+use crate::record::{End, MessageKey, RecordKind};
+
+#[derive(Debug, Default)]
+pub(crate) struct Codex;
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Str<'a>,
+    #[serde(borrow)]
+    thread_id: Option<Str<'a>>,
+    #[serde(borrow)]
+    item: Option<Item<'a>>,
+    usage: Option<Usage>,
+    #[serde(borrow)]
+    error: Option<Message<'a>>,
+    #[serde(borrow)]
+    message: Option<Str<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow)]
+    message: Option<Str<'a>>,
+    #[serde(borrow)]
+    reason: Option<Str<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Item<'a> {
+    #[serde(borrow)]
+    id: Option<Str<'a>>,
+    #[serde(rename = "type", alias = "item_type", borrow)]
+    kind: Str<'a>,
+    #[serde(borrow)]
+    text: Option<Str<'a>>,
+    #[serde(borrow)]
+    message: Option<Str<'a>>,
+    #[serde(borrow)]
+    command: Option<Str<'a>>,
+    #[serde(borrow)]
+    aggregated_output: Option<Str<'a>>,
+    exit_code: Option<i64>,
+    #[serde(borrow)]
+    status: Option<Str<'a>>,
+    #[serde(borrow)]
+    server: Option<Str<'a>>,
+    #[serde(borrow)]
+    tool: Option<Str<'a>>,
+    #[serde(borrow)]
+    query: Option<Str<'a>>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+    #[serde(borrow)]
+    changes: Option<&'a RawValue>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Usage {
+    input_tokens: Option<u64>,
+    cached_input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    reasoning_output_tokens: Option<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    Started,
+    Updated,
+    Completed,
+}
+
+impl Profile for Codex {
+    fn id(&self) -> ProfileId {
+        ProfileId::CodexNdjson
+    }
+
+    fn line(&mut self, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome {
+        // On a terminal a line that is no JSON may be stderr's.
+        if line.span.stream == Stream::Stderr || !line.text.starts_with('{') {
+            return stderr::line(line, emit);
+        }
+        json::read_event(line.text, |text| Some(event(serde_json::from_str(text).ok()?, emit)))
+    }
+
+    fn is_cut_success_end(&self, line: Line<'_>) -> bool {
+        let members = json::members_before_cut(line.text);
+        members.iter().any(|(key, value)| key == "type" && *value == "\"turn.completed\"")
+    }
+
+    fn merged(&self) -> MergedUse {
+        MergedUse::MissingMessages
+    }
+}
+
+fn event(event: Event<'_>, emit: &mut Emit<'_>) -> Outcome {
+    match event.kind.as_str() {
+        "thread.started" => {
+            if let Some(id) = event.thread_id {
+                emit.push(RecordKind::Session { id: id.into_string() });
+            }
+            status(Phase::SessionStarted, emit);
+        }
+        "turn.started" => {
+            emit.push(RecordKind::End(End::retracted()));
+            status(Phase::TurnStarted, emit);
+        }
+        "turn.completed" => {
+            if let Some(usage) = event.usage {
+                emit.push(RecordKind::Usage(usage.into()));
+            }
+            emit.push(RecordKind::End(End::success()));
+            status(Phase::TurnCompleted, emit);
+        }
+        "turn.failed" => turn_failed(event.error, emit),
+        "error" => {
+            let message = event.message.unwrap_or_default();
+            emit.push(text_errors::warning(Code::EngineRetry, message.as_str()));
+        }
+        "item.started" => return item(Moment::Started, event.item, emit),
+        "item.updated" => return item(Moment::Updated, event.item, emit),
+        "item.completed" => return item(Moment::Completed, event.item, emit),
+        other => return Outcome::Unknown(other.to_owned()),
+    }
+    Outcome::Known
+}
+
+fn status(phase: Phase, emit: &mut Emit<'_>) {
+    emit.push(RecordKind::Status { phase, detail: None });
+}
+
+/// The limits codex names in its own words, at the end of the message.
+const LIMITS: [&str; 2] = ["max_output_tokens", "content_filter"];
+
+fn turn_failed(error: Option<Message<'_>>, emit: &mut Emit<'_>) {
+    let (message, reason) = match &error {
+        Some(error) => (error.message.as_ref().map(Str::as_str), error.reason.as_ref().map(Str::as_str)),
+        None => (None, None),
+    };
+    let told = message.and_then(|m| m.rsplit_once("reason: ")).map(|(_, reason)| reason.trim());
+    let is_limit = LIMITS.iter().any(|limit| reason == Some(limit) || told == Some(limit));
+    emit.push(if is_limit { text_errors::limit(message) } else { text_errors::failure(message, None) });
+    emit.push(text_errors::error(message.unwrap_or("the turn failed")));
+    status(Phase::TurnFailed, emit);
+}
+
+fn item(moment: Moment, item: Option<Item<'_>>, emit: &mut Emit<'_>) -> Outcome {
+    let Some(item) = item else { return Outcome::Unknown("item without content".to_owned()) };
+    match (item.kind.as_str(), moment) {
+        ("agent_message", Moment::Completed) => {
+            let text = item.text.unwrap_or_default().into_string();
+            let id = match item.id {
+                Some(id) => MessageKey::PerTurn(id.into_string()),
+                None => MessageKey::Unnamed,
+            };
+            emit.push(RecordKind::Message { id, text: text.into(), partial: false });
+        }
+        ("agent_message", Moment::Started | Moment::Updated) => status(Phase::Streaming, emit),
+        ("reasoning", Moment::Completed) => {
+            emit.push(RecordKind::Reasoning { text: item.text.unwrap_or_default().into_string() });
+        }
+        ("reasoning", Moment::Started | Moment::Updated) => status(Phase::Working, emit),
+        ("todo_list", _) => status(Phase::Planning, emit),
+        ("error", _) => {
+            let message = item.message.or(item.text).unwrap_or_default();
+            emit.push(text_errors::warning(Code::EngineWarning, message.as_str()));
+        }
+        ("command_execution" | "file_change" | "mcp_tool_call" | "web_search" | "collab_tool_call", _) => {
+            tool(moment, item, emit);
+        }
+        (other, _) => return Outcome::Unknown(format!("item {other}")),
+    }
+    Outcome::Known
+}
+
+fn tool(moment: Moment, item: Item<'_>, emit: &mut Emit<'_>) {
+    let id = item.id.as_ref().map(|id| id.as_str().to_owned()).unwrap_or_default();
+    match moment {
+        Moment::Started => emit.push(RecordKind::ToolStarted { id, name: tool_name(&item), input: tool_input(&item) }),
+        Moment::Updated => status(Phase::Working, emit),
+        Moment::Completed => {
+            emit.push(RecordKind::ToolSeen { id: id.clone(), name: tool_name(&item), input: tool_input(&item) });
+            let output = item
+                .aggregated_output
+                .map(Str::into_string)
+                .or_else(|| item.result.or(item.error).map(|raw| raw.get().to_owned()).filter(|raw| raw != "null"));
+            let failed = item.status.as_ref().is_some_and(|s| matches!(s.as_str(), "failed" | "declined"));
+            if failed {
+                let reason = match item.exit_code {
+                    Some(code) => format!("exit code {code}"),
+                    None => item.status.map(Str::into_string).unwrap_or_default(),
+                };
+                emit.push(RecordKind::ToolFailed { id, reason, output });
+            } else {
+                emit.push(RecordKind::ToolCompleted { id, output });
+            }
+        }
+    }
+}
+
+fn tool_name(item: &Item<'_>) -> String {
+    match (&item.server, &item.tool) {
+        (Some(server), Some(tool)) => format!("{}.{}", server.as_str(), tool.as_str()),
+        (None, Some(tool)) => tool.as_str().to_owned(),
+        (_, None) => item.kind.as_str().to_owned(),
+    }
+}
+
+fn tool_input(item: &Item<'_>) -> Option<String> {
+    let text = |key: &str, value: &Str<'_>| serde_json::json!({ key: value.as_str() }).to_string();
+    if let Some(command) = &item.command {
+        Some(text("command", command))
+    } else if let Some(query) = &item.query {
+        Some(text("query", query))
+    } else {
+        item.arguments.or(item.changes).map(|raw| raw.get().to_owned())
+    }
+}
+
+impl From<Usage> for TurnUsage {
+    fn from(usage: Usage) -> Self {
+        Self {
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cached_input_tokens: usage.cached_input_tokens,
+            reasoning_tokens: usage.reasoning_output_tokens,
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! One file per engine format.
+
+mod claude;
+mod codex;
+mod gemini;
+mod iflow;
+mod open_message;
+mod opencode;
+mod plain;
+mod qwen;
+mod stderr;
+mod text_errors;
+
+use skillrun_model::ProfileId;
+
+use crate::profile::Profile;
+
+/// A fresh profile for one attempt.
+pub(crate) fn make(profile: ProfileId) -> Box<dyn Profile> {
+    match profile {
+        ProfileId::CodexNdjson => Box::new(codex::Codex),
+        ProfileId::GeminiStreamJson => Box::new(gemini::Gemini::stream()),
+        ProfileId::GeminiJson => Box::new(gemini::Gemini::document()),
+        ProfileId::OpencodeNdjson => Box::new(opencode::Opencode::default()),
+        ProfileId::ClaudeStreamJson => Box::new(claude::Claude::default()),
+        ProfileId::QwenStreamJson => Box::new(qwen::Qwen::default()),
+        ProfileId::IflowText => Box::new(iflow::Iflow::default()),
+        ProfileId::PlainText => Box::new(plain::Plain::default()),
+    }
+}

@@ -1,0 +1,182 @@
+//! Parse records: what a profile made of the bytes, before it becomes an event.
+//!
+//! A record is neither RASP nor FCMP. Some become events, some only facts for the gate, most both.
+
+use skillrun_model::codes::ErrorCategory;
+use skillrun_model::rasp::Level;
+use skillrun_model::rasp::data::TurnUsage;
+use skillrun_model::status::Phase;
+use skillrun_model::{Code, ProfileId, Stream};
+
+use crate::buffer::Text;
+
+/// A half-open range of bytes of one stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    pub stream: Stream,
+    pub from: u64,
+    pub to: u64,
+}
+
+/// Most pieces an event lists; one made of more has its hull alone.
+pub const PIECES_MAX: usize = 1000;
+
+/// One thing a profile found in the bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// The hull of the bytes it was found in.
+    pub span: Span,
+    /// The pieces, when there is something else between them.
+    pub pieces: Vec<Span>,
+    pub profile: ProfileId,
+    pub confidence: f64,
+    pub kind: RecordKind,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum RecordKind {
+    /// The engine names its session. The first one of a stream counts.
+    Session {
+        id: String,
+    },
+    /// What the engine is doing.
+    Status {
+        phase: Phase,
+        detail: Option<String>,
+    },
+    /// A piece of a message that is still being written.
+    Delta {
+        id: MessageKey,
+        text: String,
+    },
+    /// A message as a whole; `partial` when its end never came.
+    Message {
+        id: MessageKey,
+        text: Text,
+        partial: bool,
+    },
+    /// The engine goes on writing the message before: what follows belongs to it, in the gate's view.
+    Join,
+    /// The engine took messages back.
+    Void(Voided),
+    Reasoning {
+        text: String,
+    },
+    ToolStarted {
+        id: String,
+        name: String,
+        input: Option<String>,
+    },
+    /// A call is known to have been made; begins it, unless that was told before.
+    ToolSeen {
+        id: String,
+        name: String,
+        input: Option<String>,
+    },
+    ToolCompleted {
+        id: String,
+        output: Option<String>,
+    },
+    ToolFailed {
+        id: String,
+        reason: String,
+        output: Option<String>,
+    },
+    /// The engine speaks of an error, a retry or a warning. Never an answer.
+    EngineError(EngineError),
+    Usage(TurnUsage),
+    End(End),
+    /// Looks like the profile's format, but is of no known type.
+    Unknown {
+        name: String,
+        text: Option<String>,
+        has_marker: bool,
+    },
+    /// A line nobody understood, or several by range alone.
+    Raw(Raw),
+    /// Something the parser noticed about the bytes.
+    Notice {
+        code: Code,
+        message: String,
+    },
+}
+
+/// Name of a message.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum MessageKey {
+    /// The engine's own, unique in its session.
+    Engine(String),
+    /// The engine's own, but counted anew in every turn.
+    PerTurn(String),
+    /// None; it gets one from attempt and number.
+    Unnamed,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Voided {
+    /// The message of this name.
+    Message(String),
+    /// All messages since the last tool result or the beginning.
+    Response,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineError {
+    pub level: Level,
+    pub code: Code,
+    pub message: String,
+    pub category: ErrorCategory,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndKind {
+    Success,
+    Failure,
+    Limit,
+    /// A success end was taken back, or the turn goes on: there is no end now.
+    Retracted,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct End {
+    pub kind: EndKind,
+    /// The engine's words about a failure or limit.
+    pub message: Option<String>,
+    pub category: ErrorCategory,
+}
+
+impl End {
+    pub fn success() -> Self {
+        Self { kind: EndKind::Success, message: None, category: ErrorCategory::Engine }
+    }
+
+    pub fn retracted() -> Self {
+        Self { kind: EndKind::Retracted, message: None, category: ErrorCategory::Engine }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Raw {
+    /// Absent when the line is too long, or one of a flood.
+    pub text: Option<String>,
+    pub lines: u64,
+    pub has_marker: bool,
+}
+
+/// How the end of a turn is told.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum EndPolicy {
+    /// By an event in the stream.
+    Event,
+    /// By exit code 0 at the end of the streams, and no event at all.
+    Exit { confidence: f64 },
+}
+
+/// From which streams the answer is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerFrom {
+    /// The first of these that has a message or an end.
+    FirstOf(&'static [Stream]),
+    /// This one alone.
+    Only(Stream),
+}

@@ -1,0 +1,208 @@
+//! The done marker: how an agent says that its work is over.
+//!
+//! A root object of the text with `"__SKILL_DONE__": true`. One scan serves the gate and the audit, so that both see the
+//! same markers, and the same things that look like one.
+
+#[cfg(test)]
+mod tests;
+
+use super::fences::find_fences;
+use super::json::decode_object;
+use super::objects::find_objects;
+use memchr::{memchr, memmem};
+use serde_json::{Map, Value};
+
+/// Uppercase only. Other spellings are reported as malformed.
+pub const DONE_KEY: &str = "__SKILL_DONE__";
+
+/// How an object stands in its message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MarkerForm {
+    /// Nothing but space around it.
+    WholeMessage,
+    /// The only content of a code fence.
+    Fenced,
+    /// On lines that hold nothing else.
+    OwnLine,
+    InProse,
+}
+
+/// The object that carries the marker: `text[start..end]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Marker {
+    pub start: usize,
+    pub end: usize,
+    pub form: MarkerForm,
+    /// The object without the marker's key, other keys in their order.
+    pub rest: Map<String, Value>,
+}
+
+/// A root object of the text, decoded: `text[start..end]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScannedObject {
+    pub start: usize,
+    pub end: usize,
+    /// It may be a part of a cut object; see [`super::objects::FoundObject::after_cut`].
+    pub after_cut: bool,
+    pub standing: MarkerForm,
+    pub value: Map<String, Value>,
+}
+
+/// What a text holds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Scan {
+    /// All root objects in order, those with a marker included.
+    pub objects: Vec<ScannedObject>,
+    pub first: Option<Marker>,
+    /// Markers after the first.
+    pub repeated: usize,
+    /// Mentions of the key, in any letter case, that are no marker.
+    pub malformed: usize,
+    /// A root object has the key with another value than `true`: the agent says "not done".
+    pub denied: bool,
+}
+
+/// Finds the objects of a text and the marker among them.
+pub fn scan(text: &str) -> Scan {
+    let mut scan = Scan { malformed: count_mentions(text), ..Scan::default() };
+    if memchr(b'{', text.as_bytes()).is_none() {
+        return scan;
+    }
+    let mut standings = Standings::new(text);
+    for found in find_objects(text) {
+        let json = &text[found.start..found.end];
+        let Some(value) = decode_object(json) else {
+            continue;
+        };
+        let standing = standings.of(found.start, found.end);
+        match value.get(DONE_KEY) {
+            Some(Value::Bool(true)) => {
+                scan.malformed -= count_proper_mentions(json);
+                if scan.first.is_some() {
+                    scan.repeated += 1;
+                } else {
+                    let mut rest = value.clone();
+                    rest.shift_remove(DONE_KEY);
+                    scan.first = Some(Marker { start: found.start, end: found.end, form: standing, rest });
+                }
+            }
+            Some(_) => scan.denied = true,
+            None => {}
+        }
+        scan.objects.push(ScannedObject {
+            start: found.start,
+            end: found.end,
+            after_cut: found.after_cut,
+            standing,
+            value,
+        });
+    }
+    scan
+}
+
+/// How often the quoted key stands in the text with a colon behind it, whatever its letter case and whatever is around.
+fn count_mentions(text: &str) -> usize {
+    // The quote and the underscores have no letter case, so a plain search finds all that is worth a closer look.
+    memmem::find_iter(text.as_bytes(), b"\"__")
+        .filter(|start| {
+            let inner = start + 1;
+            text.as_bytes()
+                .get(inner..inner + DONE_KEY.len())
+                .is_some_and(|key| key.eq_ignore_ascii_case(DONE_KEY.as_bytes()))
+                && has_colon(&text.as_bytes()[inner + DONE_KEY.len()..])
+        })
+        .count()
+}
+
+/// Whether a closing quote and a colon come next.
+fn has_colon(rest: &[u8]) -> bool {
+    rest.split_first().is_some_and(|(quote, rest)| *quote == b'"' && skip_space(rest).first() == Some(&b':'))
+}
+
+fn skip_space(bytes: &[u8]) -> &[u8] {
+    let space = bytes.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
+    &bytes[space..]
+}
+
+/// How many mentions in a complete object that carries the marker are the marker: root keys, spelled plainly, with `true`.
+/// Usually one; none when the key is written with escapes, two when it is there twice.
+fn count_proper_mentions(object: &str) -> usize {
+    let bytes = object.as_bytes();
+    let mut count = 0;
+    let mut depth = 0_usize;
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth -= 1,
+            b'"' => {
+                let end = string_end(bytes, at + 1);
+                let is_key = depth == 1 && bytes[at + 1..end] == *DONE_KEY.as_bytes();
+                if is_key
+                    && let Some(value) = skip_space(&bytes[end + 1..]).strip_prefix(b":")
+                    && skip_space(value).starts_with(b"true")
+                {
+                    count += 1;
+                }
+                at = end;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    count
+}
+
+/// Where the closing quote of a complete string stands.
+fn string_end(bytes: &[u8], mut at: usize) -> usize {
+    while bytes[at] != b'"' {
+        at += if bytes[at] == b'\\' { 2 } else { 1 };
+    }
+    at
+}
+
+/// Tells how objects stand, when asked for them in order.
+#[derive(Debug)]
+struct Standings<'t> {
+    text: &'t str,
+    message: (usize, usize),
+    /// What fences hold, without the space around it.
+    fenced: Vec<(usize, usize)>,
+    next_fenced: usize,
+}
+
+impl<'t> Standings<'t> {
+    fn new(text: &'t str) -> Standings<'t> {
+        let fenced = find_fences(text).iter().map(|fence| trimmed(text, fence.body)).collect();
+        Standings { text, message: trimmed(text, (0, text.len())), fenced, next_fenced: 0 }
+    }
+
+    fn of(&mut self, start: usize, end: usize) -> MarkerForm {
+        while self.fenced.get(self.next_fenced).is_some_and(|body| body.1 <= start) {
+            self.next_fenced += 1;
+        }
+        if self.message == (start, end) {
+            MarkerForm::WholeMessage
+        } else if self.fenced.get(self.next_fenced) == Some(&(start, end)) {
+            MarkerForm::Fenced
+        } else if self.is_on_own_lines(start, end) {
+            MarkerForm::OwnLine
+        } else {
+            MarkerForm::InProse
+        }
+    }
+
+    /// Looks no further than the next visible character on either side: lines can be long and hold many objects.
+    fn is_on_own_lines(&self, start: usize, end: usize) -> bool {
+        let ends_line = |next: Option<char>| next.is_none_or(|c| c == '\n');
+        let is_visible_or_line_end = |c: &char| *c == '\n' || !c.is_whitespace();
+        ends_line(self.text[..start].chars().rev().find(is_visible_or_line_end))
+            && ends_line(self.text[end..].chars().find(is_visible_or_line_end))
+    }
+}
+
+fn trimmed(text: &str, (start, end): (usize, usize)) -> (usize, usize) {
+    let part = &text[start..end];
+    let start = start + (part.len() - part.trim_start().len());
+    (start, start + part.trim().len())
+}
