@@ -1,1 +1,16 @@
-fn main() {}
+//! The binary `skillrun`. Parses arguments to plain data and hands them to one file per command; no logic lives here.
+
+mod args;
+mod commands;
+mod failure;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    match commands::run(args::Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -13,10 +13,10 @@ mod read;
 mod tests;
 
 use read::{read_inside_tags, read_json_root, read_yaml_root};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use skillrun_model::interaction::{AskOption, DecisionPolicy, InteractionKind};
 use skillrun_parse::text::fences::{Fence, find_fences};
-use skillrun_parse::text::objects::find_objects;
+use skillrun_parse::text::objects::each_object;
 
 const OPEN_TAG: &str = "<ASK_USER_YAML>";
 const CLOSE_TAG: &str = "</ASK_USER_YAML>";
@@ -32,7 +32,7 @@ pub enum AskUser {
     },
     /// The first well-formed envelope speaks.
     Found {
-        ask: Ask,
+        ask: Box<Ask>,
         ranges: Vec<(usize, usize)>,
         notes: Vec<AskNote>,
     },
@@ -41,41 +41,12 @@ pub enum AskUser {
 /// What the agent asks.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ask {
-    pub kind: Option<Kind>,
+    pub kind: Option<InteractionKind>,
     pub prompt: Option<String>,
     pub options: Vec<AskOption>,
     pub ui_hints: Option<Value>,
-    pub default_decision_policy: Option<Policy>,
+    pub default_decision_policy: Option<DecisionPolicy>,
     pub context: Option<Value>,
-}
-
-/// An answer the agent offers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AskOption {
-    pub value: String,
-    pub label: String,
-    #[serde(default)]
-    pub default: bool,
-}
-
-/// What sort of reply the agent hopes for. Advice to the frontend; it never constrains the reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    ChooseOne,
-    Confirm,
-    FillFields,
-    OpenText,
-    RiskAck,
-}
-
-/// What should happen when nobody replies in time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Policy {
-    EngineJudgement,
-    SafeDefault,
-    Abort,
 }
 
 /// What was not taken as it stood in an envelope that is otherwise well-formed.
@@ -115,7 +86,7 @@ pub fn find(answer: &str) -> AskUser {
     }
     let ranges: Vec<_> = envelopes.iter().map(|e| (e.start, e.end)).collect();
     match envelopes.into_iter().find_map(|e| e.reading) {
-        Some(Reading { ask, notes }) => AskUser::Found { ask, ranges, notes },
+        Some(Reading { ask, notes }) => AskUser::Found { ask: Box::new(ask), ranges, notes },
         None if ranges.is_empty() => AskUser::None,
         None => AskUser::Malformed { ranges },
     }
@@ -211,19 +182,18 @@ fn starts_like_envelope(body: &str) -> bool {
 
 fn objects(answer: &str, fences: &[Fence]) -> Vec<Envelope> {
     let mut fences = fences.iter().peekable();
-    find_objects(answer)
-        .into_iter()
-        .filter_map(|object| {
-            let content = read_json_root(&answer[object.start..object.end])?;
-            while fences.next_if(|f| f.body.1 <= object.start).is_some() {}
-            // A fence with nothing else in it belongs to the envelope, or its empty shell would be left in the prompt.
-            let (start, end) = match fences.peek() {
-                Some(fence) if holds_only(answer, fence, object.start, object.end) => (fence.open_start, fence.end),
-                Some(_) | None => (object.start, object.end),
-            };
-            Some(Envelope { start, end, reading: content.reading })
-        })
-        .collect()
+    let mut envelopes = Vec::new();
+    each_object(answer, |object| {
+        let Some(content) = read_json_root(&answer[object.start..object.end]) else { return };
+        while fences.next_if(|f| f.body.1 <= object.start).is_some() {}
+        // A fence with nothing else in it belongs to the envelope, or its empty shell would be left in the prompt.
+        let (start, end) = match fences.peek() {
+            Some(fence) if holds_only(answer, fence, object.start, object.end) => (fence.open_start, fence.end),
+            Some(_) | None => (object.start, object.end),
+        };
+        envelopes.push(Envelope { start, end, reading: content.reading });
+    });
+    envelopes
 }
 
 fn holds_only(answer: &str, fence: &Fence, start: usize, end: usize) -> bool {

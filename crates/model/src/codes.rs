@@ -77,6 +77,7 @@ codes! {
     AskUserIgnored = "ASK_USER_IGNORED",
     AskUserKindUnknown = "ASK_USER_KIND_UNKNOWN",
     AskUserPolicyUnknown = "ASK_USER_POLICY_UNKNOWN",
+    AskUserOptionUnreadable = "ASK_USER_OPTION_UNREADABLE",
 
     // What the parsers noticed.
     UnknownEvent = "UNKNOWN_EVENT",

@@ -73,6 +73,12 @@ fn unknown_or_raw(text: &str) -> Outcome {
     }
 }
 
+/// A value whose shape is not worth losing its event for; none when it is another one.
+pub(crate) fn decode<T: de::DeserializeOwned>(raw: &serde_json::value::RawValue) -> Option<T> {
+    let text = raw.get();
+    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&repair_surrogates(text)?).ok())
+}
+
 /// The complete members of a JSON object that was cut: `(key, value)`, as they are written.
 pub(crate) fn members_before_cut(text: &str) -> Vec<(String, &str)> {
     let mut members = Vec::new();

@@ -160,6 +160,10 @@ impl Reader {
                 self.forward(sink);
                 self.emit_raw(line.span, RecordKind::Unknown { name, text, has_marker }, sink);
             }
+            Outcome::Held => {
+                self.interrupt_raw(line.span.stream, sink);
+                self.forward(sink);
+            }
             Outcome::Raw => {
                 self.forward(sink);
                 self.raw(line.span, Some(line.text), mentions_marker(line.text), sink);
@@ -251,8 +255,13 @@ impl Reader {
     }
 
     fn collect<T>(&mut self, span: Span, act: impl FnOnce(&mut dyn Profile, &mut Emit<'_>) -> T) -> T {
-        let id = self.profile.id();
-        act(&mut *self.profile, &mut Emit::new(span, id, &mut self.scratch))
+        let before = self.scratch.len();
+        let id = self.profile.id_on(span.stream);
+        let made = act(&mut *self.profile, &mut Emit::new(span, id, &mut self.scratch));
+        // Which format it is may have become known with these very bytes.
+        let id = self.profile.id_on(span.stream);
+        self.scratch[before..].iter_mut().for_each(|record| record.profile = id);
+        made
     }
 
     fn forward(&mut self, sink: &mut impl FnMut(Record)) {
@@ -260,18 +269,18 @@ impl Reader {
     }
 
     fn raw(&mut self, span: Span, text: Option<&str>, has_marker: bool, sink: &mut impl FnMut(Record)) {
-        let profile = self.profile.id();
+        let profile = self.profile.id_on(span.stream);
         let lane = &mut self.lanes[span.stream.index()];
         lane.raw.push(span, text, has_marker, |span, kind| sink(raw_record(span, profile, kind)));
     }
 
     fn interrupt_raw(&mut self, stream: Stream, sink: &mut impl FnMut(Record)) {
-        let profile = self.profile.id();
+        let profile = self.profile.id_on(stream);
         self.lanes[stream.index()].raw.interrupt(stream, |span, kind| sink(raw_record(span, profile, kind)));
     }
 
     fn emit_raw(&mut self, span: Span, kind: RecordKind, sink: &mut impl FnMut(Record)) {
-        sink(raw_record(span, self.profile.id(), kind));
+        sink(raw_record(span, self.profile.id_on(span.stream), kind));
     }
 }
 

@@ -21,6 +21,9 @@ pub(crate) enum Outcome {
     Known,
     /// Of the profile's format, but of a type it does not know.
     Unknown(String),
+    /// Part of something that is not over yet. Nothing is emitted for the line now: the profile emits a record that
+    /// covers it with the next line or document of the stream, or at its end.
+    Held,
     Raw,
 }
 
@@ -69,6 +72,11 @@ pub(crate) enum MergedUse {
 pub(crate) trait Profile: std::fmt::Debug + Send {
     /// The format that is being read, as far as it is known.
     fn id(&self) -> ProfileId;
+
+    /// The format of one stream, for its records: what another stream holds must not show in them.
+    fn id_on(&self, _stream: Stream) -> ProfileId {
+        self.id()
+    }
 
     fn line(&mut self, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome;
 

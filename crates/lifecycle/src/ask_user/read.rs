@@ -2,10 +2,11 @@
 //!
 //! The YAML comes from a model. Size, depth, count and aliases are bounded, so that the worst text costs little.
 
-use super::{Ask, AskNote, AskOption, Kind, Policy, ROOT_KEY, Reading};
+use super::{Ask, AskNote, ROOT_KEY, Reading};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use serde_saphyr::options::{MergeKeyPolicy, NonFiniteFloatPolicy};
+use skillrun_model::interaction::{AskOption, DecisionPolicy, InteractionKind};
 use skillrun_parse::text::json::decode_object;
 
 /// A question that needs more is no question. Larger counts as malformed.
@@ -103,13 +104,13 @@ fn read_fields(mut fields: Map<String, Value>) -> Option<Reading> {
         kind: kind.map(|name| {
             named(&name).unwrap_or_else(|| {
                 notes.push(AskNote::UnknownKind(name));
-                Kind::OpenText
+                InteractionKind::OpenText
             })
         }),
         prompt: prompt.map(|prompt| prompt.trim().to_owned()).filter(|prompt| !prompt.is_empty()),
         options: read_options(fields.get("options"), &mut notes),
         default_decision_policy: policy.and_then(|name| {
-            let policy = named::<Policy>(&name);
+            let policy = named::<DecisionPolicy>(&name);
             if policy.is_none() {
                 notes.push(AskNote::UnknownPolicy(name));
             }

@@ -1,6 +1,7 @@
-use super::{Ask, AskNote, AskOption, AskUser, Kind, Policy, find, without_envelopes};
+use super::{Ask, AskNote, AskUser, find, without_envelopes};
 use proptest::prelude::*;
 use serde_json::json;
+use skillrun_model::interaction::{AskOption, DecisionPolicy as Policy, InteractionKind as Kind};
 
 fn tag(content: &str) -> String {
     format!("<ASK_USER_YAML>{content}</ASK_USER_YAML>")
@@ -8,7 +9,7 @@ fn tag(content: &str) -> String {
 
 fn found(answer: &str) -> (Ask, Vec<AskNote>) {
     match find(answer) {
-        AskUser::Found { ask, notes, .. } => (ask, notes),
+        AskUser::Found { ask, notes, .. } => (*ask, notes),
         other @ (AskUser::None | AskUser::Malformed { .. }) => panic!("{answer:?}: {other:?}"),
     }
 }
@@ -92,6 +93,8 @@ fn knows_three_envelopes() {
         assert_eq!(envelopes(answer), [answer.as_str()], "{name}");
     }
     assert_eq!(envelopes(&format!("a {json} b")), [json]);
+    // YAML would refuse the escape.
+    assert_eq!(found(&tag(r#"{"prompt": "a\ud800"}"#)).0.prompt.as_deref(), Some("a\u{fffd}"));
 }
 
 #[test]
@@ -280,13 +283,19 @@ fn bombs_are_refused() {
     assert!(is_malformed(&tag(&bomb)));
 
     let big = "y".repeat(50_000);
-    let uses = "*b, ".repeat(15);
-    let echo = format!("b: &b {big}\nc: &c [{uses}]\nd: &d [*c, *c, *c, *c]\nprompt: P\ncontext: [*d, *d, *d, *d]\n");
+    // Few aliases, each of them cheap to write and dear to expand.
+    let echo = format!(
+        "b: &b {big}\nc: &c [*b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c]\nprompt: P\ncontext: [*d, *d, *d, *d]\n"
+    );
     assert!(is_malformed(&tag(&echo)));
+    let uses = |count: usize| "*b, ".repeat(count);
+    assert!(is_malformed(&tag(&format!("prompt: P\nb: &b [1, 2, 3, 4, 5, 6, 7, 8, 9]\ncontext: [{}]", uses(12)))));
+    assert!(is_malformed(&tag(&format!("prompt: P\nb: &b 1\ncontext: [{}]", uses(20)))));
+    assert!(!is_malformed(&tag(&format!("prompt: P\nb: &b 1\ncontext: [{}]", uses(3)))));
 
     assert!(is_malformed(&tag(&format!("prompt: P\ncontext: {}", "[".repeat(30_000)))));
     assert!(is_malformed(&tag(&format!("prompt: P\ncontext: {}{}", "[".repeat(100), "]".repeat(100)))));
-    assert!(is_malformed(&tag(&format!("prompt: P\ncontext: [{}]", "1, ".repeat(20_000)))));
+    assert!(is_malformed(&tag(&format!("prompt: P\ncontext: [{}]", "1, ".repeat(15_000)))));
     assert!(is_malformed(&tag(&format!("prompt: P\ncontext:\n {}x", "- ".repeat(20_000)))));
     assert!(is_malformed(&tag(&format!("prompt: P\n{}", "? ".repeat(20_000)))));
 }

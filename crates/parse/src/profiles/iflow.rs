@@ -1,16 +1,70 @@
-//! Stub, being written.
+//! iFlow: plain text on either stream, and at the end of a turn an `<Execution Info>` block on one of them.
+//!
+//! Read in three stages, line by line: expressions ([`expressions`]: errors, resume hints), blocks ([`block`]:
+//! `<Execution Info>`; [`fence`]: code fences, in which nothing but text is seen), and the rest, which is what the
+//! assistant said: one message per stream. Text and block may change streams from attempt to attempt, so each stream is
+//! read by itself ([`lane`]), and only the choice of the answer looks at both.
+
+mod block;
+mod expressions;
+mod fence;
+mod lane;
+#[cfg(test)]
+mod tests;
+
+use skillrun_model::{ProfileId, Stream};
+
 use crate::profile::{Emit, Line, Outcome, Profile};
-use skillrun_model::ProfileId;
+use crate::record::{AnswerFrom, EndPolicy};
+
+use lane::{Lane, Seen};
+
+/// How sure a turn's text and end are when an `<Execution Info>` block says that the turn is over.
+const WITH_BLOCK: f64 = 0.8;
+const WITHOUT_BLOCK: f64 = 0.6;
 
 #[derive(Debug, Default)]
-pub(crate) struct Iflow;
+pub(crate) struct Iflow {
+    stdout: Lane,
+    stderr: Lane,
+}
 
 impl Profile for Iflow {
     fn id(&self) -> ProfileId {
         ProfileId::IflowText
     }
 
-    fn line(&mut self, _line: Line<'_>, _emit: &mut Emit<'_>) -> Outcome {
-        Outcome::Raw
+    fn line(&mut self, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome {
+        match line.span.stream {
+            Stream::Stdout => self.stdout.line(line, emit),
+            Stream::Stderr => self.stderr.line(line, emit),
+            Stream::Pty => Outcome::Raw,
+        }
+    }
+
+    fn wants_blank_lines(&self) -> bool {
+        true
+    }
+
+    fn eof(&mut self, stream: Stream, emit: &mut Emit<'_>) {
+        match stream {
+            Stream::Stdout => self.stdout.eof(emit),
+            Stream::Stderr => self.stderr.eof(emit),
+            Stream::Pty => {}
+        }
+    }
+
+    fn end_policy(&self) -> EndPolicy {
+        let told = self.stdout.seen().max(self.stderr.seen()) == Some(Seen::Whole);
+        EndPolicy::Exit { confidence: if told { WITH_BLOCK } else { WITHOUT_BLOCK } }
+    }
+
+    /// The text of the stream without the block; both or neither have it: stdout.
+    fn answer_from(&self) -> AnswerFrom {
+        if self.stdout.seen().is_some() && self.stderr.seen().is_none() {
+            AnswerFrom::FirstOf(&[Stream::Stderr, Stream::Stdout])
+        } else {
+            AnswerFrom::FirstOf(&[Stream::Stdout, Stream::Stderr])
+        }
     }
 }

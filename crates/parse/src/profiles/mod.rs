@@ -4,11 +4,15 @@ mod claude;
 mod codex;
 mod gemini;
 mod iflow;
+mod message_events;
 mod open_message;
 mod opencode;
 mod plain;
 mod qwen;
 mod stderr;
+#[cfg(test)]
+mod story;
+mod stream_text;
 mod text_errors;
 
 use skillrun_model::ProfileId;

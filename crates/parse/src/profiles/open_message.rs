@@ -39,8 +39,21 @@ impl OpenMessage {
 
     /// Makes the one message of all its pieces.
     pub(crate) fn close(self, partial: bool, emit: &mut Emit<'_>) {
+        self.close_as(emit, |id, text| RecordKind::Message { id, text, partial });
+    }
+
+    /// Makes something else of all its pieces than a message.
+    pub(crate) fn close_as(self, emit: &mut Emit<'_>, make: impl FnOnce(MessageKey, Text) -> RecordKind) {
+        self.close_inferred(1.0, emit, make);
+    }
+
+    pub(crate) fn close_inferred(
+        self,
+        confidence: f64,
+        emit: &mut Emit<'_>,
+        make: impl FnOnce(MessageKey, Text) -> RecordKind,
+    ) {
         let pieces = if self.pieces.len() > 1 && self.pieces.len() < PIECES_MAX { self.pieces } else { Vec::new() };
-        let kind = RecordKind::Message { id: self.key, text: self.text.settle(), partial };
-        emit.push_at(self.hull, pieces, 1.0, kind);
+        emit.push_at(self.hull, pieces, confidence, make(self.key, self.text.settle()));
     }
 }

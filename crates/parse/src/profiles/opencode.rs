@@ -1,16 +1,260 @@
-//! Stub, being written.
+//! `opencode run --format json`: one JSON object per line on stdout.
+//!
+//! There is no last event: a turn is over when a step finishes for the reason `stop` and no other step starts. Such an
+//! end is provisional. An error is the end as well, unless a step starts after it.
+
+#[cfg(test)]
+mod tests;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use skillrun_model::rasp::data::TurnUsage;
+use skillrun_model::status::Phase;
+use skillrun_model::{ProfileId, Stream};
+
+use crate::classify;
+use crate::json::{self, Str};
 use crate::profile::{Emit, Line, Outcome, Profile};
-use skillrun_model::ProfileId;
+use crate::profiles::{stderr, text_errors};
+use crate::record::{End, MessageKey, RecordKind};
 
 #[derive(Debug, Default)]
-pub(crate) struct Opencode;
+pub(crate) struct Opencode {
+    turns: [Turn; 3],
+}
+
+/// What was read of one stream.
+#[derive(Debug, Default)]
+struct Turn {
+    has_session: bool,
+    /// The last step ended at a limit, and no other has started.
+    at_limit: bool,
+    /// Of all steps.
+    usage: TurnUsage,
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Str<'a>,
+    #[serde(rename = "sessionID", borrow)]
+    session_id: Option<Str<'a>>,
+    #[serde(borrow)]
+    part: Option<Part<'a>>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Part<'a> {
+    #[serde(borrow)]
+    id: Option<Str<'a>>,
+    #[serde(rename = "messageID", borrow)]
+    message_id: Option<Str<'a>>,
+    #[serde(rename = "callID", borrow)]
+    call_id: Option<Str<'a>>,
+    #[serde(borrow)]
+    text: Option<Str<'a>>,
+    #[serde(borrow)]
+    tool: Option<Str<'a>>,
+    #[serde(borrow)]
+    state: Option<State<'a>>,
+    #[serde(borrow)]
+    reason: Option<Str<'a>>,
+    #[serde(borrow)]
+    tokens: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct State<'a> {
+    #[serde(borrow)]
+    status: Option<Str<'a>>,
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
+    #[serde(borrow)]
+    output: Option<Str<'a>>,
+    #[serde(borrow)]
+    error: Option<Str<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+struct Tokens {
+    input: Option<u64>,
+    output: Option<u64>,
+    reasoning: Option<u64>,
+    cache: Option<Cache>,
+}
+
+#[derive(Deserialize)]
+struct Cache {
+    read: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+struct Failure {
+    name: Option<Box<RawValue>>,
+    data: Option<Box<RawValue>>,
+}
+
+#[derive(Default, Deserialize)]
+struct FailureData {
+    message: Option<String>,
+    #[serde(rename = "statusCode")]
+    status: Option<u64>,
+}
 
 impl Profile for Opencode {
     fn id(&self) -> ProfileId {
         ProfileId::OpencodeNdjson
     }
 
-    fn line(&mut self, _line: Line<'_>, _emit: &mut Emit<'_>) -> Outcome {
-        Outcome::Raw
+    fn line(&mut self, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome {
+        // On a terminal a line that is no JSON may be stderr's.
+        if line.span.stream == Stream::Stderr || !line.text.starts_with('{') {
+            return stderr::line(line, emit);
+        }
+        let turn = &mut self.turns[line.span.stream.index()];
+        json::read_event(line.text, |text| Some(turn.event(serde_json::from_str(text).ok()?, emit)))
+    }
+
+    fn is_cut_success_end(&self, line: Line<'_>) -> bool {
+        line.span.stream != Stream::Stderr && cut_reason_is_stop(line.text)
+    }
+}
+
+/// Whether a cut `step_finish` already shows its reason. What it shows lies inside of `part`, which is cut itself or
+/// the last that is whole.
+fn cut_reason_is_stop(text: &str) -> bool {
+    const PART: &str = "\"part\":";
+    // A quote inside of a string is escaped, so this is a key; and one of the root, if what comes before it is whole.
+    let Some((before, part)) = text.split_once(PART) else { return false };
+    let Some(before) = before.trim_ascii_end().strip_suffix(',') else { return false };
+    let shown = format!("{before}}}");
+    let is_step_finish = serde_json::from_str::<Event<'_>>(&shown).is_ok_and(|e| e.kind.as_str() == "step_finish");
+    is_step_finish && json::members_before_cut(part).iter().any(|(key, value)| key == "reason" && *value == "\"stop\"")
+}
+
+impl Turn {
+    fn event(&mut self, event: Event<'_>, emit: &mut Emit<'_>) -> Outcome {
+        let Event { kind, session_id, part, error } = event;
+        if let Some(id) = session_id
+            && !std::mem::replace(&mut self.has_session, true)
+        {
+            emit.push(RecordKind::Session { id: id.into_string() });
+        }
+        // None when the event is of no known type, or not as it should be.
+        let known = match (kind.as_str(), part) {
+            ("step_start", _) => self.step_start(emit),
+            ("text", Some(part)) => text(part, emit),
+            ("reasoning", Some(part)) => reasoning(part, emit),
+            ("tool_use", Some(part)) => tool_use(part, emit),
+            ("step_finish", Some(part)) => self.step_finish(part, emit),
+            ("error", _) => self.error(error, emit),
+            (_, _) => None,
+        };
+        known.map_or_else(|| Outcome::Unknown(kind.into_string()), |()| Outcome::Known)
+    }
+
+    fn step_start(&mut self, emit: &mut Emit<'_>) -> Option<()> {
+        self.at_limit = false;
+        emit.push(RecordKind::End(End::retracted()));
+        emit.push(RecordKind::Status { phase: Phase::StepStarted, detail: None });
+        Some(())
+    }
+
+    fn step_finish(&mut self, part: Part<'_>, emit: &mut Emit<'_>) -> Option<()> {
+        let reason = part.reason.map(Str::into_string);
+        if let Some(tokens) = part.tokens.and_then(json::decode::<Tokens>) {
+            self.add(tokens);
+            emit.push(RecordKind::Usage(self.usage.clone()));
+        }
+        let is_limit = matches!(reason.as_deref(), Some("length" | "content-filter"));
+        self.at_limit = is_limit;
+        emit.push(match reason.as_deref() {
+            Some("stop") => RecordKind::End(End::success()),
+            reason if is_limit => text_errors::limit(reason),
+            Some(_) | None => RecordKind::End(End::retracted()),
+        });
+        emit.push(RecordKind::Status { phase: Phase::StepFinished, detail: reason });
+        Some(())
+    }
+
+    /// A limit is told a second time as an error; it stays a limit.
+    fn error(&mut self, error: Option<&RawValue>, emit: &mut Emit<'_>) -> Option<()> {
+        let told = error.map(Told::read).unwrap_or_default();
+        let message = told.message.as_deref();
+        let category = told.status.and_then(classify::by_status);
+        let shown = message.unwrap_or("the turn failed");
+        emit.push(text_errors::with_category(shown, category.unwrap_or_else(|| classify::by_words(shown))));
+        emit.push(if self.at_limit { text_errors::limit(message) } else { text_errors::failure(message, category) });
+        Some(())
+    }
+
+    fn add(&mut self, tokens: Tokens) {
+        let add = |sum: &mut Option<u64>, more: Option<u64>| {
+            *sum = more.map(|more| sum.unwrap_or(0).saturating_add(more)).or(*sum);
+        };
+        add(&mut self.usage.input_tokens, tokens.input);
+        add(&mut self.usage.output_tokens, tokens.output);
+        add(&mut self.usage.reasoning_tokens, tokens.reasoning);
+        add(&mut self.usage.cached_input_tokens, tokens.cache.and_then(|cache| cache.read));
+    }
+}
+
+fn text(part: Part<'_>, emit: &mut Emit<'_>) -> Option<()> {
+    let text = part.text?.into_string();
+    let id = part.message_id.or(part.id).map_or(MessageKey::Unnamed, |id| MessageKey::Engine(id.into_string()));
+    emit.push(RecordKind::Message { id, text: text.into(), partial: false });
+    Some(())
+}
+
+fn reasoning(part: Part<'_>, emit: &mut Emit<'_>) -> Option<()> {
+    emit.push(RecordKind::Reasoning { text: part.text?.into_string() });
+    Some(())
+}
+
+fn tool_use(part: Part<'_>, emit: &mut Emit<'_>) -> Option<()> {
+    let (id, name, state) = (part.call_id.or(part.id)?.into_string(), part.tool?.into_string(), part.state?);
+    let input = state.input.map(|raw| raw.get().to_owned());
+    let output = state.output.map(Str::into_string);
+    let ended = match state.status?.as_str() {
+        "pending" => {
+            emit.push(RecordKind::ToolStarted { id, name, input });
+            return Some(());
+        }
+        // May follow `pending`; the call has begun only once.
+        "running" => {
+            emit.push(RecordKind::ToolSeen { id, name, input });
+            return Some(());
+        }
+        "completed" => RecordKind::ToolCompleted { id: id.clone(), output },
+        "error" => {
+            let reason = state.error.map_or_else(|| "error".to_owned(), Str::into_string);
+            RecordKind::ToolFailed { id: id.clone(), reason, output }
+        }
+        _ => return None,
+    };
+    emit.push(RecordKind::ToolSeen { id, name, input });
+    emit.push(ended);
+    Some(())
+}
+
+/// What an error says of itself.
+#[derive(Debug, Default)]
+struct Told {
+    message: Option<String>,
+    /// Of the model's API.
+    status: Option<u64>,
+}
+
+impl Told {
+    fn read(error: &RawValue) -> Self {
+        if let Some(message) = json::decode::<String>(error) {
+            return Self { message: Some(message), status: None };
+        }
+        let failure = json::decode::<Failure>(error).unwrap_or_default();
+        let data = failure.data.and_then(|raw| json::decode::<FailureData>(&raw)).unwrap_or_default();
+        let name = || failure.name.and_then(|raw| json::decode::<String>(&raw));
+        Self { message: data.message.or_else(name), status: data.status }
     }
 }

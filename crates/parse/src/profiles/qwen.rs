@@ -1,16 +1,125 @@
-//! Stub, being written.
-use crate::profile::{Emit, Line, Outcome, Profile};
+//! `qwen --output-format stream-json`, or `json`: see [`super::message_events`].
+//!
+//! Errors come as an assistant's text `[API Error: …]`. A retry may take back the text of the response before it.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use skillrun_model::ProfileId;
 
-#[derive(Debug, Default)]
-pub(crate) struct Qwen;
+use crate::classify;
+use crate::json;
+use crate::profiles::message_events::{Dialect, MessageEvents, Retry, Sender};
+use crate::record::Voided;
 
-impl Profile for Qwen {
-    fn id(&self) -> ProfileId {
-        ProfileId::QwenStreamJson
+pub(crate) type Qwen = MessageEvents<QwenDialect>;
+
+#[derive(Debug, Default)]
+pub(crate) struct QwenDialect;
+
+#[derive(Deserialize)]
+struct SystemRetry<'a> {
+    #[serde(borrow)]
+    data: RetryData<'a>,
+}
+
+#[derive(Deserialize)]
+struct RetryData<'a> {
+    #[serde(rename = "preserveText")]
+    preserve_text: Option<bool>,
+    #[serde(borrow)]
+    reason: Option<&'a RawValue>,
+    #[serde(borrow)]
+    attempt: Option<&'a RawValue>,
+    #[serde(rename = "maxRetries", borrow)]
+    max_retries: Option<&'a RawValue>,
+    #[serde(rename = "delayMs", borrow)]
+    delay_ms: Option<&'a RawValue>,
+}
+
+impl Dialect for QwenDialect {
+    const ID: ProfileId = ProfileId::QwenStreamJson;
+
+    fn is_error_text(_sender: &Sender<'_>, text: &str) -> bool {
+        text.trim_start().starts_with("[API Error")
     }
 
-    fn line(&mut self, _line: Line<'_>, _emit: &mut Emit<'_>) -> Outcome {
-        Outcome::Raw
+    fn retry(line: &str) -> Option<Retry> {
+        let SystemRetry { data } = serde_json::from_str(line).ok()?;
+        let number = |raw: Option<&RawValue>| raw.and_then(json::decode::<u64>);
+        let reason = data.reason.and_then(json::decode::<String>).filter(|reason| reason != "retry");
+        let category = classify::by_words(reason.as_deref().unwrap_or_default());
+        let mut message = match data.preserve_text {
+            Some(false) => "the model is asked again; the text of its response is taken back".to_owned(),
+            Some(true) | None => "the model is asked again; the text of its response is kept".to_owned(),
+        };
+        if let (Some(attempt), Some(max)) = (number(data.attempt), number(data.max_retries)) {
+            message.push_str(&format!(" ({attempt} of {max})"));
+        }
+        if let Some(delay) = number(data.delay_ms) {
+            message.push_str(&format!(", in {} s", delay.div_ceil(1000)));
+        }
+        if let Some(reason) = reason {
+            message.push_str(&format!(": {reason}"));
+        }
+        let voids = (data.preserve_text == Some(false)).then_some(Voided::Response);
+        Some(Retry { message, category, voids })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use skillrun_model::ProfileId;
+
+    use crate::profiles::message_events::tests::{self, text};
+
+    fn read(stdout: &str) -> Vec<String> {
+        tests::read(ProfileId::QwenStreamJson, stdout)
+    }
+
+    fn retry(data: &str) -> String {
+        format!(r#"{{"type":"system","subtype":"retry","data":{{"reason":"retry"{data}}}}}"#) + "\n"
+    }
+
+    const VOIDED: &str =
+        "warning ENGINE_RETRY engine: the model is asked again; the text of its response is taken back";
+    const KEPT: &str = "warning ENGINE_RETRY engine: the model is asked again; the text of its response is kept";
+
+    #[test]
+    fn a_retry_may_take_the_response_back() {
+        let lines = [
+            text("m1", "half"),
+            retry(r#","preserveText":false"#),
+            retry(r#","preserveText":true"#),
+            retry(r#","preserveText":false,"attempt":1,"maxRetries":10,"delayMs":60000"#),
+        ];
+        let slow = format!("{VOIDED} (1 of 10), in 60 s");
+        assert_eq!(read(&lines.concat()), ["message m1 half", "void response", VOIDED, KEPT, "void response", &slow]);
+        assert_eq!(read(r#"{"type":"system","subtype":"retry"}"#), ["unknown system"]);
+    }
+
+    #[test]
+    fn a_retry_takes_what_is_being_written_back_too() {
+        let delta = concat!(
+            r#"{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"a"}}}"#,
+            "\n"
+        );
+        let lines = [delta, &retry(r#","preserveText":false"#)].concat();
+        assert_eq!(read(&lines), ["delta unnamed a", "partial unnamed a", "void response", VOIDED]);
+    }
+
+    #[test]
+    fn an_error_as_text_is_an_error() {
+        let error = text("m1", "[API Error: terminated]");
+        let result = r#"{"type":"result","is_error":false,"result":"fine"}"#;
+        let expected = [
+            "error ENGINE_ERROR network: [API Error: terminated]",
+            "message unnamed fine",
+            "end success",
+            "turn_completed",
+        ];
+        assert_eq!(read(&[&error, result].concat()), expected);
+        let repeated = r#"{"type":"result","is_error":false,"result":"[API Error: x]"}"#;
+        let expected = ["error ENGINE_ERROR engine: [API Error: x]", "end success", "turn_completed"];
+        assert_eq!(read(repeated), expected);
     }
 }

@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_fence_spans_its_lines() {
-        let text = "x\n  ```json\n{}\n``` \ny";
+        let text = "x\r\n  ```json\n{}\n``` \r\ny";
         let fence = find_fences(text)[0];
         assert_eq!(&text[fence.open_start..fence.end], "  ```json\n{}\n``` ");
     }

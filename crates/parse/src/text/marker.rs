@@ -8,7 +8,9 @@ mod tests;
 
 use super::fences::find_fences;
 use super::json::decode_object;
-use super::objects::find_objects;
+use super::objects::each_object;
+use std::collections::VecDeque;
+
 use memchr::{memchr, memmem};
 use serde_json::{Map, Value};
 
@@ -37,22 +39,31 @@ pub struct Marker {
     pub rest: Map<String, Value>,
 }
 
-/// A root object of the text, decoded: `text[start..end]`.
-#[derive(Debug, Clone, PartialEq)]
+/// A root object of the text: `text[start..end]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScannedObject {
     pub start: usize,
     pub end: usize,
     /// It may be a part of a cut object; see [`super::objects::FoundObject::after_cut`].
     pub after_cut: bool,
     pub standing: MarkerForm,
-    pub value: Map<String, Value>,
 }
+
+impl ScannedObject {
+    /// Its content, decoded when asked for: a text can hold many objects, and few of them matter.
+    pub fn decode(&self, text: &str) -> Option<Map<String, Value>> {
+        decode_object(&text[self.start..self.end])
+    }
+}
+
+/// Most objects of a text that are kept; the gate looks at them from the last to the first.
+const OBJECTS_KEPT: usize = 100_000;
 
 /// What a text holds.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scan {
-    /// All root objects in order, those with a marker included.
-    pub objects: Vec<ScannedObject>,
+    /// The last root objects in order, those with a marker included.
+    pub objects: VecDeque<ScannedObject>,
     pub first: Option<Marker>,
     /// Markers after the first.
     pub repeated: usize,
@@ -69,35 +80,37 @@ pub fn scan(text: &str) -> Scan {
         return scan;
     }
     let mut standings = Standings::new(text);
-    for found in find_objects(text) {
+    each_object(text, |found| {
         let json = &text[found.start..found.end];
-        let Some(value) = decode_object(json) else {
-            continue;
-        };
         let standing = standings.of(found.start, found.end);
-        match value.get(DONE_KEY) {
-            Some(Value::Bool(true)) => {
-                scan.malformed -= count_proper_mentions(json);
-                if scan.first.is_some() {
-                    scan.repeated += 1;
-                } else {
-                    let mut rest = value.clone();
-                    rest.shift_remove(DONE_KEY);
-                    scan.first = Some(Marker { start: found.start, end: found.end, form: standing, rest });
+        if may_have_key(json)
+            && let Some(mut value) = decode_object(json)
+        {
+            match value.shift_remove(DONE_KEY) {
+                Some(Value::Bool(true)) => {
+                    scan.malformed -= count_proper_mentions(json);
+                    if scan.first.is_some() {
+                        scan.repeated += 1;
+                    } else {
+                        scan.first = Some(Marker { start: found.start, end: found.end, form: standing, rest: value });
+                    }
                 }
+                Some(_) => scan.denied = true,
+                None => {}
             }
-            Some(_) => scan.denied = true,
-            None => {}
         }
-        scan.objects.push(ScannedObject {
-            start: found.start,
-            end: found.end,
-            after_cut: found.after_cut,
-            standing,
-            value,
-        });
-    }
+        if scan.objects.len() == OBJECTS_KEPT {
+            scan.objects.pop_front();
+        }
+        let (start, end, after_cut) = (found.start, found.end, found.after_cut);
+        scan.objects.push_back(ScannedObject { start, end, after_cut, standing });
+    });
     scan
+}
+
+/// Whether the object can have the key at all: spelled plainly, or with an escape.
+fn may_have_key(json: &str) -> bool {
+    memmem::find(json.as_bytes(), DONE_KEY.as_bytes()).is_some() || memmem::find(json.as_bytes(), b"\\u").is_some()
 }
 
 /// How often the quoted key stands in the text with a colon behind it, whatever its letter case and whatever is around.

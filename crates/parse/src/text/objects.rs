@@ -30,18 +30,19 @@ pub struct FoundObject {
 
 /// All root objects of the text, in order.
 pub fn find_objects(text: &str) -> Vec<FoundObject> {
-    let finder = Finder::read(text, MAX_DEPTH);
-    let cut = finder.cut;
-    finder
-        .taken
-        .into_iter()
-        .filter(|taken| taken.is_object)
-        .map(|taken| FoundObject {
-            start: taken.start,
-            end: taken.end,
-            after_cut: cut.is_some_and(|cut| cut < taken.start),
-        })
-        .collect()
+    let mut found = Vec::new();
+    each_object(text, |object| found.push(object));
+    found
+}
+
+/// Hands out the root objects of the text in order, each as soon as it is certain: a text can hold millions.
+pub fn each_object(text: &str, mut sink: impl FnMut(FoundObject)) {
+    Finder::read(text, MAX_DEPTH, |cut, taken| {
+        if taken.is_object {
+            let after_cut = cut.is_some_and(|cut| cut < taken.start);
+            sink(FoundObject { start: taken.start, end: taken.end, after_cut });
+        }
+    });
 }
 
 /// A container that is a root as far as the text has been read.
@@ -65,7 +66,8 @@ struct Finder {
 }
 
 impl Finder {
-    fn read(text: &str, max_depth: usize) -> Finder {
+    /// Reads the text; `sink` gets each root and the leftmost cut so far, which no later one can come before.
+    fn read(text: &str, max_depth: usize, mut sink: impl FnMut(Option<usize>, &Taken)) -> Finder {
         let mut finder = Finder {
             lanes: [Lane::new(), Lane::new()],
             max_depth,
@@ -78,6 +80,7 @@ impl Finder {
         let mut at = 0;
         while at < bytes.len() {
             if finder.lanes.iter().all(|lane| !lane.is_alive()) {
+                finder.hand_out(&mut sink);
                 match memchr2(b'{', b'[', &bytes[at..]) {
                     Some(ahead) => at += ahead,
                     None => break,
@@ -88,7 +91,15 @@ impl Finder {
         }
         finder.end_lane(0);
         finder.end_lane(1);
+        finder.hand_out(&mut sink);
         finder
+    }
+
+    /// With no frame open, what was taken is certain.
+    fn hand_out(&mut self, sink: &mut impl FnMut(Option<usize>, &Taken)) {
+        for taken in self.taken.drain(..) {
+            sink(self.cut, &taken);
+        }
     }
 
     fn byte(&mut self, byte: u8, at: usize) {

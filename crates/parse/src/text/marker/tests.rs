@@ -127,7 +127,7 @@ fn decision_table() {
 fn lists_all_root_objects_with_their_standing() {
     let text = "{\"a\":1}\nsee {\"b\":2}\n```\n{\"c\":3}\n```\n{\"d\":1e999}\n{\"cut\": 1\n{\"__SKILL_DONE__\":true}";
     let seen: Vec<_> =
-        scan(text).objects.iter().map(|o| (Value::from(o.value.clone()), o.standing, o.after_cut)).collect();
+        scan(text).objects.iter().filter_map(|o| Some((Value::from(o.decode(text)?), o.standing, o.after_cut))).collect();
     assert_eq!(
         seen,
         [
@@ -168,7 +168,7 @@ proptest! {
         ]), 0..16).prop_map(|pieces| pieces.concat())
     ) {
         let scan = scan(&text);
-        let markers = scan.objects.iter().filter(|o| o.value.get("__SKILL_DONE__") == Some(&json!(true))).count();
+        let markers = scan.objects.iter().filter(|o| o.decode(&text).is_some_and(|v| v.get("__SKILL_DONE__") == Some(&json!(true)))).count();
         prop_assert_eq!(usize::from(scan.first.is_some()) + scan.repeated, markers);
         let mentions = text.to_lowercase().matches("\"__skill_done__\"").count();
         prop_assert!(scan.malformed <= mentions);

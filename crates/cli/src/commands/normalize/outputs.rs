@@ -1,0 +1,216 @@
+//! Where events go: to stdout in the format asked for, and to the files of `--out`.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use serde::Serialize;
+use skillrun_model::Code;
+use skillrun_model::fcmp::FcmpEvent;
+use skillrun_model::rasp::Event;
+use skillrun_model::rasp::data::Category;
+use skillrun_translate::FcmpTranslator;
+use skillrun_translate::transcript::Transcript;
+
+use super::summary::{AttemptSummary, Observed, RunSummary};
+use crate::args::Format;
+use crate::failure::Failure;
+
+const BUFFER: usize = 256 * 1024;
+
+/// A place lines are written to. The first error stays; writing after it does nothing.
+struct Lines {
+    name: String,
+    writer: BufWriter<Box<dyn Write>>,
+    error: Option<io::Error>,
+}
+
+impl Lines {
+    fn new(name: String, writer: Box<dyn Write>) -> Self {
+        Self { name, writer: BufWriter::with_capacity(BUFFER, writer), error: None }
+    }
+
+    fn file(dir: &Path, name: &str) -> Result<Self, Failure> {
+        let path = dir.join(name);
+        let shown = path.display().to_string();
+        match File::create(&path) {
+            Ok(file) => Ok(Self::new(shown, Box::new(file))),
+            Err(error) => Err(Failure::Write { path: shown, error }),
+        }
+    }
+
+    fn json(&mut self, value: &impl Serialize) {
+        if self.error.is_none() {
+            let written = serde_json::to_writer(&mut self.writer, value).map_err(io::Error::from);
+            self.error = written.and_then(|()| self.writer.write_all(b"\n")).err();
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.error.is_none() {
+            self.error = self.writer.write_all(text.as_bytes()).err();
+        }
+    }
+
+    fn check(&mut self) -> Result<(), Failure> {
+        match self.error.take() {
+            Some(error) => Err(Failure::Write { path: self.name.clone(), error }),
+            None => Ok(()),
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        self.check()?;
+        self.writer.flush().map_err(|error| Failure::Write { path: self.name.clone(), error })
+    }
+}
+
+/// The files of `--out`.
+struct Files {
+    events: Lines,
+    fcmp: Lines,
+    diagnostics: Lines,
+    summary: Lines,
+}
+
+pub(crate) struct Outputs {
+    format: Format,
+    stdout: Lines,
+    files: Option<Files>,
+    fcmp: FcmpTranslator,
+    transcript: Transcript,
+    observed: Observed,
+    notices: Vec<(Code, String)>,
+    attempts: u64,
+    events: u64,
+    /// Verdicts in words, printed behind the conversation.
+    words: String,
+}
+
+impl Outputs {
+    pub(crate) fn open(format: Format, out: Option<&Path>) -> Result<Self, Failure> {
+        let files = match out {
+            None => None,
+            Some(dir) => {
+                fs::create_dir_all(dir).map_err(|error| Failure::Write { path: dir.display().to_string(), error })?;
+                Some(Files {
+                    events: Lines::file(dir, "events.jsonl")?,
+                    fcmp: Lines::file(dir, "fcmp.jsonl")?,
+                    diagnostics: Lines::file(dir, "parser_diagnostics.jsonl")?,
+                    summary: Lines::file(dir, "summary.jsonl")?,
+                })
+            }
+        };
+        Ok(Self {
+            format,
+            stdout: Lines::new("stdout".to_owned(), Box::new(io::stdout())),
+            files,
+            fcmp: FcmpTranslator::default(),
+            transcript: Transcript::default(),
+            observed: Observed::default(),
+            notices: Vec::new(),
+            attempts: 0,
+            events: 0,
+            words: String::new(),
+        })
+    }
+
+    /// Keeps something noticed before the attempt it belongs to has begun.
+    pub(crate) fn pending_notice(&mut self, code: Code, message: String) {
+        self.notices.push((code, message));
+    }
+
+    pub(crate) fn take_pending_notices(&mut self) -> Vec<(Code, String)> {
+        std::mem::take(&mut self.notices)
+    }
+
+    pub(crate) fn begin_attempt(&mut self) {
+        self.observed = Observed::default();
+    }
+
+    pub(crate) fn event(&mut self, event: Event) {
+        self.events += 1;
+        self.observed.event(&event);
+        let is_diagnostic = event.event_type().category() == Category::Diagnostic;
+        if let Some(files) = &mut self.files {
+            files.events.json(&event);
+            if is_diagnostic {
+                files.diagnostics.json(&event);
+            }
+        }
+        match self.format {
+            Format::Rasp => self.stdout.json(&event),
+            Format::Diagnostics if is_diagnostic => self.stdout.json(&event),
+            Format::Diagnostics | Format::Summary | Format::Fcmp | Format::Conversation => {}
+        }
+        let is_read = match self.format {
+            Format::Fcmp | Format::Conversation => true,
+            Format::Summary | Format::Rasp | Format::Diagnostics => self.files.is_some(),
+        };
+        if is_read {
+            let Self { fcmp, format, stdout, files, transcript, .. } = self;
+            fcmp.push(event, &mut |event: FcmpEvent| {
+                if let Some(files) = files {
+                    files.fcmp.json(&event);
+                }
+                match format {
+                    Format::Fcmp => stdout.json(&event),
+                    Format::Conversation => stdout.text(&transcript.event(&event)),
+                    Format::Summary | Format::Rasp | Format::Diagnostics => {}
+                }
+            });
+        }
+    }
+
+    pub(crate) fn attempt_summary(&mut self, summary: AttemptSummary) {
+        self.attempts += 1;
+        let summary = summary.complete(std::mem::take(&mut self.observed));
+        if let Some(files) = &mut self.files {
+            files.summary.json(&summary);
+        }
+        match self.format {
+            Format::Summary => self.stdout.json(&summary),
+            Format::Conversation => self.words = summary.words(),
+            Format::Rasp | Format::Fcmp | Format::Diagnostics => {}
+        }
+    }
+
+    pub(crate) fn run_summary(&mut self, summary: &RunSummary) {
+        if let Some(files) = &mut self.files {
+            files.summary.json(summary);
+        }
+        if self.format == Format::Summary {
+            self.stdout.json(summary);
+        }
+    }
+
+    /// Attempts read and events written.
+    pub(crate) fn totals(&self) -> (u64, u64) {
+        (self.attempts, self.events)
+    }
+
+    /// The first thing that could not be written, if any.
+    pub(crate) fn check(&mut self) -> Result<(), Failure> {
+        self.stdout.check()?;
+        match &mut self.files {
+            None => Ok(()),
+            Some(files) => {
+                files.events.check()?;
+                files.fcmp.check()?;
+                files.diagnostics.check()?;
+                files.summary.check()
+            }
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        self.stdout.text(&self.words);
+        if let Some(files) = &mut self.files {
+            files.events.finish()?;
+            files.fcmp.finish()?;
+            files.diagnostics.finish()?;
+            files.summary.finish()?;
+        }
+        self.stdout.finish()
+    }
+}

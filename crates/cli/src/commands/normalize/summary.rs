@@ -1,0 +1,313 @@
+//! The summary: one JSON object per attempt, and one for the run.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use skillrun_lifecycle::Settled;
+use skillrun_model::codes::NextAction;
+use skillrun_model::interaction::Pending;
+use skillrun_model::rasp::data::TurnUsage;
+use skillrun_model::rasp::{Data, Event};
+use skillrun_model::verdict::{Rule, RunError, Verdict, VerdictEvidence};
+use skillrun_model::{
+    AttemptNumber, Code, CompletionState, EngineName, ProfileId, RunId, RunStatus, Stream, TurnState,
+};
+use skillrun_parse::text::marker::MarkerForm;
+use skillrun_translate::Facts;
+use skillrun_translate::coverage::Coverage;
+
+/// Bytes of message text that a summary holds; what comes after is counted.
+const MESSAGES_BUDGET: usize = 4 * 1024 * 1024;
+/// Tool calls that a summary lists.
+const TOOL_CALLS_MAX: usize = 10_000;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Completion {
+    state: CompletionState,
+    reason_code: Code,
+    confidence: f64,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct MarkerSummary {
+    found: bool,
+    form: Option<&'static str>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct MessageSummary {
+    message_id: String,
+    text: String,
+    partial: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct ToolCallSummary {
+    id: Option<String>,
+    name: Option<String>,
+    status: &'static str,
+}
+
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct EventCounts {
+    total: u64,
+    by_type: BTreeMap<&'static str, u64>,
+}
+
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct CoverageSummary {
+    stdout_bytes: u64,
+    stdout_covered: u64,
+    stderr_bytes: u64,
+    stderr_covered: u64,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct DiagnosticCount {
+    code: Code,
+    count: u64,
+}
+
+/// What is read off the events of one attempt.
+#[derive(Debug, Default)]
+pub(crate) struct Observed {
+    events: EventCounts,
+    messages: Vec<MessageSummary>,
+    message_bytes: usize,
+    omitted: u64,
+    tool_calls: Vec<ToolCallSummary>,
+    tool_at: BTreeMap<String, usize>,
+    diagnostics: BTreeMap<Code, u64>,
+    coverage: Coverage,
+}
+
+impl Observed {
+    pub(crate) fn event(&mut self, event: &Event) {
+        self.events.total += 1;
+        *self.events.by_type.entry(event.event_type().as_str()).or_default() += 1;
+        self.coverage.add(event);
+        let tool_id = || event.correlation.tool_call_id.clone();
+        match &event.data {
+            Data::MessageFinal(message) if self.message_bytes + message.text.len() <= MESSAGES_BUDGET => {
+                self.message_bytes += message.text.len();
+                let (message_id, text) = (message.message_id.clone(), message.text.clone());
+                self.messages.push(MessageSummary { message_id, text, partial: message.partial });
+            }
+            Data::MessageFinal(_) => self.omitted += 1,
+            Data::ToolCallStarted(call) if self.tool_calls.len() < TOOL_CALLS_MAX => {
+                if let Some(id) = tool_id() {
+                    self.tool_at.insert(id, self.tool_calls.len());
+                }
+                let name = Some(call.name.clone());
+                self.tool_calls.push(ToolCallSummary { id: tool_id(), name, status: "started" });
+            }
+            Data::ToolCallCompleted(_) => self.tool_ended(tool_id(), "completed"),
+            Data::ToolCallFailed(_) => self.tool_ended(tool_id(), "failed"),
+            Data::ParserWarning(d) | Data::ParserError(d) | Data::EngineError(d) => {
+                *self.diagnostics.entry(d.code).or_default() += 1;
+            }
+            _ => {}
+        }
+    }
+
+    fn tool_ended(&mut self, id: Option<String>, status: &'static str) {
+        if let Some(at) = id.as_ref().and_then(|id| self.tool_at.get(id)) {
+            self.tool_calls[*at].status = status;
+        } else if self.tool_calls.len() < TOOL_CALLS_MAX {
+            self.tool_calls.push(ToolCallSummary { id, name: None, status });
+        }
+    }
+
+    fn coverage(&self, [stdout_bytes, stderr_bytes]: [u64; 2]) -> CoverageSummary {
+        CoverageSummary {
+            stdout_bytes,
+            stdout_covered: self.coverage.covered(Stream::Stdout),
+            stderr_bytes,
+            stderr_covered: self.coverage.covered(Stream::Stderr),
+        }
+    }
+}
+
+/// One line of the summary.
+#[derive(Debug, Serialize)]
+pub(crate) struct AttemptSummary {
+    engine: EngineName,
+    profile: ProfileId,
+    profile_version: u32,
+    attempt_number: AttemptNumber,
+    session_id: Option<String>,
+    turn_state: Option<TurnState>,
+    completion: Option<Completion>,
+    run_status: Option<RunStatus>,
+    rule: Option<Rule>,
+    marker: MarkerSummary,
+    output: Option<Map<String, Value>>,
+    output_errors: Vec<String>,
+    messages: Vec<MessageSummary>,
+    /// Messages left out because the ones before them filled the summary.
+    #[serde(skip_serializing_if = "is_zero")]
+    omitted: u64,
+    prompt: Option<String>,
+    pending: Option<Pending>,
+    tool_calls: Vec<ToolCallSummary>,
+    usage: Option<TurnUsage>,
+    events: EventCounts,
+    coverage: CoverageSummary,
+    diagnostics: Vec<DiagnosticCount>,
+    warnings: Vec<Code>,
+    error: Option<RunError>,
+    next_actions: Vec<NextAction>,
+    parse_confidence: f64,
+    evidence: Option<VerdictEvidence>,
+    #[serde(skip)]
+    bytes: [u64; 2],
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+fn form_word(form: MarkerForm) -> &'static str {
+    match form {
+        MarkerForm::WholeMessage => "whole_message",
+        MarkerForm::Fenced => "fenced",
+        MarkerForm::OwnLine => "own_line",
+        MarkerForm::InProse => "in_prose",
+    }
+}
+
+impl AttemptSummary {
+    pub(crate) fn new(
+        engine: &EngineName,
+        profile: ProfileId,
+        attempt_number: AttemptNumber,
+        facts: &Facts,
+        settled: Option<Settled>,
+        next_actions: Vec<NextAction>,
+        bytes: [u64; 2],
+    ) -> Self {
+        let marker = settled.as_ref().and_then(|s| s.marker);
+        let output_errors = settled.as_ref().map(|s| s.output_errors.clone()).unwrap_or_default();
+        let verdict = settled.map(|s| s.verdict);
+        let pending = verdict.as_ref().and_then(|v| v.pending.clone());
+        Self {
+            engine: engine.clone(),
+            profile,
+            profile_version: profile.version(),
+            attempt_number,
+            session_id: facts.session_id.clone(),
+            turn_state: verdict.as_ref().map(|v| v.turn),
+            completion: verdict.as_ref().map(|v| Completion {
+                state: v.completion,
+                reason_code: v.reason_code,
+                confidence: v.confidence,
+            }),
+            run_status: verdict.as_ref().map(|v| v.run_status),
+            rule: verdict.as_ref().map(|v| v.rule),
+            marker: MarkerSummary { found: marker.is_some(), form: marker.map(form_word) },
+            output: verdict.as_ref().and_then(|v| v.output.clone()),
+            output_errors,
+            messages: Vec::new(),
+            omitted: 0,
+            prompt: pending.as_ref().map(|p| p.prompt.clone()),
+            pending,
+            tool_calls: Vec::new(),
+            usage: facts.usage.clone(),
+            events: EventCounts::default(),
+            coverage: CoverageSummary::default(),
+            diagnostics: Vec::new(),
+            warnings: verdict.as_ref().map(|v| v.warnings.clone()).unwrap_or_default(),
+            error: verdict.as_ref().and_then(|v| v.error.clone()),
+            next_actions,
+            parse_confidence: facts.parse.confidence,
+            evidence: verdict.map(|v| v.evidence),
+            bytes,
+        }
+    }
+
+    /// Adds what was read off the events.
+    pub(crate) fn complete(mut self, observed: Observed) -> Self {
+        self.coverage = observed.coverage(self.bytes);
+        self.events = observed.events;
+        self.messages = observed.messages;
+        self.omitted = observed.omitted;
+        self.tool_calls = observed.tool_calls;
+        self.diagnostics =
+            observed.diagnostics.into_iter().map(|(code, count)| DiagnosticCount { code, count }).collect();
+        self
+    }
+
+    /// The verdict in words, for a terminal.
+    pub(crate) fn words(&self) -> String {
+        use std::fmt::Write;
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = match (&self.completion, self.run_status, self.rule) {
+            (Some(completion), Some(status), Some(rule)) => {
+                let code = completion.reason_code;
+                writeln!(text, "\nverdict   {status} · {code} (rule {rule})\n          {}", code.summary())
+            }
+            _ => writeln!(text, "\nverdict   none: the run was over before attempt {}", self.attempt_number),
+        };
+        if let Some(evidence) = &self.evidence {
+            for (name, spans) in [("end", &evidence.end), ("marker", &evidence.marker), ("answer", &evidence.answer)] {
+                if let (Some(first), Some(last)) = (spans.first(), spans.last()) {
+                    let _ = writeln!(text, "evidence  {name}: bytes {}..{} of {}", first.from, last.to, first.stream);
+                }
+            }
+        }
+        if let Some(error) = &self.error {
+            let _ = writeln!(text, "error     {} ({}): {}", error.code, error.category, error.message);
+        }
+        if let Some(output) = &self.output {
+            let _ = writeln!(text, "output    {}", Value::Object(output.clone()));
+        }
+        for warning in &self.warnings {
+            let _ = writeln!(text, "warning   {warning}: {}", warning.summary());
+        }
+        text
+    }
+}
+
+/// The last line of the summary, when several attempts were read.
+#[derive(Debug, Serialize)]
+pub(crate) struct RunSummary {
+    run: RunLine,
+}
+
+#[derive(Debug, Serialize)]
+struct RunLine {
+    run_id: RunId,
+    status: Option<RunStatus>,
+    attempts: u64,
+    session_id: Option<String>,
+    reason_code: Option<Code>,
+    output: Option<Map<String, Value>>,
+    warnings: Vec<Code>,
+    error: Option<RunError>,
+    events: u64,
+}
+
+impl RunSummary {
+    pub(crate) fn new(
+        run_id: RunId,
+        session_id: Option<String>,
+        last: Option<&Verdict>,
+        (attempts, events): (u64, u64),
+    ) -> Self {
+        Self {
+            run: RunLine {
+                run_id,
+                status: last.map(|v| v.run_status),
+                attempts,
+                session_id,
+                reason_code: last.map(|v| v.reason_code),
+                output: last.and_then(|v| v.output.clone()),
+                warnings: last.map(|v| v.warnings.clone()).unwrap_or_default(),
+                error: last.and_then(|v| v.error.clone()),
+                events,
+            },
+        }
+    }
+}

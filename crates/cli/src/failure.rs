@@ -1,0 +1,36 @@
+//! How a command tells that it could not do what it was asked: one clear sentence on stderr, and an exit code.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// Bad usage, or input that cannot be read.
+    #[error("{0}")]
+    Input(String),
+    #[error(transparent)]
+    Evidence(#[from] skillrun_evidence::EvidenceError),
+    #[error(transparent)]
+    Schema(#[from] skillrun_skill::SchemaError),
+    #[error("{path}: cannot be written ({error})")]
+    Write { path: String, error: io::Error },
+}
+
+/// Whoever reads our output went away; that is their right and no failure.
+fn reader_left(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
+}
+
+impl Failure {
+    pub(crate) fn report(&self) -> ExitCode {
+        if let Self::Write { error, .. } = self
+            && reader_left(error)
+        {
+            return ExitCode::SUCCESS;
+        }
+        // Nothing is left to do if stderr is gone too.
+        let _ = writeln!(io::stderr(), "skillrun: {self}");
+        ExitCode::from(2)
+    }
+}

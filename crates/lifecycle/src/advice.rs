@@ -1,0 +1,113 @@
+//! Errors in words, and what to do next.
+
+use skillrun_model::codes::{Code, ErrorCategory, NextAction, NextActionKind};
+use skillrun_model::status::EndedBy;
+use skillrun_model::verdict::{RunError, Verdict};
+use skillrun_model::{RunId, RunStatus};
+
+use crate::control::ProcessExit;
+
+/// Most errors that are listed; a schema can find very many.
+const DETAILS_MAX: usize = 20;
+
+fn error(category: ErrorCategory, code: Code, message: impl Into<String>) -> RunError {
+    RunError { category, code, message: message.into(), details: Vec::new() }
+}
+
+/// An error that its code says all about.
+pub(crate) fn plain(category: ErrorCategory, code: Code) -> RunError {
+    error(category, code, code.summary())
+}
+
+pub(crate) fn limit(words: Option<&str>) -> RunError {
+    error(ErrorCategory::Engine, Code::LimitReached, words.unwrap_or(Code::LimitReached.summary()))
+}
+
+pub(crate) fn timeout(ended_by: Option<EndedBy>) -> RunError {
+    let message = match ended_by {
+        Some(EndedBy::Stall) => "the engine wrote nothing for too long and was ended",
+        _ => "the engine ran longer than it may and was ended",
+    };
+    error(ErrorCategory::Timeout, Code::Timeout, message)
+}
+
+pub(crate) fn not_started(code: Code) -> RunError {
+    plain(ErrorCategory::Engine, code)
+}
+
+fn exit_words(exit: &ProcessExit) -> String {
+    match exit {
+        ProcessExit::Code(code) => format!("the engine exited with code {code}"),
+        ProcessExit::Signal(signal) => format!("the engine was ended by {signal}"),
+        ProcessExit::Unknown => "how the engine exited is not known".to_owned(),
+    }
+}
+
+pub(crate) fn bad_exit(exit: &ProcessExit, code: Code) -> RunError {
+    error(ErrorCategory::Engine, code, format!("{} after its finished answer", exit_words(exit)))
+}
+
+pub(crate) fn engine(
+    session_refused: bool,
+    category: ErrorCategory,
+    words: Option<&str>,
+    exit: &ProcessExit,
+) -> RunError {
+    let message = words.map_or_else(|| exit_words(exit), str::to_owned);
+    if session_refused {
+        error(ErrorCategory::Session, Code::SessionNotFound, message)
+    } else {
+        error(category, Code::EngineFailed, message)
+    }
+}
+
+pub(crate) fn output(errors: &[String]) -> RunError {
+    let first = errors.first().map_or("the output is missing", String::as_str);
+    let details = errors.iter().take(DETAILS_MAX).cloned().collect();
+    let message = format!("the output does not fit the skill's schema: {first}");
+    RunError { details, ..error(ErrorCategory::Output, Code::OutputSchemaInvalid, message) }
+}
+
+/// What the user can do about a verdict, each with the command to run.
+pub fn next_actions(verdict: &Verdict, run: RunId) -> Vec<NextAction> {
+    let kinds: &[NextActionKind] = match (verdict.run_status, verdict.error.as_ref().map(|e| e.category)) {
+        (RunStatus::WaitingUser, _) => &[NextActionKind::Reply],
+        (RunStatus::Failed, Some(category)) => match category {
+            ErrorCategory::Quota => &[NextActionKind::RetryLater, NextActionKind::RetryOtherEngine],
+            ErrorCategory::Auth => &[NextActionKind::LoginEngine, NextActionKind::Retry],
+            ErrorCategory::Network => &[NextActionKind::Retry, NextActionKind::InspectEvidence],
+            ErrorCategory::Timeout => &[NextActionKind::RaiseTimeout, NextActionKind::InspectEvidence],
+            ErrorCategory::Output => &[NextActionKind::FixOutput, NextActionKind::FixSkill, NextActionKind::Retry],
+            ErrorCategory::Session => &[NextActionKind::Retry, NextActionKind::Diagnose],
+            ErrorCategory::Interaction => &[NextActionKind::RaiseMaxAttempt, NextActionKind::Retry],
+            ErrorCategory::Host => &[NextActionKind::Retry, NextActionKind::Diagnose],
+            ErrorCategory::Skill => &[NextActionKind::FixSkill],
+            ErrorCategory::Usage | ErrorCategory::Input => &[NextActionKind::FixInput],
+            ErrorCategory::Engine => match verdict.reason_code {
+                Code::EngineNotFound => &[NextActionKind::InstallEngine],
+                _ => &[NextActionKind::InspectEvidence, NextActionKind::Retry, NextActionKind::RetryOtherEngine],
+            },
+            ErrorCategory::Canceled | ErrorCategory::Internal => &[NextActionKind::Diagnose],
+        },
+        (RunStatus::Failed, None)
+        | (RunStatus::Queued | RunStatus::Running | RunStatus::Succeeded | RunStatus::Canceled, _) => &[],
+    };
+    kinds.iter().map(|kind| NextAction { action: *kind, command: command(*kind, run) }).collect()
+}
+
+fn command(kind: NextActionKind, run: RunId) -> String {
+    match kind {
+        NextActionKind::Reply => format!("skillrun reply {run} TEXT"),
+        NextActionKind::Retry | NextActionKind::RetryLater => format!("skillrun retry {run}"),
+        NextActionKind::RetryOtherEngine => format!("skillrun retry {run} --engine ENGINE"),
+        NextActionKind::RaiseTimeout => format!("skillrun retry {run} --timeout SECONDS"),
+        NextActionKind::RaiseMaxAttempt => format!("skillrun retry {run} --max-attempt N"),
+        NextActionKind::FixOutput => format!("skillrun result {run}"),
+        NextActionKind::FixSkill => "skillrun skills validate DIR".to_owned(),
+        NextActionKind::FixInput => format!("skillrun retry {run} --input FILE"),
+        NextActionKind::LoginEngine | NextActionKind::InstallEngine => "skillrun engines list".to_owned(),
+        NextActionKind::InspectEvidence => format!("skillrun logs {run} --rasp"),
+        NextActionKind::Diagnose => format!("skillrun diagnose {run}"),
+        NextActionKind::FreeDisk => "skillrun gc".to_owned(),
+    }
+}

@@ -1,0 +1,36 @@
+//! What the gate is told beside the engine's output.
+
+use skillrun_model::interaction::DecisionPolicy;
+use skillrun_model::status::Continuation;
+use skillrun_model::{AttemptNumber, EndedBy, ExecutionMode, InteractionId};
+
+use crate::output::OutputValidator;
+
+/// How the process left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProcessExit {
+    Code(i32),
+    Signal(String),
+    Unknown,
+}
+
+/// The circumstances of an attempt.
+#[derive(Debug)]
+pub struct Control<'a> {
+    pub mode: ExecutionMode,
+    pub attempt: AttemptNumber,
+    pub max_attempt: Option<u32>,
+    pub continuation: Continuation,
+    /// A session id from an earlier attempt of the run.
+    pub known_session: Option<&'a str>,
+    /// A cancel was recorded before the attempt was settled.
+    pub cancel_recorded: bool,
+    pub ended_by: Option<EndedBy>,
+    pub exit: ProcessExit,
+    /// The skill's output schema, if it has one.
+    pub schema: Option<&'a dyn OutputValidator>,
+    /// The number a question gets, should there be one.
+    pub next_interaction: InteractionId,
+    pub request_policy: Option<DecisionPolicy>,
+    pub skill_policy: Option<DecisionPolicy>,
+}

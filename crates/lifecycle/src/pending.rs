@@ -1,0 +1,41 @@
+//! The question as it is put to the user: always built here, enriched by what the agent asked.
+
+use skillrun_model::interaction::{DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope};
+
+use crate::control::Control;
+use crate::reading::Reading;
+
+const FALLBACK_PROMPT: &str = "The agent ended its turn without a result and without a question. How should it go on?";
+
+pub(crate) fn build(reading: &Reading<'_>, control: &Control<'_>) -> Pending {
+    let ask = reading.ask.as_deref();
+    let asked = ask.and_then(|a| a.prompt.clone()).filter(|p| !p.trim().is_empty());
+    let prompt = Some(reading.prompt.clone())
+        .filter(|p| !p.trim().is_empty())
+        .or(asked)
+        .unwrap_or_else(|| FALLBACK_PROMPT.to_owned());
+    let policies = [
+        (control.request_policy, PolicySource::Request),
+        (control.skill_policy, PolicySource::Skill),
+        (ask.and_then(|a| a.default_decision_policy), PolicySource::Model),
+    ];
+    let (default_decision_policy, policy_source) = policies
+        .into_iter()
+        .find_map(|(policy, source)| policy.map(|policy| (policy, source)))
+        .unwrap_or((DecisionPolicy::EngineJudgement, PolicySource::Default));
+    Pending {
+        interaction_id: control.next_interaction,
+        scope: Scope::Turn,
+        kind: ask.and_then(|a| a.kind).unwrap_or(InteractionKind::OpenText),
+        prompt,
+        options: ask.map(|a| a.options.clone()).unwrap_or_default(),
+        ui_hints: ask.and_then(|a| a.ui_hints.clone()),
+        default_decision_policy,
+        policy_source,
+        context: ask.and_then(|a| a.context.clone()),
+        // Timers belong to the runtime; a settled turn only says that it waits.
+        deadline: None,
+        on_deadline: OnDeadline::Wait,
+        source_attempt: control.attempt,
+    }
+}

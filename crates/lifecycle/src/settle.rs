@@ -1,0 +1,448 @@
+//! The completion gate: one pure function that decides, once and from evidence alone, how an attempt ended.
+//!
+//! The rules are those of contract section 3; the first that fits decides. Each is named where it is applied.
+
+use skillrun_model::codes::{Code, ErrorCategory};
+use skillrun_model::rasp::SpanRef;
+use skillrun_model::status::{Continuation, EndedBy, ExecutionMode};
+use skillrun_model::verdict::{Rule, RunError, Verdict, VerdictEvidence};
+use skillrun_model::{CompletionState, RunStatus, TurnState};
+use skillrun_parse::Span;
+use skillrun_parse::record::{EndKind, EndPolicy};
+use skillrun_parse::text::marker::MarkerForm;
+use skillrun_translate::Facts;
+use skillrun_translate::builder::span_ref;
+
+use crate::advice;
+use crate::control::{Control, ProcessExit};
+use crate::output::Output;
+use crate::pending;
+use crate::reading::{self, GateNotice, Reading};
+
+/// What was decided, and what was noticed on the way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settled {
+    pub verdict: Verdict,
+    pub notices: Vec<GateNotice>,
+    /// How the marker stands in its message; none when there is no marker.
+    pub marker: Option<MarkerForm>,
+    pub output_errors: Vec<String>,
+    /// Answer without the envelope of its question.
+    pub prompt: Option<String>,
+}
+
+/// The engine's last word about its turn, whatever way its profile tells it.
+struct TurnEnd {
+    kind: EndKind,
+    message: Option<String>,
+    category: ErrorCategory,
+    confidence: f64,
+    span: Option<Span>,
+}
+
+fn turn_end(facts: &Facts, control: &Control<'_>) -> Option<TurnEnd> {
+    match facts.end_policy {
+        EndPolicy::Event => facts.end.as_ref().map(|end| TurnEnd {
+            kind: end.kind,
+            message: end.message.clone(),
+            category: end.category,
+            confidence: end.confidence,
+            span: Some(end.span),
+        }),
+        EndPolicy::Exit { confidence } => match (&control.exit, &facts.error) {
+            (ProcessExit::Code(0), _) => Some(TurnEnd {
+                kind: EndKind::Success,
+                message: None,
+                category: ErrorCategory::Engine,
+                confidence,
+                span: None,
+            }),
+            // An error keyword and a bad exit together are a failure end.
+            (ProcessExit::Code(_), Some(error)) => Some(TurnEnd {
+                kind: EndKind::Failure,
+                message: Some(error.message.clone()),
+                category: error.category,
+                confidence,
+                span: None,
+            }),
+            (ProcessExit::Code(_) | ProcessExit::Signal(_) | ProcessExit::Unknown, _) => None,
+        },
+    }
+}
+
+/// Whether the host ended the process only after the success end. Acts are recorded between the chunks; where a
+/// recording has none, the act came after everything that was read.
+fn ended_after_success(facts: &Facts, control: &Control<'_>, clean_end: bool) -> bool {
+    let Some(ended_by) = control.ended_by else { return false };
+    match ended_by {
+        EndedBy::Linger | EndedBy::HardTimeout | EndedBy::Stall | EndedBy::Budget => {
+            let recorded = facts.acts.iter().find(|act| act.act == ended_by);
+            clean_end && recorded.is_none_or(|act| act.after_success)
+        }
+        EndedBy::Exited | EndedBy::Canceled | EndedBy::HostError | EndedBy::HostLost | EndedBy::NotStarted => false,
+    }
+}
+
+/// Decides how an attempt ended.
+pub fn settle(facts: &Facts, control: &Control<'_>) -> Settled {
+    let end = turn_end(facts, control);
+    let clean_end = end.as_ref().is_some_and(|e| e.kind == EndKind::Success);
+    let reading = reading::read(facts, clean_end, control);
+    let gate = Gate {
+        lingered: ended_after_success(facts, control, clean_end),
+        facts,
+        control,
+        end,
+        clean_end,
+        reading: &reading,
+    };
+    let decision = gate.decide();
+    gate.settled(decision)
+}
+
+struct Gate<'a> {
+    facts: &'a Facts,
+    control: &'a Control<'a>,
+    end: Option<TurnEnd>,
+    clean_end: bool,
+    /// The host ended the process, but after its success end: no failure.
+    lingered: bool,
+    reading: &'a Reading<'a>,
+}
+
+/// A row of the table.
+struct Decision {
+    rule: Rule,
+    turn: TurnState,
+    completion: CompletionState,
+    reason: Code,
+    run: RunStatus,
+    error: Option<RunError>,
+    warnings: Vec<Code>,
+    notices: Vec<GateNotice>,
+    output: Option<serde_json::Map<String, serde_json::Value>>,
+    output_errors: Vec<String>,
+}
+
+impl Decision {
+    fn new(rule: Rule, turn: TurnState, completion: CompletionState, reason: Code, run: RunStatus) -> Self {
+        Self {
+            rule,
+            turn,
+            completion,
+            reason,
+            run,
+            error: None,
+            warnings: Vec::new(),
+            notices: Vec::new(),
+            output: None,
+            output_errors: Vec::new(),
+        }
+    }
+
+    fn failed(rule: Rule, turn: TurnState, reason: Code, error: RunError) -> Self {
+        let decision = Self::new(rule, turn, CompletionState::Interrupted, reason, RunStatus::Failed);
+        Self { error: Some(error), ..decision }
+    }
+}
+
+impl Gate<'_> {
+    fn decide(&self) -> Decision {
+        // 1
+        if self.control.cancel_recorded {
+            let (turn, completion) = (TurnState::Interrupted, CompletionState::Interrupted);
+            return Decision::new(Rule::Canceled, turn, completion, Code::Canceled, RunStatus::Canceled);
+        }
+        // 2, 2b
+        match self.end.as_ref().map(|end| end.kind) {
+            Some(EndKind::Limit) => {
+                return Decision::failed(
+                    Rule::Limit,
+                    self.broken_turn(),
+                    Code::LimitReached,
+                    advice::limit(self.end_words()),
+                );
+            }
+            Some(EndKind::Failure) => {
+                return Decision::failed(Rule::Failure, self.broken_turn(), Code::EngineFailed, self.engine_error());
+            }
+            Some(EndKind::Success | EndKind::Retracted) | None => {}
+        }
+        // 3, 3b, 3c
+        if self.reading.carrier.is_some() {
+            return self.marked();
+        }
+        if let Some(decision) = self.broken_process() {
+            return decision;
+        }
+        match self.control.mode {
+            ExecutionMode::Auto => self.auto(),
+            ExecutionMode::Interactive => self.interactive(),
+        }
+    }
+
+    /// A clean final with a marker.
+    fn marked(&self) -> Decision {
+        let completed =
+            |rule, reason, run| Decision::new(rule, TurnState::Completed, CompletionState::Completed, reason, run);
+        let output = match &self.reading.output {
+            Output::Valid(output) => output.clone(),
+            Output::Invalid(_) | Output::Missing => {
+                // 3
+                let errors = self.output_errors();
+                let decision = completed(Rule::MarkerOutputInvalid, Code::DoneMarkerOutputInvalid, RunStatus::Failed);
+                return Decision { error: Some(advice::output(&errors)), output_errors: errors, ..decision };
+            }
+        };
+        match self.control.mode {
+            ExecutionMode::Interactive => {
+                // 3b
+                let decision = completed(Rule::MarkerInteractive, Code::DoneMarkerFound, RunStatus::Succeeded);
+                Decision { output: Some(output), warnings: self.process_warnings(), ..decision }
+            }
+            ExecutionMode::Auto => {
+                // 3c
+                let good_exit = match &self.control.exit {
+                    ProcessExit::Code(0) | ProcessExit::Unknown => true,
+                    ProcessExit::Code(_) | ProcessExit::Signal(_) => self.lingered,
+                };
+                if good_exit {
+                    let decision = completed(Rule::MarkerAuto, Code::DoneMarkerFound, RunStatus::Succeeded);
+                    Decision { output: Some(output), warnings: self.process_warnings(), ..decision }
+                } else {
+                    let decision = completed(Rule::MarkerAuto, Code::DoneMarkerFound, RunStatus::Failed);
+                    let error = advice::bad_exit(&self.control.exit, Code::EngineExitNonzero);
+                    Decision { output: Some(output), error: Some(error), ..decision }
+                }
+            }
+        }
+    }
+
+    /// The process did not end as it should.
+    fn broken_process(&self) -> Option<Decision> {
+        match self.control.ended_by {
+            // What the host did after the success end is no failure.
+            Some(EndedBy::Linger | EndedBy::HardTimeout | EndedBy::Stall | EndedBy::Budget) if self.lingered => {
+                return None;
+            }
+            // 4
+            Some(EndedBy::HardTimeout | EndedBy::Stall) => {
+                let error = advice::timeout(self.control.ended_by);
+                return Some(Decision::failed(Rule::TimedOut, TurnState::TimedOut, Code::Timeout, error));
+            }
+            // 5
+            Some(EndedBy::HostLost) => return Some(self.host_ended(Code::AttemptLost)),
+            Some(EndedBy::Budget) => return Some(self.host_ended(Code::EvidenceBudget)),
+            Some(EndedBy::HostError) => return Some(self.host_ended(Code::HostError)),
+            // 5b
+            Some(EndedBy::NotStarted) => {
+                let not_found = self.control.exit == ProcessExit::Code(127);
+                let reason = if not_found { Code::EngineNotFound } else { Code::EngineNotStarted };
+                return Some(Decision::failed(
+                    Rule::NotStarted,
+                    TurnState::Failed,
+                    reason,
+                    advice::not_started(reason),
+                ));
+            }
+            Some(EndedBy::Exited | EndedBy::Linger | EndedBy::Canceled) | None => {}
+        }
+        match &self.control.exit {
+            ProcessExit::Code(0) => {}
+            // 6
+            ProcessExit::Code(_) | ProcessExit::Signal(_) => {
+                return Some(Decision::failed(
+                    Rule::BadExit,
+                    self.broken_turn(),
+                    Code::EngineFailed,
+                    self.engine_error(),
+                ));
+            }
+            // 7b
+            ProcessExit::Unknown if self.end.is_none() => {
+                let error = advice::plain(ErrorCategory::Host, Code::ExitUnknown);
+                let decision = Decision::new(
+                    Rule::ExitUnknown,
+                    TurnState::Interrupted,
+                    CompletionState::Unknown,
+                    Code::ExitUnknown,
+                    RunStatus::Failed,
+                );
+                return Some(Decision { error: Some(error), ..decision });
+            }
+            ProcessExit::Unknown => {}
+        }
+        // 7
+        if self.end.is_none() {
+            let error = advice::plain(ErrorCategory::Engine, Code::EngineEndMissing);
+            return Some(Decision::failed(Rule::EndMissing, self.broken_turn(), Code::EngineEndMissing, error));
+        }
+        None
+    }
+
+    fn host_ended(&self, reason: Code) -> Decision {
+        Decision::failed(Rule::HostEnded, TurnState::Interrupted, reason, advice::plain(ErrorCategory::Host, reason))
+    }
+
+    fn auto(&self) -> Decision {
+        // 8
+        if self.reading.answer.is_none() {
+            let error = advice::plain(ErrorCategory::Engine, Code::AnswerMissing);
+            return Decision::failed(Rule::AnswerMissing, TurnState::Failed, Code::AnswerMissing, error);
+        }
+        match &self.reading.output {
+            // 9
+            Output::Valid(output) => {
+                let reason = if self.control.schema.is_some() { Code::OutputValid } else { Code::CleanFinal };
+                let decision = Decision::new(
+                    Rule::AutoValid,
+                    TurnState::Completed,
+                    CompletionState::Completed,
+                    reason,
+                    RunStatus::Succeeded,
+                );
+                let mut warnings = self.process_warnings();
+                if self.reading.denied {
+                    warnings.push(Code::DoneMarkerFalse);
+                }
+                Decision { output: Some(output.clone()), warnings, ..decision }
+            }
+            // 10
+            Output::Invalid(_) | Output::Missing => {
+                let reason = match self.reading.output {
+                    Output::Invalid(_) => Code::OutputInvalid,
+                    Output::Missing | Output::Valid(_) => Code::OutputMissing,
+                };
+                let errors = self.output_errors();
+                let decision = Decision::new(
+                    Rule::AutoInvalid,
+                    TurnState::Completed,
+                    CompletionState::Unknown,
+                    reason,
+                    RunStatus::Failed,
+                );
+                Decision {
+                    error: Some(advice::output(&errors)),
+                    output_errors: errors,
+                    warnings: self.process_warnings(),
+                    notices: vec![GateNotice {
+                        code: Code::UnexpectedCompletionState,
+                        message: "an auto turn should be completed or interrupted; this one is neither".to_owned(),
+                    }],
+                    ..decision
+                }
+            }
+        }
+    }
+
+    fn interactive(&self) -> Decision {
+        // 11
+        if let (Some(_), Output::Valid(output)) = (self.control.schema, &self.reading.soft_output)
+            && !self.reading.asks
+            && !self.reading.denied
+        {
+            let decision = Decision::new(
+                Rule::SoftCompletion,
+                TurnState::Completed,
+                CompletionState::Completed,
+                Code::OutputValid,
+                RunStatus::Succeeded,
+            );
+            let mut warnings = self.process_warnings();
+            warnings.push(Code::InteractiveCompletedWithoutDoneMarker);
+            return Decision { output: Some(output.clone()), warnings, ..decision };
+        }
+        let turn = if self.reading.answer.is_some() { TurnState::Completed } else { TurnState::Failed };
+        let waiting = |rule, run| {
+            let (completion, reason) = (CompletionState::AwaitingUserInput, Code::TurnEndedWithoutMarker);
+            Decision { warnings: self.process_warnings(), ..Decision::new(rule, turn, completion, reason, run) }
+        };
+        // 12
+        if self.control.max_attempt.is_some_and(|max| self.control.attempt.0 >= max) {
+            let error = advice::plain(ErrorCategory::Interaction, Code::InteractiveMaxAttemptExceeded);
+            return Decision { error: Some(error), ..waiting(Rule::MaxAttempt, RunStatus::Failed) };
+        }
+        // 13
+        let session = self.facts.session_id.as_deref().or(self.control.known_session);
+        if self.control.continuation == Continuation::Resumable && session.is_none() {
+            let error = advice::plain(ErrorCategory::Session, Code::SessionIdMissing);
+            return Decision { error: Some(error), ..waiting(Rule::SessionMissing, RunStatus::Failed) };
+        }
+        // 14
+        waiting(Rule::Waiting, RunStatus::WaitingUser)
+    }
+
+    /// A turn that broke off, with or without something said.
+    fn broken_turn(&self) -> TurnState {
+        if self.facts.has_text { TurnState::PartialFailed } else { TurnState::Failed }
+    }
+
+    fn end_words(&self) -> Option<&str> {
+        self.end.as_ref().and_then(|end| end.message.as_deref())
+    }
+
+    fn engine_error(&self) -> RunError {
+        let told = self.facts.error.as_ref();
+        let words = self.end_words().or_else(|| told.map(|e| e.message.as_str()));
+        let category = match &self.end {
+            Some(end) if end.kind == EndKind::Failure && end.category != ErrorCategory::Engine => end.category,
+            Some(_) | None => told.map_or(ErrorCategory::Engine, |e| e.category),
+        };
+        advice::engine(self.facts.session_refused, category, words, &self.control.exit)
+    }
+
+    fn output_errors(&self) -> Vec<String> {
+        match &self.reading.output {
+            Output::Invalid(errors) => errors.clone(),
+            Output::Missing | Output::Valid(_) => vec!["the answer has no JSON object that could be the output".into()],
+        }
+    }
+
+    /// What happened to the process after a clean end, worth telling and no failure.
+    fn process_warnings(&self) -> Vec<Code> {
+        let mut warnings = Vec::new();
+        if self.lingered {
+            warnings.push(Code::LingerEnded);
+        } else if self.control.ended_by == Some(EndedBy::HostLost) {
+            warnings.push(Code::HostLostAfterDone);
+        } else if !matches!(self.control.exit, ProcessExit::Code(0) | ProcessExit::Unknown) {
+            warnings.push(Code::ExitNonzeroAfterDone);
+        }
+        warnings
+    }
+
+    fn settled(&self, decision: Decision) -> Settled {
+        let waits = decision.run == RunStatus::WaitingUser;
+        let answer = self.reading.answer;
+        let confidences = [self.end.as_ref().map(|e| e.confidence), answer.map(|a| a.confidence)];
+        let spans = |spans: &[Span]| spans.iter().map(span_ref).collect::<Vec<SpanRef>>();
+        let mut notices = self.reading.notices.clone();
+        notices.extend(decision.notices);
+        let verdict = Verdict {
+            rule: decision.rule,
+            turn: decision.turn,
+            completion: decision.completion,
+            reason_code: decision.reason,
+            run_status: decision.run,
+            confidence: confidences.into_iter().flatten().fold(1.0, f64::min),
+            error: decision.error,
+            warnings: decision.warnings,
+            output: decision.output,
+            output_bytes: None,
+            pending: waits.then(|| pending::build(self.reading, self.control)),
+            answer_message_id: answer.map(|a| a.message_id.clone()).filter(|_| decision.turn == TurnState::Completed),
+            evidence: VerdictEvidence {
+                end: self.end.as_ref().and_then(|e| e.span).iter().map(span_ref).collect(),
+                marker: self.reading.carrier.map(|(message, _)| spans(&message.spans)).unwrap_or_default(),
+                answer: answer.map(|a| spans(&a.spans)).unwrap_or_default(),
+            },
+        };
+        Settled {
+            verdict,
+            notices,
+            marker: self.reading.carrier.map(|(_, form)| form),
+            output_errors: decision.output_errors,
+            prompt: answer.filter(|_| self.clean_end).map(|_| self.reading.prompt.clone()),
+        }
+    }
+}

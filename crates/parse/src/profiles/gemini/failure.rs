@@ -1,0 +1,54 @@
+//! What gemini says about a failure: `error{type,message,code}`, or just a text.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use skillrun_model::codes::ErrorCategory;
+use skillrun_model::status::Phase;
+
+use crate::profile::Emit;
+use crate::profiles::text_errors;
+use crate::record::RecordKind;
+use crate::{classify, json};
+
+#[derive(Debug, Default)]
+pub(super) struct Failure {
+    pub(super) message: Option<String>,
+    category: Option<ErrorCategory>,
+}
+
+#[derive(Default, Deserialize)]
+struct Body {
+    #[serde(rename = "type")]
+    kind: Option<Box<RawValue>>,
+    message: Option<Box<RawValue>>,
+    code: Option<Box<RawValue>>,
+}
+
+impl Failure {
+    pub(super) fn read(raw: &RawValue) -> Self {
+        if let Some(message) = json::decode::<String>(raw) {
+            return Self { message: Some(message), category: None };
+        }
+        let body = json::decode::<Body>(raw).unwrap_or_default();
+        let text = |raw: Option<Box<RawValue>>| raw.and_then(|raw| json::decode::<String>(&raw));
+        let (kind, message) = (text(body.kind), text(body.message));
+        let status = body.code.and_then(|raw| raw.get().trim_matches('"').parse().ok());
+        let by_words = |words: &Option<String>| {
+            words.as_deref().map(classify::by_words).filter(|category| *category != ErrorCategory::Engine)
+        };
+        let category = status.and_then(classify::by_status).or_else(|| by_words(&message)).or_else(|| by_words(&kind));
+        Self { message: message.or(kind), category }
+    }
+
+    /// The engine error, the end of the turn, and the status that tells it.
+    pub(super) fn emit(self, emit: &mut Emit<'_>) {
+        let message = self.message.as_deref();
+        let told = message.unwrap_or("the turn failed");
+        emit.push(match self.category {
+            Some(category) => text_errors::with_category(told, category),
+            None => text_errors::error(told),
+        });
+        emit.push(text_errors::failure(message, self.category));
+        emit.push(RecordKind::Status { phase: Phase::TurnFailed, detail: None });
+    }
+}

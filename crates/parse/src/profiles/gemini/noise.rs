@@ -1,0 +1,98 @@
+//! What gemini writes beside its format. A stack trace, and what Node prints of the error's properties, is one engine
+//! error; all that is not clearly one stays raw.
+//!
+//! ```text
+//! Attempt 1 failed with status 429. Retrying with backoff... _ApiError: {"error":{"code":429}}
+//!     at throwErrorIfNotOK (file:///…)
+//!     at async Turn.run (file:///…) {
+//!   status: 429
+//! }
+//! ```
+
+use skillrun_model::Code;
+
+use crate::profile::{Emit, Line, Outcome};
+use crate::profiles::{stderr, text_errors};
+use crate::record::{RecordKind, Span};
+use crate::{ansi, classify};
+
+/// A trace that goes on for longer is not one.
+const TRACE_MAX: u64 = 64 * 1024;
+
+const CONFIDENCE: f64 = 0.8;
+
+/// An error whose lines are still coming.
+#[derive(Debug)]
+pub(super) struct Trace {
+    span: Span,
+    /// Made of its first line.
+    error: RecordKind,
+}
+
+impl Trace {
+    fn goes_on_with(&self, span: Span, text: &str) -> bool {
+        let adjoins = span.from == self.span.to && span.to - self.span.from <= TRACE_MAX;
+        adjoins && text.starts_with([' ', '\t', '}', ']'])
+    }
+}
+
+pub(super) fn line(open: &mut Option<Trace>, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome {
+    let text = ansi::strip(line.text);
+    if let Some(trace) = open
+        && trace.goes_on_with(line.span, &text)
+    {
+        trace.span.to = line.span.to;
+        return Outcome::Held;
+    }
+    close(open, emit);
+    match error_of(&text) {
+        Some(error) => {
+            *open = Some(Trace { span: line.span, error });
+            Outcome::Held
+        }
+        None => stderr::line(line, emit),
+    }
+}
+
+pub(super) fn close(open: &mut Option<Trace>, emit: &mut Emit<'_>) {
+    if let Some(trace) = open.take() {
+        emit.push_at(trace.span, Vec::new(), CONFIDENCE, trace.error);
+    }
+}
+
+/// The error that a line begins.
+fn error_of(text: &str) -> Option<RecordKind> {
+    let text = text.trim_ascii_end();
+    if let Some(rest) = failed_attempt(text) {
+        let retries = rest.contains("Retrying");
+        Some(if retries { text_errors::warning(Code::EngineRetry, text) } else { text_errors::error(text) })
+    } else if let Some(rest) = text.strip_prefix("Error when talking to Gemini API") {
+        // The name of the report has a time in it, whose digits may look like a status.
+        let words = rest.split_once(".json ").map_or(rest, |(_, words)| words);
+        Some(text_errors::with_category(text, classify::by_words(words)))
+    } else {
+        (text.starts_with("[API Error") || names_error(text)).then(|| text_errors::error(text))
+    }
+}
+
+/// What follows in `Attempt N failed…`.
+fn failed_attempt(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("Attempt ")?;
+    let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    if after.len() == rest.len() { None } else { after.strip_prefix(" failed") }
+}
+
+/// Longest name of an error class.
+const NAME_MAX: usize = 100;
+
+/// `TypeError: …`, `Error [ERR_CODE]: …`.
+fn names_error(text: &str) -> bool {
+    let Some(colon) = text.bytes().take(NAME_MAX).position(|b| b == b':') else { return false };
+    let (name, after) = (&text[..colon], &text[colon + 1..]);
+    let name = match name.split_once(" [") {
+        Some((name, code)) if code.ends_with(']') => name,
+        Some(_) | None => name,
+    };
+    let is_name = name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'.'));
+    is_name && name.ends_with("Error") && (after.is_empty() || after.starts_with(' '))
+}

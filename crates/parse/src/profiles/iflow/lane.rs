@@ -1,0 +1,181 @@
+//! One stream of iFlow's.
+
+use skillrun_model::rasp::data::TurnUsage;
+use skillrun_model::status::Phase;
+
+use crate::profile::{Emit, Line, Outcome};
+use crate::profiles::stream_text::StreamText;
+use crate::record::{RecordKind, Span};
+
+use super::block::{AtEnd, OpenBlock, Step};
+use super::expressions::{OpenError, resume_hint};
+use super::fence::OpenFence;
+use super::{WITH_BLOCK, WITHOUT_BLOCK};
+
+/// Of a session id: in a block that is JSON, in one that is not quite, and in a resume hint.
+const EXACT: f64 = 1.0;
+const INEXACT: f64 = 0.8;
+const HINT: f64 = 0.6;
+
+/// How much of an `<Execution Info>` block a stream has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Seen {
+    /// Its end was cut off, so it does not say that the turn is over.
+    Cut,
+    Whole,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    text: StreamText,
+    fence: Option<OpenFence>,
+    error: Option<OpenError>,
+    block: Option<OpenBlock>,
+    seen: Option<Seen>,
+    /// The engine writes its block last, so a later one counts and an earlier one was something the agent showed.
+    session: Option<Session>,
+    usage: Option<(TurnUsage, Span)>,
+}
+
+#[derive(Debug)]
+struct Session {
+    id: String,
+    confidence: f64,
+    span: Span,
+}
+
+/// Whether a line may begin a block. Lines of a block that turned out to be text may not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BlockStart {
+    Allowed,
+    Denied,
+}
+
+impl Lane {
+    pub(super) fn seen(&self) -> Option<Seen> {
+        self.seen
+    }
+
+    pub(super) fn line(&mut self, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome {
+        let plain = crate::ansi::strip(line.text);
+        if let Some(mut block) = self.block.take() {
+            let step = match &self.fence {
+                Some(fence) if fence.is_closed_by(&plain) => Step::Broken,
+                Some(_) | None => block.line(line.text, &plain, line.span),
+            };
+            match step {
+                Step::Open | Step::Closed => return self.go_on(block, emit),
+                Step::Broken => self.give_back(block, emit),
+            }
+        }
+        self.ordinary(line.text, &plain, line.span, BlockStart::Allowed, emit)
+    }
+
+    /// A closed block is the engine's. In a fence it is something the agent shows, unless the fence never ends and the
+    /// block is the last thing of the stream.
+    fn go_on(&mut self, block: OpenBlock, emit: &mut Emit<'_>) -> Outcome {
+        if block.is_closed() && self.fence.is_none() {
+            self.accept(&block, Seen::Whole, emit);
+        } else {
+            self.block = Some(block);
+        }
+        Outcome::Held
+    }
+
+    fn ordinary(&mut self, line: &str, plain: &str, span: Span, start: BlockStart, emit: &mut Emit<'_>) -> Outcome {
+        let block = match start {
+            BlockStart::Allowed => OpenBlock::begun_by(line, plain, span),
+            BlockStart::Denied => None,
+        };
+        if let Some(mut error) = self.error.take() {
+            if block.is_none() && error.take(plain, span) {
+                self.error = Some(error);
+                return Outcome::Held;
+            }
+            error.close(emit);
+        }
+        if let Some(block) = block {
+            return self.go_on(block, emit);
+        }
+        match &self.fence {
+            Some(fence) => {
+                if fence.is_closed_by(plain) {
+                    self.fence = None;
+                }
+            }
+            None => {
+                self.error = OpenError::begun_by(plain, span);
+                if self.error.is_some() {
+                    return Outcome::Held;
+                }
+                if let Some(id) = resume_hint(plain) {
+                    self.hint(id, span);
+                    emit.push_at(span, Vec::new(), HINT, RecordKind::Status { phase: Phase::Working, detail: None });
+                    return Outcome::Held;
+                }
+                self.fence = OpenFence::opened_by(plain);
+            }
+        }
+        self.text.line(line, span);
+        Outcome::Held
+    }
+
+    fn hint(&mut self, id: &str, span: Span) {
+        if self.session.as_ref().is_none_or(|session| session.confidence <= HINT) {
+            self.session = Some(Session { id: id.to_owned(), confidence: HINT, span });
+        }
+    }
+
+    fn accept(&mut self, block: &OpenBlock, seen: Seen, emit: &mut Emit<'_>) {
+        let info = block.info();
+        let confidence = if info.is_exact { EXACT } else { INEXACT };
+        let phase = match seen {
+            Seen::Whole => Phase::TurnCompleted,
+            Seen::Cut => Phase::Working,
+        };
+        emit.push_at(block.span, Vec::new(), confidence, RecordKind::Status { phase, detail: None });
+        if let Some(id) = info.session_id {
+            self.session = Some(Session { id, confidence, span: block.span });
+        }
+        if let Some(usage) = info.usage {
+            self.usage = Some((usage, block.span));
+        }
+        if let Some((text, span)) = block.behind() {
+            self.text.line(text, span);
+        }
+        self.seen = self.seen.max(Some(seen));
+    }
+
+    /// What looked like a block is text.
+    fn give_back(&mut self, block: OpenBlock, emit: &mut Emit<'_>) {
+        for (line, span) in block.lines {
+            let plain = crate::ansi::strip(&line);
+            self.ordinary(&line, &plain, span, BlockStart::Denied, emit);
+        }
+    }
+
+    pub(super) fn eof(&mut self, emit: &mut Emit<'_>) {
+        if let Some(block) = self.block.take() {
+            let is_fenced = self.fence.is_some();
+            match (block.is_closed(), is_fenced, block.at_end()) {
+                (true, _, _) => self.accept(&block, Seen::Whole, emit),
+                (false, false, AtEnd::Cut) => self.accept(&block, Seen::Cut, emit),
+                (false, false, AtEnd::Broken) | (false, true, _) => self.give_back(block, emit),
+            }
+        }
+        if let Some(error) = self.error.take() {
+            error.close(emit);
+        }
+        if let Some(Session { id, confidence, span }) = self.session.take() {
+            emit.push_at(span, Vec::new(), confidence, RecordKind::Session { id });
+        }
+        if let Some((usage, span)) = self.usage.take() {
+            emit.push_at(span, Vec::new(), EXACT, RecordKind::Usage(usage));
+        }
+        let confidence = match self.seen {
+            Some(Seen::Whole) => WITH_BLOCK,
+            Some(Seen::Cut) | None => WITHOUT_BLOCK,
+        };
+        std::mem::take(&mut self.text).close(confidence, emit);
+    }
+}

@@ -1,0 +1,226 @@
+//! The events as they are written. What is not needed is ignored; what may have any shape is kept raw.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer as _, IgnoredAny, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::json::{self, Str};
+
+/// What every event has at its root.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct Head<'a> {
+    #[serde(rename = "type", borrow)]
+    pub(super) kind: Str<'a>,
+    #[serde(borrow)]
+    pub(super) session_id: Option<Str<'a>>,
+    /// The call that started the subagent whose event this is.
+    pub(super) parent_tool_use_id: Option<IgnoredAny>,
+}
+
+impl<'a> Head<'a> {
+    pub(super) fn read(text: &'a str) -> Option<Self> {
+        read(text)
+    }
+
+    pub(super) fn is_known(&self) -> bool {
+        matches!(self.kind.as_str(), "system" | "assistant" | "user" | "stream_event" | "result" | "rate_limit_event")
+    }
+}
+
+#[derive(serde::Deserialize)]
+pub(super) struct System<'a> {
+    #[serde(borrow)]
+    pub(super) subtype: Str<'a>,
+    #[serde(borrow)]
+    pub(super) status: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) content: Option<&'a RawValue>,
+}
+
+#[derive(serde::Deserialize)]
+pub(super) struct Assistant<'a> {
+    #[serde(borrow)]
+    pub(super) message: Message<'a>,
+    pub(super) is_api_error_message: Option<bool>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) api_error_status: Option<&'a RawValue>,
+}
+
+#[derive(serde::Deserialize)]
+pub(super) struct User<'a> {
+    #[serde(borrow)]
+    pub(super) message: Message<'a>,
+    #[serde(rename = "isSynthetic")]
+    pub(super) is_synthetic: Option<bool>,
+    #[serde(borrow)]
+    pub(super) refused_message_id: Option<Str<'a>>,
+}
+
+#[derive(serde::Deserialize)]
+pub(super) struct Message<'a> {
+    #[serde(borrow)]
+    pub(super) id: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) model: Option<Str<'a>>,
+    /// A text, or an array of blocks.
+    #[serde(borrow)]
+    pub(super) content: &'a RawValue,
+}
+
+/// A block of any kind.
+#[derive(Default, serde::Deserialize)]
+pub(super) struct Block<'a> {
+    #[serde(rename = "type", borrow)]
+    pub(super) kind: Str<'a>,
+    #[serde(borrow)]
+    pub(super) text: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) thinking: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) id: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) name: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) input: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) tool_use_id: Option<Str<'a>>,
+    pub(super) is_error: Option<bool>,
+    #[serde(borrow)]
+    pub(super) content: Option<&'a RawValue>,
+}
+
+#[derive(serde::Deserialize)]
+pub(super) struct StreamEvent<'a> {
+    #[serde(borrow)]
+    pub(super) event: Streamed<'a>,
+    #[serde(borrow)]
+    pub(super) api_message_id: Option<Str<'a>>,
+}
+
+#[derive(serde::Deserialize)]
+pub(super) struct Streamed<'a> {
+    #[serde(rename = "type", borrow)]
+    pub(super) kind: Str<'a>,
+    #[serde(borrow)]
+    pub(super) message: Option<StreamedMessage<'a>>,
+    #[serde(borrow)]
+    pub(super) delta: Option<StreamedDelta<'a>>,
+}
+
+#[derive(serde::Deserialize)]
+pub(super) struct StreamedMessage<'a> {
+    #[serde(borrow)]
+    pub(super) id: Option<Str<'a>>,
+}
+
+#[derive(serde::Deserialize)]
+pub(super) struct StreamedDelta<'a> {
+    /// Absent where the delta is of the message and not of a block.
+    #[serde(rename = "type", borrow, default)]
+    pub(super) kind: Str<'a>,
+    #[serde(borrow)]
+    pub(super) text: Option<Str<'a>>,
+}
+
+#[derive(serde::Deserialize)]
+pub(super) struct Result<'a> {
+    #[serde(borrow)]
+    pub(super) subtype: Option<Str<'a>>,
+    pub(super) is_error: Option<bool>,
+    #[serde(borrow)]
+    pub(super) api_error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) api_error_status: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) stop_reason: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) errors: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) total_cost_usd: Option<&'a RawValue>,
+}
+
+#[derive(serde::Deserialize)]
+pub(super) struct Usage {
+    pub(super) input_tokens: Option<u64>,
+    pub(super) output_tokens: Option<u64>,
+    pub(super) cache_read_input_tokens: Option<u64>,
+    pub(super) cache_creation_input_tokens: Option<u64>,
+    pub(super) total_tokens: Option<u64>,
+    pub(super) output_tokens_details: Option<OutputDetails>,
+}
+
+#[derive(serde::Deserialize)]
+pub(super) struct OutputDetails {
+    pub(super) thinking_tokens: Option<u64>,
+}
+
+/// Reads a value of one of these shapes; none when it is of another.
+pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
+    serde_json::from_str(text).ok()
+}
+
+/// Calls `each` with every element of an array, keeping none; false when it is no array.
+pub(super) fn each_element<'a>(array: &'a str, each: impl FnMut(&'a RawValue)) -> bool {
+    struct Elements<F>(F);
+    impl<'de, F: FnMut(&'de RawValue)> Visitor<'de> for Elements<F> {
+        type Value = ();
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an array")
+        }
+        fn visit_seq<A: SeqAccess<'de>>(mut self, mut elements: A) -> std::result::Result<(), A::Error> {
+            while let Some(element) = elements.next_element()? {
+                (self.0)(element);
+            }
+            Ok(())
+        }
+    }
+    serde_json::Deserializer::from_str(array).deserialize_seq(Elements(each)).is_ok()
+}
+
+/// Calls `each` with every block of a message's content, none for one that cannot be read; false when it is no content.
+pub(super) fn each_block<'a>(content: &'a RawValue, mut each: impl FnMut(Option<Block<'a>>)) -> bool {
+    if let Some(text) = read(content.get()) {
+        each(Some(Block { kind: Str("text".into()), text: Some(text), ..Block::default() }));
+        return true;
+    }
+    each_element(content.get(), |block| each(read(block.get())))
+}
+
+/// What a tool answered, as text; what is no text is named. None when there is nothing.
+pub(super) fn text_of(content: &RawValue) -> Option<String> {
+    let mut whole: Option<String> = None;
+    let is_content = each_block(content, |block| {
+        let whole = whole.get_or_insert_default();
+        if !whole.is_empty() {
+            whole.push('\n');
+        }
+        match block {
+            Some(Block { text: Some(text), .. }) => whole.push_str(text.as_str()),
+            Some(Block { kind, .. }) => {
+                whole.push('[');
+                whole.push_str(kind.as_str());
+                whole.push(']');
+            }
+            None => whole.push_str("[unknown]"),
+        }
+    });
+    if is_content { whole } else { Some(content.get().to_owned()) }
+}
+
+/// The message of an error that is either its words or an object with a `message`.
+pub(super) fn error_words(error: &RawValue) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Error {
+        message: String,
+    }
+    json::decode::<String>(error).or_else(|| json::decode::<Error>(error).map(|error| error.message))
+}

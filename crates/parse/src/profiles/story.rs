@@ -1,0 +1,115 @@
+//! Records as short lines, for the tests of the profiles.
+
+use skillrun_model::{ProfileId, Stream};
+
+use crate::record::{AnswerFrom, End, EndKind, EngineError, MessageKey, Record, RecordKind};
+use crate::{Parser, Span};
+
+/// What a profile made of some streams.
+#[derive(Debug)]
+pub(crate) struct Story {
+    pub(crate) records: Vec<Record>,
+    pub(crate) profile: ProfileId,
+    pub(crate) answer_from: AnswerFrom,
+}
+
+/// Reads the streams one after the other. The result must be the same byte by byte and in the other order of streams,
+/// and leave no byte without an event.
+pub(crate) fn read(profile: ProfileId, streams: &[(Stream, &str)]) -> Story {
+    let story = read_in(usize::MAX, profile, streams);
+    assert_eq!(read_in(1, profile, streams).records, story.records, "byte by byte");
+    let reversed: Vec<_> = streams.iter().rev().copied().collect();
+    let other = read_in(3, profile, &reversed);
+    assert_eq!((other.profile, other.answer_from), (story.profile, story.answer_from));
+    for (stream, text) in streams {
+        let of_stream = |story: &Story| -> Vec<Record> {
+            story.records.iter().filter(|record| record.span.stream == *stream).cloned().collect()
+        };
+        assert_eq!(of_stream(&other), of_stream(&story), "another order of streams");
+        assert_covered(*stream, text.len() as u64, &story.records);
+    }
+    story
+}
+
+fn read_in(step: usize, profile: ProfileId, streams: &[(Stream, &str)]) -> Story {
+    let mut parser = Parser::new(profile);
+    let mut records = Vec::new();
+    for (stream, text) in streams {
+        for chunk in text.as_bytes().chunks(step) {
+            parser.push(*stream, chunk, |record| records.push(record));
+        }
+        parser.eof(*stream, |record| records.push(record));
+    }
+    parser.finish(|record| records.push(record));
+    Story { records, profile: parser.profile(), answer_from: parser.answer_from() }
+}
+
+fn assert_covered(stream: Stream, len: u64, records: &[Record]) {
+    let pieces = |record: &Record| if record.pieces.is_empty() { vec![record.span] } else { record.pieces.clone() };
+    let mut spans: Vec<Span> = records.iter().filter(|r| r.kind.is_event()).flat_map(pieces).collect();
+    spans.retain(|span| span.stream == stream);
+    spans.sort_by_key(|span| span.from);
+    let end = spans.iter().try_fold(0, |end, span| (span.from <= end).then_some(end.max(span.to)));
+    assert_eq!(end, Some(len), "bytes without an event on {stream:?}: {spans:?}");
+}
+
+impl Story {
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.records.iter().map(|record| line(&record.kind)).collect()
+    }
+
+    /// Without what only says that something goes on.
+    pub(crate) fn facts(&self) -> Vec<String> {
+        let is_fact = |record: &&Record| !matches!(record.kind, RecordKind::Status { .. } | RecordKind::Delta { .. });
+        self.records.iter().filter(is_fact).map(|record| line(&record.kind)).collect()
+    }
+}
+
+fn line(kind: &RecordKind) -> String {
+    let tool = |word: &str, id: &str, name: &str, input: &Option<String>| {
+        format!("{word} {id} {name} {}", input.as_deref().unwrap_or("-"))
+    };
+    match kind {
+        RecordKind::Session { id } => format!("session {id}"),
+        RecordKind::Status { phase, detail: None } => format!("status {phase}"),
+        RecordKind::Status { phase, detail: Some(detail) } => format!("status {phase}: {detail}"),
+        RecordKind::Delta { id, text } => format!("delta{}: {text}", name(id)),
+        RecordKind::Message { id, text, partial } => {
+            format!("{}{}: {}", if *partial { "partial" } else { "message" }, name(id), text.head())
+        }
+        RecordKind::Join => "join".to_owned(),
+        RecordKind::Void(voided) => format!("void {voided:?}"),
+        RecordKind::Reasoning { text } => format!("reasoning: {text}"),
+        RecordKind::ToolStarted { id, name, input } => tool("tool", id, name, input),
+        RecordKind::ToolSeen { id, name, input } => tool("seen", id, name, input),
+        RecordKind::ToolCompleted { id, output } => format!("completed {id}: {}", output.as_deref().unwrap_or("-")),
+        RecordKind::ToolFailed { id, reason, output } => {
+            format!("failed {id} ({reason}): {}", output.as_deref().unwrap_or("-"))
+        }
+        RecordKind::EngineError(EngineError { level, code, message, category }) => {
+            format!("{level:?} {} {category}: {message}", code.as_str())
+        }
+        RecordKind::Usage(usage) => {
+            let count = |tokens: Option<u64>| tokens.map_or("-".to_owned(), |tokens| tokens.to_string());
+            let (input, output) = (count(usage.input_tokens), count(usage.output_tokens));
+            format!("usage {input} {output} {} {}", count(usage.cached_input_tokens), count(usage.reasoning_tokens))
+        }
+        RecordKind::End(End { kind, message, category }) => match kind {
+            EndKind::Success => "end success".to_owned(),
+            EndKind::Retracted => "end taken back".to_owned(),
+            EndKind::Failure => format!("end failure {category}: {}", message.as_deref().unwrap_or("-")),
+            EndKind::Limit => format!("end limit {category}: {}", message.as_deref().unwrap_or("-")),
+        },
+        RecordKind::Unknown { name, .. } => format!("unknown {name}"),
+        RecordKind::Raw(raw) => format!("raw: {}", raw.text.as_deref().unwrap_or("-")),
+        RecordKind::Notice { code, .. } => format!("notice {}", code.as_str()),
+    }
+}
+
+fn name(key: &MessageKey) -> String {
+    match key {
+        MessageKey::Engine(id) => format!(" {id}"),
+        MessageKey::PerTurn(id) => format!(" turn.{id}"),
+        MessageKey::Unnamed => String::new(),
+    }
+}

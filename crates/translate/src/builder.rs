@@ -1,0 +1,84 @@
+//! The one builder of RASP events: gives sequence numbers and fills the envelope.
+
+use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream, SpanRef};
+use skillrun_model::{AttemptNumber, EngineName, ProfileId, RunId, Stream, Timestamp};
+use skillrun_parse::Span;
+
+/// Makes the events of one run, `seq` without a gap.
+#[derive(Debug)]
+pub struct EventBuilder {
+    run_id: RunId,
+    engine: EngineName,
+    attempt: AttemptNumber,
+    next_seq: u64,
+}
+
+/// Where an evidence event comes from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Origin {
+    pub(crate) span: Span,
+    pub(crate) profile: ProfileId,
+    pub(crate) confidence: f64,
+    pub(crate) ts: Timestamp,
+}
+
+impl EventBuilder {
+    pub fn new(run_id: RunId, engine: EngineName) -> Self {
+        Self { run_id, engine, attempt: AttemptNumber::BEFORE_FIRST, next_seq: 1 }
+    }
+
+    pub fn set_attempt(&mut self, attempt: AttemptNumber, engine: EngineName) {
+        self.attempt = attempt;
+        self.engine = engine;
+    }
+
+    pub fn attempt(&self) -> AttemptNumber {
+        self.attempt
+    }
+
+    /// An event of the runtime, made from no byte.
+    pub fn control(&mut self, ts: Timestamp, level: Level, data: Data, correlation: Correlation) -> Event {
+        let source =
+            Source { engine: self.engine.clone(), stream: SourceStream::Control, parser: None, confidence: 1.0 };
+        self.build(ts, source, level, data, correlation, RawRef::default())
+    }
+
+    /// An event made from bytes.
+    pub(crate) fn evidence(&mut self, origin: Origin, level: Level, data: Data, correlation: Correlation) -> Event {
+        let source = Source {
+            engine: self.engine.clone(),
+            stream: origin.span.stream.source(),
+            parser: Some(origin.profile),
+            confidence: origin.confidence,
+        };
+        self.build(origin.ts, source, level, data, correlation, raw_ref(origin.span))
+    }
+
+    fn build(
+        &mut self,
+        ts: Timestamp,
+        source: Source,
+        level: Level,
+        data: Data,
+        correlation: Correlation,
+        raw_ref: RawRef,
+    ) -> Event {
+        let seq = self.next_seq;
+        self.next_seq += 1;
+        Event { run_id: self.run_id, seq, ts, attempt_number: self.attempt, source, level, data, correlation, raw_ref }
+    }
+}
+
+fn raw_ref(span: Span) -> RawRef {
+    match span.stream {
+        Stream::Stdout => RawRef { stdout_from: span.from, stdout_to: span.to, ..RawRef::default() },
+        Stream::Stderr => RawRef { stderr_from: span.from, stderr_to: span.to, ..RawRef::default() },
+        // Ranges in other files stand in `data.spans` alone.
+        Stream::Pty => RawRef::default(),
+    }
+}
+
+/// A span as it stands in an event.
+pub fn span_ref(span: &Span) -> SpanRef {
+    SpanRef { stream: span.stream.source(), from: span.from, to: span.to }
+}

@@ -1,0 +1,155 @@
+//! Echo suppression: raw lines that only repeat a message are left out of the conversation.
+//!
+//! Raw lines wait for the next final message or the end of the attempt, while other events overtake them. A run of
+//! three or more consecutive raw lines of one stream that are lines of the message before or after is left out. A code
+//! fence that is not itself a line of the message neither breaks a run nor makes one.
+
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use skillrun_model::rasp::{Data, Event};
+
+/// Most bytes that wait; then the oldest lines go on.
+const WAITING_BUDGET: usize = 4 * 1024 * 1024;
+/// What a waiting line costs beside its text.
+const LINE_OVERHEAD: usize = 256;
+/// Shortest run that is an echo.
+const RUN_MIN: usize = 3;
+/// Most lines of a message that raw lines are compared with.
+const COMPARED_LINES: usize = 100_000;
+
+/// The lines of a message.
+#[derive(Debug, Default)]
+pub(crate) struct MessageLines {
+    hashes: Vec<u64>,
+}
+
+impl MessageLines {
+    pub(crate) fn of(text: &str) -> Self {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let mut hashes: Vec<u64> = lines.take(COMPARED_LINES).map(hash).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        Self { hashes }
+    }
+
+    fn has(&self, line: &str) -> bool {
+        self.hashes.binary_search(&hash(line)).is_ok()
+    }
+}
+
+fn hash(line: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    line.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// What to do with lines that waited.
+#[derive(Debug)]
+pub(crate) enum Decided {
+    Show(Box<Event>),
+    /// A run that only repeats a message.
+    LeaveOut(Vec<Event>),
+}
+
+/// Raw lines on their way into the conversation.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting {
+    events: VecDeque<Event>,
+    bytes: usize,
+    before: MessageLines,
+}
+
+fn text_of(event: &Event) -> Option<&str> {
+    match &event.data {
+        Data::RawStdout(raw) | Data::RawStderr(raw) => raw.text.as_deref(),
+        _ => None,
+    }
+}
+
+fn cost(event: &Event) -> usize {
+    text_of(event).map_or(0, str::len) + LINE_OVERHEAD
+}
+
+impl Waiting {
+    /// A raw line came. Over budget, the older half goes on.
+    pub(crate) fn push(&mut self, event: Event) -> Vec<Decided> {
+        self.bytes += cost(&event);
+        self.events.push_back(event);
+        if self.bytes <= WAITING_BUDGET {
+            return Vec::new();
+        }
+        let mut going = VecDeque::new();
+        while self.bytes > WAITING_BUDGET / 2
+            && let Some(oldest) = self.events.pop_front()
+        {
+            self.bytes -= cost(&oldest);
+            going.push_back(oldest);
+        }
+        decide(going, &self.before, &MessageLines::default())
+    }
+
+    /// A final message came.
+    pub(crate) fn message(&mut self, text: &str) -> Vec<Decided> {
+        let after = MessageLines::of(text);
+        self.bytes = 0;
+        let decided = decide(std::mem::take(&mut self.events), &self.before, &after);
+        self.before = after;
+        decided
+    }
+
+    /// The attempt is over.
+    pub(crate) fn end(&mut self) -> Vec<Decided> {
+        self.bytes = 0;
+        let before = std::mem::take(&mut self.before);
+        decide(std::mem::take(&mut self.events), &before, &MessageLines::default())
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Likeness {
+    Repeats,
+    Fence,
+    Other,
+}
+
+fn decide(events: VecDeque<Event>, before: &MessageLines, after: &MessageLines) -> Vec<Decided> {
+    let likeness = |event: &Event| {
+        let Some(line) = text_of(event).map(str::trim) else { return Likeness::Other };
+        if before.has(line) || after.has(line) {
+            Likeness::Repeats
+        } else if line.starts_with("```") || line.starts_with("~~~") {
+            Likeness::Fence
+        } else {
+            Likeness::Other
+        }
+    };
+    let mut decided = Vec::new();
+    let mut run: Vec<Event> = Vec::new();
+    let mut repeats = 0;
+    for event in events {
+        let like = likeness(&event);
+        let other_stream = run.last().is_some_and(|last| last.source.stream != event.source.stream);
+        if like == Likeness::Other || other_stream {
+            end_run(&mut run, &mut repeats, &mut decided);
+        }
+        match like {
+            Likeness::Other => decided.push(Decided::Show(Box::new(event))),
+            Likeness::Repeats | Likeness::Fence => {
+                repeats += usize::from(like == Likeness::Repeats);
+                run.push(event);
+            }
+        }
+    }
+    end_run(&mut run, &mut repeats, &mut decided);
+    decided
+}
+
+fn end_run(run: &mut Vec<Event>, repeats: &mut usize, decided: &mut Vec<Decided>) {
+    let run = std::mem::take(run);
+    if std::mem::take(repeats) >= RUN_MIN {
+        decided.push(Decided::LeaveOut(run));
+    } else {
+        decided.extend(run.into_iter().map(|event| Decided::Show(Box::new(event))));
+    }
+}

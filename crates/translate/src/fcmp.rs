@@ -1,0 +1,239 @@
+//! RASP to FCMP: a pure function of the Log, with a bounded memory of what waits and which tools have which names.
+
+use std::collections::{HashMap, VecDeque};
+
+use skillrun_model::fcmp::data::{
+    ArtifactCreated, AssistantDelta, AssistantFinal, AssistantReasoning, AssistantToolCall, AutoDecided,
+    ConversationEnded, ConversationStarted, ConversationStatus, DiagnosticWarning, RawLine, TimedOut, ToolCallStatus,
+    UserInputReplied,
+};
+use skillrun_model::fcmp::{FcmpData, FcmpEvent, Meta};
+use skillrun_model::rasp::data::Foreign;
+use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, SourceStream, SpanRef};
+use skillrun_model::{Code, EngineName, RunId, RunStatus, Timestamp};
+
+use crate::echo::{Decided, Waiting};
+
+/// Tool names that are remembered, to name a call again when it ends.
+const TOOL_NAMES: usize = 10_000;
+
+/// Translates one run. Events go in by value, in order of `seq`; none is changed.
+#[derive(Debug, Default)]
+pub struct FcmpTranslator {
+    seq: u64,
+    waiting: Waiting,
+    tool_names: HashMap<String, String>,
+    tool_order: VecDeque<String>,
+}
+
+impl FcmpTranslator {
+    pub fn push(&mut self, event: Event, out: &mut impl FnMut(FcmpEvent)) {
+        match event.data {
+            Data::RawStdout(_) | Data::RawStderr(_) => {
+                let decided = self.waiting.push(event);
+                self.release(decided, out);
+            }
+            Data::MessageFinal(ref message) => {
+                let decided = self.waiting.message(&message.text);
+                self.release(decided, out);
+                self.translate(event, out);
+            }
+            Data::AttemptEnded(_) | Data::RunCompleted(_) | Data::RunFailed(_) | Data::RunCanceled(_) => {
+                let decided = self.waiting.end();
+                self.release(decided, out);
+                self.translate(event, out);
+            }
+            _ => self.translate(event, out),
+        }
+    }
+
+    fn release(&mut self, decided: Vec<Decided>, out: &mut impl FnMut(FcmpEvent)) {
+        for decided in decided {
+            match decided {
+                Decided::Show(event) => self.translate(*event, out),
+                Decided::LeaveOut(run) => self.left_out(run, out),
+            }
+        }
+    }
+
+    /// One warning in place of a run of raw lines.
+    fn left_out(&mut self, run: Vec<Event>, out: &mut impl FnMut(FcmpEvent)) {
+        let count = run.len() as u64;
+        let range = |e: &Event| match e.source.stream {
+            SourceStream::Stderr => (e.raw_ref.stderr_from, e.raw_ref.stderr_to),
+            SourceStream::Stdout | SourceStream::Pty | SourceStream::Stdin | SourceStream::Control => {
+                (e.raw_ref.stdout_from, e.raw_ref.stdout_to)
+            }
+        };
+        let (from, to) = run.iter().map(range).fold((u64::MAX, 0), |(a, b), (from, to)| (a.min(from), b.max(to)));
+        let Some(first) = run.into_iter().next() else { return };
+        let span = SpanRef { stream: first.source.stream, from, to };
+        let (mut envelope, _) = split(first);
+        match span.stream {
+            SourceStream::Stderr => envelope.raw_ref.stderr_to = to,
+            SourceStream::Stdout | SourceStream::Pty | SourceStream::Stdin | SourceStream::Control => {
+                envelope.raw_ref.stdout_to = to;
+            }
+        }
+        let warning = DiagnosticWarning {
+            code: Code::RawDuplicateSuppressed,
+            message: format!("{count} raw lines only repeat a message and are left out"),
+            severity: Level::Info,
+            count: Some(count),
+            spans: vec![span],
+        };
+        self.emit(envelope, FcmpData::DiagnosticWarning(warning), out);
+    }
+
+    fn translate(&mut self, event: Event, out: &mut impl FnMut(FcmpEvent)) {
+        let (envelope, data) = split(event);
+        let level = envelope.level;
+        let tool_call_id = envelope.correlation.tool_call_id.clone();
+        let data = match data {
+            Data::RunStarted(started) => FcmpData::ConversationStarted(ConversationStarted {
+                title: started.skill.unwrap_or_else(|| format!("{} recording", started.engine)),
+                mode: started.mode,
+                engine: started.engine,
+            }),
+            Data::RunStatus(change) => FcmpData::ConversationStatus(ConversationStatus {
+                status: change.status,
+                phase: change.phase,
+                detail: change.detail,
+            }),
+            Data::RunHeartbeat(beat) => FcmpData::ConversationStatus(ConversationStatus {
+                status: Some(RunStatus::Running),
+                phase: None,
+                detail: Some(format!("{} s, {} bytes", beat.elapsed_ms / 1000, beat.bytes)),
+            }),
+            Data::MessageDelta(delta) => FcmpData::AssistantDelta(AssistantDelta {
+                message_id: delta.message_id,
+                text: delta.text,
+                partial: true,
+            }),
+            Data::MessageFinal(message) => FcmpData::AssistantFinal(AssistantFinal {
+                message_id: message.message_id,
+                text: message.text,
+                partial: message.partial,
+                structured_payload: message.structured_payload,
+            }),
+            Data::ReasoningSummary(reasoning) => {
+                FcmpData::AssistantReasoning(AssistantReasoning { text: reasoning.text })
+            }
+            Data::ToolCallStarted(call) => {
+                self.remember_tool(tool_call_id.as_deref(), &call.name);
+                self.tool(tool_call_id, ToolCallStatus::Started, call.input, None, None)
+            }
+            Data::ToolCallCompleted(call) => {
+                self.tool(tool_call_id, ToolCallStatus::Completed, None, call.output, None)
+            }
+            Data::ToolCallFailed(call) => {
+                self.tool(tool_call_id, ToolCallStatus::Failed, None, call.output, Some(call.reason))
+            }
+            Data::InteractionRequested(pending) => FcmpData::UserInputRequired(pending),
+            Data::InteractionReplied(reply) => FcmpData::UserInputReplied(UserInputReplied {
+                interaction_id: reply.interaction_id,
+                text: reply.text,
+                resolution_mode: reply.resolution_mode,
+            }),
+            Data::AutoDecision(decision) => FcmpData::AutoDecided(AutoDecided {
+                interaction_id: decision.interaction_id,
+                policy: decision.policy,
+                instruction: decision.instruction,
+            }),
+            Data::InteractionTimeout(timeout) => {
+                FcmpData::TimedOut(TimedOut { interaction_id: timeout.interaction_id })
+            }
+            Data::ArtifactIndexed(artifact) => FcmpData::ArtifactCreated(ArtifactCreated {
+                path: artifact.path,
+                size: artifact.size,
+                media_type: artifact.media_type,
+            }),
+            Data::ParserWarning(diagnostic) | Data::ParserError(diagnostic) | Data::EngineError(diagnostic) => {
+                FcmpData::DiagnosticWarning(DiagnosticWarning {
+                    code: diagnostic.code,
+                    message: diagnostic.message,
+                    severity: level,
+                    count: diagnostic.count,
+                    spans: diagnostic.spans,
+                })
+            }
+            Data::RawStdout(raw) => FcmpData::RawStdout(RawLine { text: raw.text }),
+            Data::RawStderr(raw) => FcmpData::RawStderr(RawLine { text: raw.text }),
+            Data::RunCompleted(done) => FcmpData::ConversationCompleted(ended(RunStatus::Succeeded, done.reason_code)),
+            Data::RunFailed(failed) => FcmpData::ConversationFailed(ConversationEnded {
+                error: Some(failed.error),
+                next_actions: failed.next_actions,
+                ..ended(RunStatus::Failed, failed.reason_code)
+            }),
+            Data::RunCanceled(canceled) => {
+                FcmpData::ConversationCanceled(ended(RunStatus::Canceled, canceled.reason_code))
+            }
+            Data::ArtifactCreated(_)
+            | Data::ArtifactPreviewReady(_)
+            | Data::AttemptStarted(_)
+            | Data::AttemptEnded(_)
+            | Data::TurnUsage(_)
+            | Data::UserMessage(_) => return,
+        };
+        self.emit(envelope, data, out);
+    }
+
+    fn emit(&mut self, envelope: Envelope, data: FcmpData, out: &mut impl FnMut(FcmpEvent)) {
+        self.seq += 1;
+        let Envelope { run_id, ts, engine, meta, correlation, raw_ref, level: _ } = envelope;
+        out(FcmpEvent { run_id, seq: self.seq, ts, engine, data, meta, correlation, raw_ref });
+    }
+
+    fn remember_tool(&mut self, id: Option<&str>, name: &str) {
+        let Some(id) = id else { return };
+        if self.tool_names.insert(id.to_owned(), name.to_owned()).is_none() {
+            self.tool_order.push_back(id.to_owned());
+        }
+        if self.tool_order.len() > TOOL_NAMES
+            && let Some(oldest) = self.tool_order.pop_front()
+        {
+            self.tool_names.remove(&oldest);
+        }
+    }
+
+    fn tool(
+        &self,
+        tool_call_id: Option<String>,
+        status: ToolCallStatus,
+        input: Option<Foreign>,
+        output: Option<String>,
+        reason: Option<String>,
+    ) -> FcmpData {
+        let name = tool_call_id.as_ref().and_then(|id| self.tool_names.get(id)).cloned();
+        FcmpData::AssistantToolCall(AssistantToolCall { tool_call_id, name, status, input, output, reason })
+    }
+}
+
+/// What an FCMP event takes over from the RASP event it is made from.
+struct Envelope {
+    run_id: RunId,
+    ts: Timestamp,
+    engine: EngineName,
+    level: Level,
+    meta: Meta,
+    correlation: Correlation,
+    raw_ref: RawRef,
+}
+
+fn split(event: Event) -> (Envelope, Data) {
+    let meta = Meta { attempt: event.attempt_number, confidence: event.source.confidence, rasp_seq: event.seq };
+    let envelope = Envelope {
+        run_id: event.run_id,
+        ts: event.ts,
+        engine: event.source.engine,
+        level: event.level,
+        meta,
+        correlation: event.correlation,
+        raw_ref: event.raw_ref,
+    };
+    (envelope, event.data)
+}
+
+fn ended(state: RunStatus, reason_code: Code) -> ConversationEnded {
+    ConversationEnded { state, reason_code, error: None, next_actions: Vec::new() }
+}

@@ -1,0 +1,88 @@
+//! One attempt's evidence in, events and facts out. The same code for a living attempt and for old files.
+
+use skillrun_evidence::Step;
+use skillrun_evidence::feed::StepKind;
+use skillrun_model::rasp::Event;
+use skillrun_model::{AttemptNumber, ProfileId, Stream, Timestamp};
+use skillrun_parse::record::{RecordKind, Span};
+use skillrun_parse::{Parser, Record};
+
+use crate::builder::EventBuilder;
+use crate::facts::{Facts, FactsFold};
+use crate::names::MessageNames;
+use crate::to_rasp::ToRasp;
+
+/// Reads one attempt.
+#[derive(Debug)]
+pub struct AttemptPipeline {
+    parser: Parser,
+    to_rasp: ToRasp,
+    facts: FactsFold,
+    started_at: Timestamp,
+    now: Timestamp,
+    position: [u64; 3],
+}
+
+impl AttemptPipeline {
+    pub fn new(attempt: AttemptNumber, profile: ProfileId, started_at: Timestamp) -> Self {
+        Self {
+            parser: Parser::new(profile),
+            to_rasp: ToRasp::new(MessageNames::new(attempt)),
+            facts: FactsFold::default(),
+            started_at,
+            now: started_at,
+            position: [0; 3],
+        }
+    }
+
+    /// The moment of the last record.
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// The format that is being read, as far as it is known.
+    pub fn profile(&self) -> ProfileId {
+        self.parser.profile()
+    }
+
+    /// Takes one step of the evidence; events go to `out` in order.
+    pub fn step(&mut self, step: &Step<'_>, builder: &mut EventBuilder, mut out: impl FnMut(Event)) {
+        self.now = self.started_at.plus_nanos(step.t_ns);
+        let Self { parser, to_rasp, facts, now, position, .. } = self;
+        let mut take = |record: Record| match record.span.stream {
+            Stream::Stdout | Stream::Stderr => {
+                let name = to_rasp.record(*now, &record, builder, &mut out);
+                facts.record(record, name);
+            }
+            // Facts alone, until it is known whether the other two lack something.
+            Stream::Pty => facts.record(record, None),
+        };
+        match step.kind {
+            StepKind::Bytes { stream, bytes } => {
+                parser.push(stream, bytes, &mut take);
+                position[stream.index()] += bytes.len() as u64;
+            }
+            StepKind::Eof(stream) => {
+                parser.eof(stream, &mut take);
+                let at = position[stream.index()];
+                let span = Span { stream, from: at, to: at };
+                to_rasp.eof(*now, span, parser.profile(), builder, &mut out);
+            }
+            StepKind::Act(act) => facts.act(act),
+        }
+    }
+
+    /// The evidence is used up.
+    pub fn finish(mut self, builder: &mut EventBuilder, mut out: impl FnMut(Event)) -> Facts {
+        let Self { parser, to_rasp, facts, now, .. } = &mut self;
+        parser.finish(|record| {
+            if matches!(record.kind, RecordKind::Notice { .. }) {
+                facts.trust_merged();
+            }
+            to_rasp.record(*now, &record, builder, &mut out);
+        });
+        to_rasp.close_open_tools(*now, builder, &mut out);
+        let (end_policy, answer_from) = (self.parser.end_policy(), self.parser.answer_from());
+        self.facts.finish(end_policy, answer_from)
+    }
+}

@@ -1,0 +1,348 @@
+//! Parse records to RASP events.
+
+use std::collections::{HashMap, VecDeque};
+
+use skillrun_model::rasp::data::{
+    Diagnostic, Foreign, MessageDelta, MessageFinal, RawText, ReasoningSummary, RunStatusChange, ToolCallCompleted,
+    ToolCallFailed, ToolCallStarted,
+};
+use skillrun_model::rasp::{Correlation, Data, Event, Level, SpanRef};
+use skillrun_model::{Code, Stream, Timestamp};
+use skillrun_parse::ansi;
+use skillrun_parse::buffer::floor_boundary;
+use skillrun_parse::record::{MessageKey, Raw, Record, RecordKind, Span, Voided};
+
+use crate::builder::{EventBuilder, Origin, span_ref};
+use crate::names::MessageNames;
+
+/// Longest tool input or output that stands in an event; the range has the rest.
+const TOOL_TEXT_BUDGET: usize = 64 * 1024;
+/// Longest reasoning text in an event.
+const REASONING_BUDGET: usize = 1024 * 1024;
+/// Most tool calls that can be open at once and still get their end.
+const OPEN_TOOLS_MAX: usize = 10_000;
+/// Most messages of one response that can be taken back by name.
+const RESPONSE_MESSAGES_MAX: usize = 1000;
+/// Below this an event is not to be relied on.
+const LOW_CONFIDENCE: f64 = 0.7;
+
+/// A tool call that has begun.
+#[derive(Debug)]
+struct OpenTool {
+    /// Calls that are still open at the end are closed in the order in which they began.
+    order: u64,
+    origin: Origin,
+}
+
+/// Turns one attempt's records into events.
+#[derive(Debug)]
+pub(crate) struct ToRasp {
+    names: MessageNames,
+    sessions: [Option<String>; 3],
+    open_tools: HashMap<String, OpenTool>,
+    tools_begun: u64,
+    tools_cut: bool,
+    /// Names of the messages since the last tool result, and the engine's names for them.
+    response: VecDeque<(String, Option<String>)>,
+    low_confidence: [u64; 3],
+}
+
+/// Name a finished message got; the facts need it too.
+pub(crate) type MessageName = Option<String>;
+
+impl ToRasp {
+    pub(crate) fn new(names: MessageNames) -> Self {
+        Self {
+            names,
+            sessions: Default::default(),
+            open_tools: HashMap::new(),
+            tools_begun: 0,
+            tools_cut: false,
+            response: VecDeque::new(),
+            low_confidence: [0; 3],
+        }
+    }
+
+    fn correlation(&self, stream: Stream) -> Correlation {
+        Correlation { session_id: self.sessions[stream.index()].clone(), ..Correlation::default() }
+    }
+
+    fn tool_correlation(&self, stream: Stream, id: &str) -> Correlation {
+        let tool_call_id = Some(id.to_owned()).filter(|id| !id.is_empty());
+        Correlation { tool_call_id, ..self.correlation(stream) }
+    }
+
+    /// Makes the events of a record.
+    pub(crate) fn record(
+        &mut self,
+        ts: Timestamp,
+        record: &Record,
+        builder: &mut EventBuilder,
+        out: &mut impl FnMut(Event),
+    ) -> MessageName {
+        let stream = record.span.stream;
+        let origin = Origin { span: record.span, profile: record.profile, confidence: record.confidence, ts };
+        let correlation = self.correlation(stream);
+        let mut name = None;
+        let mut emit = |level, data, correlation| out(builder.evidence(origin, level, data, correlation));
+        match &record.kind {
+            RecordKind::Session { id } => {
+                self.sessions[stream.index()].get_or_insert_with(|| id.clone());
+            }
+            RecordKind::Join | RecordKind::Usage(_) | RecordKind::End(_) => {}
+            RecordKind::Status { phase, detail } => {
+                let detail = detail.as_ref().map(|text| clean(text, TOOL_TEXT_BUDGET).text);
+                let change = RunStatusChange { status: None, phase: Some(*phase), detail };
+                emit(Level::Info, Data::RunStatus(change), correlation);
+            }
+            RecordKind::Delta { id, text } => {
+                let text = clean(text, usize::MAX);
+                let delta =
+                    MessageDelta { message_id: self.names.upcoming(id), text: text.text, sanitized: text.sanitized };
+                emit(Level::Info, Data::MessageDelta(delta), correlation);
+            }
+            RecordKind::Message { id, text, partial } => {
+                let message_id = self.names.finish(id);
+                let engine_name = match id {
+                    MessageKey::Engine(id) => Some(id.clone()),
+                    MessageKey::PerTurn(_) | MessageKey::Unnamed => None,
+                };
+                if self.response.len() == RESPONSE_MESSAGES_MAX {
+                    self.response.pop_front();
+                }
+                self.response.push_back((message_id.clone(), engine_name));
+                let shown = clean(text.head(), usize::MAX);
+                let message = MessageFinal {
+                    message_id: message_id.clone(),
+                    text: shown.text,
+                    partial: *partial,
+                    structured_payload: None,
+                    sanitized: shown.sanitized,
+                    truncated: text.is_truncated(),
+                    spans: pieces(record),
+                };
+                emit(Level::Info, Data::MessageFinal(message), correlation);
+                name = Some(message_id);
+                if record.confidence < LOW_CONFIDENCE {
+                    let warning = diagnostic(Code::LowConfidenceParse, "this message was inferred, not read");
+                    out(builder.evidence(
+                        origin,
+                        Level::Warning,
+                        Data::ParserWarning(warning),
+                        self.correlation(stream),
+                    ));
+                }
+            }
+            RecordKind::Void(voided) => {
+                let names: Vec<String> = match voided {
+                    Voided::Response => self.response.drain(..).map(|(name, _)| name).collect(),
+                    Voided::Message(id) => {
+                        self.response.iter().filter(|(_, e)| e.as_ref() == Some(id)).map(|(n, _)| n.clone()).collect()
+                    }
+                };
+                for name in names {
+                    let mut warning = diagnostic(Code::MessageVoided, "the engine took this message back");
+                    warning.message_id = Some(name);
+                    emit(Level::Warning, Data::ParserWarning(warning), correlation.clone());
+                }
+            }
+            RecordKind::Reasoning { text } => {
+                let text = clean(text, REASONING_BUDGET);
+                let data = ReasoningSummary { text: text.text, sanitized: text.sanitized, truncated: text.truncated };
+                emit(Level::Info, Data::ReasoningSummary(data), correlation);
+            }
+            RecordKind::ToolStarted { id, name, input } | RecordKind::ToolSeen { id, name, input } => {
+                let known = self.open_tools.contains_key(id);
+                let is_news = matches!(record.kind, RecordKind::ToolStarted { .. }) || !known;
+                if is_news {
+                    let (input, truncated) = tool_input(input.as_deref());
+                    let data = ToolCallStarted { name: clean(name, 256).text, input, truncated };
+                    emit(Level::Info, Data::ToolCallStarted(data), self.tool_correlation(stream, id));
+                    if !known {
+                        self.open_tool(id, origin, builder, out);
+                    }
+                }
+            }
+            RecordKind::ToolCompleted { id, output } => {
+                self.open_tools.remove(id);
+                let output = output.as_deref().map(|text| clean(text, TOOL_TEXT_BUDGET));
+                let data = ToolCallCompleted {
+                    sanitized: output.as_ref().is_some_and(|o| o.sanitized),
+                    truncated: output.as_ref().is_some_and(|o| o.truncated),
+                    output: output.map(|o| o.text),
+                };
+                emit(Level::Info, Data::ToolCallCompleted(data), self.tool_correlation(stream, id));
+            }
+            RecordKind::ToolFailed { id, reason, output } => {
+                self.open_tools.remove(id);
+                let output = output.as_deref().map(|text| clean(text, TOOL_TEXT_BUDGET));
+                let data = ToolCallFailed {
+                    reason: clean(reason, TOOL_TEXT_BUDGET).text,
+                    sanitized: output.as_ref().is_some_and(|o| o.sanitized),
+                    truncated: output.as_ref().is_some_and(|o| o.truncated),
+                    output: output.map(|o| o.text),
+                    synthetic: false,
+                };
+                emit(Level::Warning, Data::ToolCallFailed(data), self.tool_correlation(stream, id));
+            }
+            RecordKind::EngineError(error) => {
+                let text = clean(&error.message, TOOL_TEXT_BUDGET);
+                let mut data = diagnostic(error.code, &text.text);
+                data.sanitized = text.sanitized;
+                emit(error.level, Data::EngineError(data), correlation);
+            }
+            RecordKind::Notice { code, message } => {
+                let mut data = diagnostic(*code, message);
+                if stream == Stream::Pty {
+                    data.spans = vec![span_ref(&record.span)];
+                }
+                emit(Level::Warning, Data::ParserWarning(data), correlation);
+            }
+            RecordKind::Unknown { name, text, has_marker } => {
+                let message = format!("an event of unknown type \"{}\"", clean(name, 256).text);
+                let warning = diagnostic(Code::UnknownEvent, &message);
+                emit(Level::Warning, Data::ParserWarning(warning), correlation.clone());
+                emit(Level::Info, raw(stream, text.as_deref(), 1), correlation.clone());
+                if *has_marker {
+                    emit(Level::Warning, marker_in_raw(), correlation);
+                }
+                self.low_confidence[stream.index()] += 1;
+            }
+            RecordKind::Raw(Raw { text, lines, has_marker }) => {
+                emit(Level::Info, raw(stream, text.as_deref(), *lines), correlation.clone());
+                if *has_marker {
+                    emit(Level::Warning, marker_in_raw(), correlation);
+                }
+                self.low_confidence[stream.index()] += lines;
+            }
+        }
+        if matches!(record.kind, RecordKind::ToolCompleted { .. } | RecordKind::ToolFailed { .. }) {
+            self.response.clear();
+        }
+        name
+    }
+
+    fn open_tool(&mut self, id: &str, origin: Origin, builder: &mut EventBuilder, out: &mut impl FnMut(Event)) {
+        if self.open_tools.len() < OPEN_TOOLS_MAX {
+            self.tools_begun += 1;
+            self.open_tools.insert(id.to_owned(), OpenTool { order: self.tools_begun, origin });
+        } else if !self.tools_cut {
+            self.tools_cut = true;
+            let message =
+                format!("more than {OPEN_TOOLS_MAX} tool calls are open; later ones are not followed to their end");
+            let warning = diagnostic(Code::ToolCallsCut, &message);
+            let correlation = self.correlation(origin.span.stream);
+            out(builder.evidence(origin, Level::Warning, Data::ParserWarning(warning), correlation));
+        }
+    }
+
+    /// The stream is over.
+    pub(crate) fn eof(
+        &mut self,
+        ts: Timestamp,
+        span: Span,
+        profile: skillrun_model::ProfileId,
+        builder: &mut EventBuilder,
+        out: &mut impl FnMut(Event),
+    ) {
+        let count = std::mem::take(&mut self.low_confidence[span.stream.index()]);
+        if count > 0 && span.stream != Stream::Pty {
+            let mut data = diagnostic(Code::LowConfidenceParse, "lines that could not be read as the engine's format");
+            data.count = Some(count);
+            let origin = Origin { span, profile, confidence: 1.0, ts };
+            out(builder.evidence(origin, Level::Warning, Data::ParserWarning(data), self.correlation(span.stream)));
+        }
+    }
+
+    /// The attempt is over: calls that are still open end with it.
+    pub(crate) fn close_open_tools(&mut self, ts: Timestamp, builder: &mut EventBuilder, out: &mut impl FnMut(Event)) {
+        let mut open: Vec<(String, OpenTool)> = self.open_tools.drain().collect();
+        open.sort_unstable_by_key(|(_, tool)| tool.order);
+        for (id, tool) in open {
+            let data = ToolCallFailed {
+                reason: "turn_ended".to_owned(),
+                output: None,
+                sanitized: false,
+                truncated: false,
+                synthetic: true,
+            };
+            let origin = Origin { ts, ..tool.origin };
+            let correlation = self.tool_correlation(origin.span.stream, &id);
+            out(builder.evidence(origin, Level::Warning, Data::ToolCallFailed(data), correlation));
+        }
+    }
+}
+
+fn pieces(record: &Record) -> Vec<SpanRef> {
+    match record.span.stream {
+        Stream::Stdout | Stream::Stderr => record.pieces.iter().map(span_ref).collect(),
+        Stream::Pty => vec![span_ref(&record.span)],
+    }
+}
+
+struct Clean {
+    text: String,
+    sanitized: bool,
+    truncated: bool,
+}
+
+fn clean(text: &str, budget: usize) -> Clean {
+    let cut = &text[..floor_boundary(text, budget)];
+    let shown = ansi::strip(cut);
+    let sanitized = shown.len() != cut.len();
+    Clean { sanitized, truncated: cut.len() < text.len(), text: shown.into_owned() }
+}
+
+pub(crate) fn diagnostic(code: Code, message: &str) -> Diagnostic {
+    Diagnostic { code, message: message.to_owned(), count: None, message_id: None, sanitized: false, spans: Vec::new() }
+}
+
+fn marker_in_raw() -> Data {
+    Data::ParserWarning(diagnostic(
+        Code::DoneMarkerInRaw,
+        "the done marker stands in a line that could not be read; it does not count",
+    ))
+}
+
+fn raw(stream: Stream, text: Option<&str>, lines: u64) -> Data {
+    let shown = text.map(|text| clean(text, usize::MAX));
+    let data = RawText {
+        sanitized: shown.as_ref().is_some_and(|t| t.sanitized),
+        truncated: shown.is_none(),
+        lines: Some(lines).filter(|n| *n != 1),
+        text: shown.map(|t| t.text),
+    };
+    match stream {
+        Stream::Stdout | Stream::Pty => Data::RawStdout(data),
+        Stream::Stderr => Data::RawStderr(data),
+    }
+}
+
+/// Input of a tool call as JSON that is safe to show.
+fn tool_input(input: Option<&str>) -> (Option<Foreign>, bool) {
+    let Some(input) = input else { return (None, false) };
+    if input.len() > TOOL_TEXT_BUDGET {
+        return (None, true);
+    }
+    let json = if input.contains("\\u00") { without_controls(input) } else { input.to_owned() };
+    (serde_json::value::RawValue::from_string(json).ok().map(Foreign), false)
+}
+
+/// JSON without escaped control characters in its strings.
+fn without_controls(json: &str) -> String {
+    fn walk(value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::String(text) => *text = ansi::strip(text).into_owned(),
+            serde_json::Value::Array(items) => items.iter_mut().for_each(walk),
+            serde_json::Value::Object(members) => members.values_mut().for_each(walk),
+            serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {}
+        }
+    }
+    match serde_json::from_str(json) {
+        Ok(mut value) => {
+            walk(&mut value);
+            value.to_string()
+        }
+        Err(_) => "null".to_owned(),
+    }
+}

@@ -1,0 +1,136 @@
+//! FCMP to readable text for a terminal. The texts in events are free of control characters already.
+
+use std::fmt::Write;
+
+use skillrun_model::fcmp::data::ToolCallStatus;
+use skillrun_model::fcmp::{FcmpData, FcmpEvent};
+use skillrun_model::interaction::Pending;
+use skillrun_model::rasp::Level;
+use skillrun_model::{AttemptNumber, RunStatus};
+
+/// Lines of a tool's output that are shown.
+const OUTPUT_LINES: usize = 6;
+/// Characters of one line of tool input or output that are shown.
+const LINE_CHARS: usize = 100;
+
+/// Writes a conversation down, event by event.
+#[derive(Debug, Default)]
+pub struct Transcript {
+    attempt: Option<AttemptNumber>,
+}
+
+impl Transcript {
+    /// The text of one event; empty when it says nothing to a reader.
+    pub fn event(&mut self, event: &FcmpEvent) -> String {
+        let mut text = self.separator(event.meta.attempt);
+        // Writing to a string cannot fail.
+        let _ = match &event.data {
+            FcmpData::ConversationStarted(started) => {
+                writeln!(text, "{} · {} · {}", started.title, started.mode, event.run_id)
+            }
+            FcmpData::AssistantFinal(message) => {
+                let mark = if message.partial { " (partial: it was cut off)" } else { "" };
+                writeln!(text, "assistant{mark}").and_then(|()| indented(&mut text, &message.text))
+            }
+            FcmpData::AssistantReasoning(reasoning) => {
+                writeln!(text, "reasoning").and_then(|()| indented(&mut text, &reasoning.text))
+            }
+            FcmpData::AssistantToolCall(call) => {
+                let name = call.name.as_deref().unwrap_or("tool");
+                match call.status {
+                    ToolCallStatus::Started => {
+                        let input = call.input.as_ref().map(|i| shorten(i.0.get())).unwrap_or_default();
+                        writeln!(text, "tool {name} {input}")
+                    }
+                    ToolCallStatus::Completed => output(&mut text, call.output.as_deref()),
+                    ToolCallStatus::Failed => {
+                        let reason = shorten(call.reason.as_deref().unwrap_or("no reason told"));
+                        writeln!(text, "tool {name} failed: {reason}")
+                            .and_then(|()| output(&mut text, call.output.as_deref()))
+                    }
+                }
+            }
+            FcmpData::UserInputRequired(pending) => question(&mut text, pending),
+            FcmpData::UserInputReplied(reply) => {
+                writeln!(text, "user ({})", reply.resolution_mode).and_then(|()| indented(&mut text, &reply.text))
+            }
+            FcmpData::AutoDecided(decision) => {
+                writeln!(text, "decided by policy {}: {}", decision.policy, decision.instruction)
+            }
+            FcmpData::TimedOut(_) => writeln!(text, "nobody answered in time"),
+            FcmpData::ArtifactCreated(artifact) => writeln!(text, "file {} ({} bytes)", artifact.path, artifact.size),
+            FcmpData::DiagnosticWarning(warning) => {
+                let mark = match warning.severity {
+                    Level::Info => "·",
+                    Level::Warning => "!",
+                    Level::Error => "✗",
+                };
+                let count = warning.count.map(|n| format!(" ({n})")).unwrap_or_default();
+                writeln!(text, "{mark} {}{count}: {}", warning.code, shorten(&warning.message))
+            }
+            FcmpData::RawStdout(raw) => raw_line(&mut text, "stdout", raw.text.as_deref()),
+            FcmpData::RawStderr(raw) => raw_line(&mut text, "stderr", raw.text.as_deref()),
+            FcmpData::ConversationStatus(change) => match change.status {
+                Some(RunStatus::WaitingUser) => writeln!(text, "… waiting for the user"),
+                Some(_) | None => Ok(()),
+            },
+            // The final message has the same text, once.
+            FcmpData::AssistantDelta(_) => Ok(()),
+            FcmpData::ConversationCompleted(ended)
+            | FcmpData::ConversationFailed(ended)
+            | FcmpData::ConversationCanceled(ended) => {
+                writeln!(text, "\n== run {} · {}", ended.state, ended.reason_code)
+            }
+        };
+        text
+    }
+
+    fn separator(&mut self, attempt: AttemptNumber) -> String {
+        if attempt == AttemptNumber::BEFORE_FIRST || self.attempt == Some(attempt) {
+            return String::new();
+        }
+        self.attempt = Some(attempt);
+        format!("\n-- attempt {attempt}\n")
+    }
+}
+
+fn indented(text: &mut String, body: &str) -> std::fmt::Result {
+    body.trim_end().lines().try_for_each(|line| writeln!(text, "  {line}"))
+}
+
+fn output(text: &mut String, output: Option<&str>) -> std::fmt::Result {
+    let lines: Vec<&str> = output.unwrap_or_default().trim_end().lines().collect();
+    for line in lines.iter().take(OUTPUT_LINES) {
+        writeln!(text, "  > {}", shorten(line))?;
+    }
+    match lines.len().saturating_sub(OUTPUT_LINES) {
+        0 => Ok(()),
+        more => writeln!(text, "  > … {more} more lines"),
+    }
+}
+
+fn raw_line(text: &mut String, stream: &str, line: Option<&str>) -> std::fmt::Result {
+    match line {
+        Some(line) if line.trim().is_empty() => Ok(()),
+        Some(line) => writeln!(text, "  {stream}| {}", shorten(line.trim_end())),
+        None => writeln!(text, "  {stream}| (kept by range)"),
+    }
+}
+
+fn question(text: &mut String, pending: &Pending) -> std::fmt::Result {
+    writeln!(text, "question {} ({})", pending.interaction_id.0, pending.kind)?;
+    indented(text, &pending.prompt)?;
+    for option in &pending.options {
+        let mark = if option.default { "  (default)" } else { "" };
+        writeln!(text, "  - {}: {}{mark}", option.value, option.label)?;
+    }
+    Ok(())
+}
+
+fn shorten(line: &str) -> String {
+    let line = line.lines().next().unwrap_or_default();
+    match line.char_indices().nth(LINE_CHARS) {
+        Some((cut, _)) => format!("{}…", &line[..cut]),
+        None => line.to_owned(),
+    }
+}
