@@ -1,0 +1,58 @@
+# The commands of this project. `make help` lists them.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# Runs one stage and prints how long it took.
+define timed
+	@start=$$(date +%s); $(2); echo "== $(1): $$(( $$(date +%s) - start )) s"
+endef
+
+# cargo nextest where it is installed, cargo test elsewhere: the same tests.
+NEXTEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo yes)
+ifeq ($(NEXTEST),yes)
+  RUN_TESTS := cargo nextest run --workspace --locked --no-fail-fast
+else
+  RUN_TESTS := cargo test --workspace --locked --no-fail-fast
+endif
+
+.PHONY: help
+help: ## List the commands
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
+
+.PHONY: run
+run: ## Build, then read a recorded engine and print its conversation and verdict
+	cargo build --locked -p skillrun
+	@echo
+	target/debug/skillrun normalize testkit/corpus/codex-asks-then-done --schema testkit/corpus/output.schema.json --format conversation
+
+.PHONY: build
+build: ## Build the release binary, target/release/skillrun
+	cargo build --release --locked -p skillrun
+
+.PHONY: test
+test: ## Format, lint, documentation and all tests
+	$(call timed,format,cargo fmt --all --check)
+	$(call timed,build,cargo build --workspace --locked --all-targets)
+	$(call timed,lint,cargo clippy --workspace --locked --all-targets -- -D warnings)
+	$(call timed,docs,RUSTDOCFLAGS='-D warnings' cargo doc --workspace --locked --no-deps --document-private-items --quiet)
+	$(call timed,tests,$(RUN_TESTS))
+
+.PHONY: schemas
+schemas: ## Write schemas/ anew from the types
+	cargo build --locked -p skillrun
+	mkdir -p schemas
+	target/debug/skillrun schema rasp > schemas/rasp.schema.json
+	target/debug/skillrun schema fcmp > schemas/fcmp.schema.json
+
+.PHONY: bench
+bench: build ## Measure speed, memory and linearity; writes docs/numbers.md
+	cargo run --release --locked -p bench --
+
+.PHONY: bench-check
+bench-check: build ## Fail when an instruction count grew by more than 5 %
+	cargo run --release --locked -p bench -- --check
+
+.PHONY: mutations
+mutations: ## Break each rule of the gate once and see a test fail
+	python3 testkit/mutations.py
