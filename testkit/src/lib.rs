@@ -1,1 +1,15 @@
 //! Fixtures and helpers for tests of the other crates.
+//!
+//! - [`paths`]: where the repository, its corpus and the real recordings are.
+//! - [`recorded`]: recorded attempts with what is expected of each, and how the two are compared.
+//! - [`parallel`]: the same test over many things, on all cores.
+//! - [`streams`]: made-up output of engines, of any size: ordinary work, and text that is made to hurt.
+//! - [`scratch`]: a folder of evidence that goes away by itself.
+//! - [`measure`]: what a program costs, in time and memory.
+
+pub mod measure;
+pub mod parallel;
+pub mod paths;
+pub mod recorded;
+pub mod scratch;
+pub mod streams;

@@ -20,19 +20,22 @@ pub(crate) enum Command {
     Normalize(Normalize),
     /// Print the JSON Schema of an event protocol
     Schema {
+        /// Which protocol
         #[arg(value_enum)]
         protocol: Protocol,
     },
-    /// Explain a code, such as ENGINE_END_MISSING
+    /// Explain a code, such as ENGINE_END_MISSING, or list all codes
     Explain {
-        /// The code; without one, all codes are listed
+        /// The code, in any case; without one, all codes are listed
         code: Option<String>,
     },
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Protocol {
+    /// The events of the Log
     Rasp,
+    /// What a conversation frontend reads
     Fcmp,
 }
 
@@ -52,7 +55,7 @@ pub(crate) enum Format {
 
 #[derive(Debug, Parser)]
 pub(crate) struct Normalize {
-    /// A folder that has .audit/ in it, or such a folder itself
+    /// A folder that has .audit/ in it, or the .audit folder itself
     pub(crate) dir: PathBuf,
     /// Engine that wrote the recording [default: as meta.N.json says]
     #[arg(long, value_name = "NAME")]
@@ -64,18 +67,18 @@ pub(crate) struct Normalize {
     #[arg(long, value_parser = words(ExecutionMode::ALL, ExecutionMode::as_str))]
     pub(crate) mode: Option<ExecutionMode>,
     /// Read this attempt alone [default: all, as one run]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) attempt: Option<u32>,
-    /// JSON Schema of the skill's output
+    /// JSON Schema of the skill's output [default: none, any answer will do]
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
-    /// Attempts after which an interactive run fails
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Fail an interactive run that is not done after this many attempts [default: no limit]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) max_attempt: Option<u32>,
     /// Exit code of the engine [default: as meta.N.json says]
-    #[arg(long, value_name = "N", conflicts_with = "signal", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", conflicts_with = "signal", allow_negative_numbers = true, value_parser = exit_code)]
     pub(crate) exit_code: Option<i32>,
-    /// Signal that ended the engine, such as SIGKILL
+    /// Signal that ended the engine, such as SIGKILL [default: as meta.N.json says]
     #[arg(long, value_name = "SIGNAL")]
     pub(crate) signal: Option<String>,
     /// Why the process is gone [default: as meta.N.json says, else exited]
@@ -95,4 +98,12 @@ where
     T: Copy + std::str::FromStr<Err = skillrun_model::status::UnknownWord> + Send + Sync + 'static,
 {
     clap::builder::PossibleValuesParser::new(all.iter().map(|word| name(*word))).try_map(|word| word.parse::<T>())
+}
+
+fn count(text: &str) -> Result<u32, &'static str> {
+    text.parse().ok().filter(|count| *count > 0).ok_or("not a whole number from 1")
+}
+
+fn exit_code(text: &str) -> Result<i32, &'static str> {
+    text.parse().map_err(|_| "not a whole number")
 }

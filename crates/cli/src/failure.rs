@@ -13,8 +13,19 @@ pub(crate) enum Failure {
     Evidence(#[from] skillrun_evidence::EvidenceError),
     #[error(transparent)]
     Schema(#[from] skillrun_skill::SchemaError),
-    #[error("{path}: cannot be written ({error})")]
+    #[error("{path}: cannot be written ({})", reason(error))]
     Write { path: String, error: io::Error },
+}
+
+/// Why something cannot be written, without the numbers of the operating system.
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => "a file is in the way".to_owned(),
+        io::ErrorKind::NotFound => "there is no such folder".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::StorageFull => "the disk is full".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 /// Whoever reads our output went away; that is their right and no failure.
@@ -30,7 +41,7 @@ impl Failure {
             return ExitCode::SUCCESS;
         }
         // Nothing is left to do if stderr is gone too.
-        let _ = writeln!(io::stderr(), "skillrun: {self}");
+        let _ = writeln!(io::stderr(), "error: {self}");
         ExitCode::from(2)
     }
 }

@@ -83,10 +83,10 @@ pub fn next_actions(verdict: &Verdict, run: RunId) -> Vec<NextAction> {
             ErrorCategory::Host => &[NextActionKind::Retry, NextActionKind::Diagnose],
             ErrorCategory::Skill => &[NextActionKind::FixSkill],
             ErrorCategory::Usage | ErrorCategory::Input => &[NextActionKind::FixInput],
-            ErrorCategory::Engine => match verdict.reason_code {
-                Code::EngineNotFound => &[NextActionKind::InstallEngine],
-                _ => &[NextActionKind::InspectEvidence, NextActionKind::Retry, NextActionKind::RetryOtherEngine],
-            },
+            ErrorCategory::Engine if verdict.reason_code == Code::EngineNotFound => &[NextActionKind::InstallEngine],
+            ErrorCategory::Engine => {
+                &[NextActionKind::InspectEvidence, NextActionKind::Retry, NextActionKind::RetryOtherEngine]
+            }
             ErrorCategory::Canceled | ErrorCategory::Internal => &[NextActionKind::Diagnose],
         },
         (RunStatus::Failed, None)

@@ -1,8 +1,9 @@
 //! Which object of a message is the output.
 
 use serde_json::{Map, Value};
-use skillrun_parse::text::fences::find_fences;
-use skillrun_parse::text::marker::{DONE_KEY, MarkerForm, Scan, ScannedObject};
+use skillrun_parse::text::fences::{Fence, find_fences};
+use skillrun_parse::text::marker::{DONE_KEY, MarkerForm, Scan, ScannedObject, scan};
+use skillrun_translate::facts::FinalMessage;
 
 /// Asks whether an output fits the skill's schema. Implemented where schemas are known.
 pub trait OutputValidator: std::fmt::Debug {
@@ -22,10 +23,14 @@ pub enum Output {
 /// A message with its objects found.
 #[derive(Debug)]
 pub(crate) struct Read<'a> {
-    pub(crate) text: &'a str,
+    text: &'a str,
     pub(crate) scan: Scan,
-    /// Stretches that are a question, not output.
-    pub(crate) envelopes: Vec<(usize, usize)>,
+    /// Stretches that are a question, not output; in order.
+    envelopes: Vec<(usize, usize)>,
+    /// The message is larger than what is looked at.
+    pub(crate) is_cut: bool,
+    /// What stands before this place may be a part of an object whose beginning is not there.
+    whole_from: usize,
 }
 
 /// Which objects count.
@@ -36,7 +41,13 @@ pub(crate) enum Standing {
     Alone,
 }
 
-impl Read<'_> {
+impl<'a> Read<'a> {
+    pub(crate) fn new(message: &'a FinalMessage, envelopes: Vec<(usize, usize)>) -> Self {
+        let (text, scan) = (message.text.as_str(), scan(&message.text));
+        let whole_from = if message.truncated { end_of_cut(text, &scan) } else { 0 };
+        Self { text, scan, envelopes, is_cut: message.truncated, whole_from }
+    }
+
     /// Objects that may be the output: no question, and no part of a cut object.
     fn candidates(&self, standing: Standing) -> impl DoubleEndedIterator<Item = &ScannedObject> {
         self.scan.objects.iter().filter(move |object| {
@@ -45,9 +56,14 @@ impl Read<'_> {
                 (Standing::Alone, MarkerForm::WholeMessage | MarkerForm::Fenced | MarkerForm::OwnLine) => true,
                 (Standing::Alone, MarkerForm::InProse) => false,
             };
-            let in_envelope = self.envelopes.iter().any(|(from, to)| object.start < *to && object.end > *from);
-            stands && !object.after_cut && !in_envelope
+            stands && !object.after_cut && object.start >= self.whole_from && !self.is_in_envelope(object)
         })
+    }
+
+    /// Envelopes never overlap, so the first that ends behind the object's beginning tells.
+    fn is_in_envelope(&self, object: &ScannedObject) -> bool {
+        let next = self.envelopes.partition_point(|(_, to)| *to <= object.start);
+        self.envelopes.get(next).is_some_and(|(from, _)| *from < object.end)
     }
 
     fn is_marker(&self, object: &ScannedObject) -> bool {
@@ -63,6 +79,24 @@ impl Read<'_> {
     }
 }
 
+/// Where the last bracket is closed that was never opened. Before it lies, as far as one can tell, the rest of an object
+/// whose beginning is not there, and objects in that rest are no roots.
+fn end_of_cut(text: &str, scan: &Scan) -> usize {
+    let (mut end, mut open, mut at) = (0, 0_usize, 0);
+    for (from, to) in scan.objects.iter().map(|object| (object.start, object.end)).chain([(text.len(), text.len())]) {
+        for (place, byte) in (at..).zip(text[at..from].bytes()) {
+            match byte {
+                b'{' | b'[' => open += 1,
+                b'}' | b']' if open == 0 => end = place + 1,
+                b'}' | b']' => open -= 1,
+                _ => {}
+            }
+        }
+        at = to;
+    }
+    end
+}
+
 fn judge(value: Map<String, Value>, schema: Option<&dyn OutputValidator>) -> Output {
     match schema.map(|s| s.errors(&value)).filter(|errors| !errors.is_empty()) {
         None => Output::Valid(value),
@@ -75,22 +109,19 @@ fn judge(value: Map<String, Value>, schema: Option<&dyn OutputValidator>) -> Out
 pub(crate) fn with_marker(
     carrier: &Read<'_>,
     before: Option<&Read<'_>>,
-    answer: &Read<'_>,
     schema: Option<&dyn OutputValidator>,
 ) -> Output {
     let Some(marker) = &carrier.scan.first else { return Output::Missing };
+    let last_of = |read: &Read<'_>, limit: usize| {
+        let mut in_front = read.candidates(Standing::Anywhere).rev().filter(|object| object.end <= limit);
+        in_front.find_map(|object| read.decode(object))
+    };
     let found = if marker.rest.is_empty() {
-        let in_front = |object: &&ScannedObject| object.end <= marker.start;
-        let nearest = carrier.candidates(Standing::Anywhere).rfind(in_front).and_then(|o| carrier.decode(o));
-        nearest.or_else(|| before.and_then(|read| read.decode(read.candidates(Standing::Anywhere).next_back()?)))
+        last_of(carrier, marker.start).or_else(|| before.and_then(|read| last_of(read, read.text.len())))
     } else {
         Some(marker.rest.clone())
     };
-    match (found, schema) {
-        (Some(value), _) => judge(value, schema),
-        (None, Some(_)) => Output::Missing,
-        (None, None) => Output::Valid(as_text(answer)),
-    }
+    found.map_or(Output::Missing, |value| judge(value, schema))
 }
 
 /// Output of a turn that does not: the last object of the answer that fits.
@@ -103,29 +134,43 @@ pub(crate) fn without_marker(answer: &Read<'_>, standing: Standing, schema: Opti
             valid @ (Output::Valid(_) | Output::Missing) => return valid,
         }
     }
-    match (last_errors, schema) {
-        (Some(errors), _) => Output::Invalid(errors),
-        (None, Some(_)) => Output::Missing,
-        (None, None) => Output::Valid(as_text(answer)),
-    }
+    last_errors.map_or(Output::Missing, Output::Invalid)
 }
 
 /// An answer that is no JSON, as output: its text without marker objects and fences that held only them.
-fn as_text(answer: &Read<'_>) -> Map<String, Value> {
-    let mut fences = find_fences(answer.text).into_iter().peekable();
+pub(crate) fn as_text(answer: &Read<'_>) -> Map<String, Value> {
+    let markers: Vec<_> =
+        answer.scan.objects.iter().filter(|object| answer.is_marker(object)).map(|o| (o.start, o.end)).collect();
+    let fences = find_fences(answer.text);
+    let shells = fences.iter().filter(|fence| holds_only(answer.text, fence, &markers));
+    let mut cuts: Vec<_> = shells.map(|fence| (fence.open_start, fence.end)).chain(markers.iter().copied()).collect();
+    cuts.sort_unstable();
     let mut text = String::with_capacity(answer.text.len());
     let mut at = 0;
-    for object in answer.scan.objects.iter().filter(|object| answer.is_marker(object)) {
-        while fences.next_if(|fence| fence.end <= object.start).is_some() {}
-        let (from, to) = match (object.standing, fences.peek()) {
-            (MarkerForm::Fenced, Some(fence)) => (fence.open_start, fence.end),
-            _ => (object.start, object.end),
-        };
-        text.push_str(&answer.text[at..from]);
-        at = to;
+    for (from, to) in cuts {
+        // A marker whose fence is already left out lies behind.
+        if from >= at {
+            text.push_str(&answer.text[at..from]);
+            at = to;
+        }
     }
     text.push_str(&answer.text[at..]);
     let mut output = Map::new();
     output.insert("text".to_owned(), Value::String(text.trim().to_owned()));
     output
+}
+
+/// Whether there are marker objects in the fence, and nothing else.
+fn holds_only(text: &str, fence: &Fence, markers: &[(usize, usize)]) -> bool {
+    let (mut at, end) = fence.body;
+    let first = markers.partition_point(|(from, _)| *from < at);
+    let inside = markers[first..].iter().take_while(|(_, to)| *to <= end);
+    let mut is_empty = true;
+    for (from, to) in inside {
+        if !text[at..*from].trim().is_empty() {
+            return false;
+        }
+        (at, is_empty) = (*to, false);
+    }
+    !is_empty && text[at..end].trim().is_empty()
 }

@@ -1,7 +1,7 @@
 //! The answer as the gate reads it: its marker, its question, and what was noticed on the way.
 
 use skillrun_model::Code;
-use skillrun_parse::text::marker::{MarkerForm, Scan, scan};
+use skillrun_parse::text::marker::{MarkerForm, Scan};
 use skillrun_translate::facts::{Facts, FinalMessage};
 
 use crate::ask_user::{self, Ask, AskNote, AskUser};
@@ -59,35 +59,35 @@ pub(crate) fn read<'a>(facts: &'a Facts, clean_end: bool, control: &Control<'_>)
     }
     let last = messages.len() - 1;
     let ask = ask_user::find(&answer.text);
-    let in_answer = Read { text: &answer.text, scan: scan(&answer.text), envelopes: envelopes(&ask) };
+    let in_answer = Read::new(answer, envelopes(&ask));
     let read_at = |at: Option<usize>| {
         let message = messages.get(at?)?;
-        Some((message, Read { text: &message.text, scan: scan(&message.text), envelopes: Vec::new() }))
+        Some((message, Read::new(message, envelopes(&ask_user::find(&message.text)))))
     };
     // A message counts with the one after it while no tool call lies between.
     let before = |at: usize| at.checked_sub(1).filter(|_| !messages[at].after_tool);
     let previous = read_at(before(last));
 
     let previous_marker = previous.as_ref().and_then(|(_, read)| read.scan.first.as_ref());
+    let is_cut;
     if let (Some((message, read)), Some(marker)) = (&previous, previous_marker) {
-        let earlier = read_at(before(last - 1));
+        let earlier = read_at(before(last - 1)).map(|(_, read)| read);
         reading.carrier = Some((message, marker.form));
-        reading.output = output::with_marker(read, earlier.as_ref().map(|(_, r)| r), &in_answer, control.schema);
+        reading.output = output::with_marker(read, earlier.as_ref(), control.schema);
+        is_cut = read.is_cut || earlier.is_some_and(|read| read.is_cut);
     } else if let Some(marker) = &in_answer.scan.first {
+        let before = previous.as_ref().map(|(_, read)| read);
         reading.carrier = Some((answer, marker.form));
-        let before = previous.as_ref().map(|(_, r)| r);
-        reading.output = output::with_marker(&in_answer, before, &in_answer, control.schema);
+        reading.output = output::with_marker(&in_answer, before, control.schema);
+        is_cut = in_answer.is_cut || before.is_some_and(|read| read.is_cut);
     } else {
         reading.output = output::without_marker(&in_answer, Standing::Anywhere, control.schema);
         reading.soft_output = output::without_marker(&in_answer, Standing::Alone, control.schema);
+        is_cut = in_answer.is_cut;
     }
     reading.denied = in_answer.scan.denied;
     reading.notice_markers(&in_answer.scan, previous.as_ref().map(|(_, read)| &read.scan));
-    if answer.truncated && reading.output == Output::Missing {
-        reading
-            .notices
-            .push(notice(Code::OutputTooLarge, "the answer is larger than 4 MiB, and no output is in its end"));
-    }
+    reading.without_object(&in_answer, is_cut, control);
     reading.question(ask, &answer.text);
     reading
 }
@@ -100,6 +100,20 @@ fn envelopes(ask: &AskUser) -> Vec<(usize, usize)> {
 }
 
 impl Reading<'_> {
+    /// Where no object is the output, the answer's text is, unless a schema wants an object.
+    fn without_object(&mut self, answer: &Read<'_>, is_cut: bool, control: &Control<'_>) {
+        if self.output != Output::Missing {
+            return;
+        }
+        if is_cut {
+            let message = "the message is larger than 4 MiB, and no output is in its end";
+            self.notices.push(notice(Code::OutputTooLarge, message));
+        }
+        if control.schema.is_none() {
+            self.output = Output::Valid(output::as_text(answer));
+        }
+    }
+
     fn notice_markers(&mut self, answer: &Scan, previous: Option<&Scan>) {
         let scans = || [previous, Some(answer)].into_iter().flatten();
         let markers: usize = scans().map(|s| s.repeated + usize::from(s.first.is_some())).sum();

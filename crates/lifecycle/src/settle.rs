@@ -42,7 +42,7 @@ struct TurnEnd {
 
 fn turn_end(facts: &Facts, control: &Control<'_>) -> Option<TurnEnd> {
     match facts.end_policy {
-        EndPolicy::Event => facts.end.as_ref().map(|end| TurnEnd {
+        EndPolicy::Event => facts.end.as_ref().filter(|end| end.kind != EndKind::Retracted).map(|end| TurnEnd {
             kind: end.kind,
             message: end.message.clone(),
             category: end.category,
@@ -74,6 +74,11 @@ fn turn_end(facts: &Facts, control: &Control<'_>) -> Option<TurnEnd> {
 /// recording has none, the act came after everything that was read.
 fn ended_after_success(facts: &Facts, control: &Control<'_>, clean_end: bool) -> bool {
     let Some(ended_by) = control.ended_by else { return false };
+    match facts.end_policy {
+        EndPolicy::Event => {}
+        // The exit is the success end, and the host's act came before the exit.
+        EndPolicy::Exit { .. } => return false,
+    }
     match ended_by {
         EndedBy::Linger | EndedBy::HardTimeout | EndedBy::Stall | EndedBy::Budget => {
             let recorded = facts.acts.iter().find(|act| act.act == ended_by);
@@ -274,7 +279,11 @@ impl Gate<'_> {
         }
         // 7
         if self.end.is_none() {
-            let error = advice::plain(ErrorCategory::Engine, Code::EngineEndMissing);
+            let error = if self.session_refused() {
+                self.engine_error()
+            } else {
+                advice::plain(ErrorCategory::Engine, Code::EngineEndMissing)
+            };
             return Some(Decision::failed(Rule::EndMissing, self.broken_turn(), Code::EngineEndMissing, error));
         }
         None
@@ -388,7 +397,12 @@ impl Gate<'_> {
             Some(end) if end.kind == EndKind::Failure && end.category != ErrorCategory::Engine => end.category,
             Some(_) | None => told.map_or(ErrorCategory::Engine, |e| e.category),
         };
-        advice::engine(self.facts.session_refused, category, words, &self.control.exit)
+        advice::engine(self.session_refused(), category, words, &self.control.exit)
+    }
+
+    /// The engine does not know the session it should go on with.
+    fn session_refused(&self) -> bool {
+        self.facts.session_refused || self.end.as_ref().is_some_and(|end| end.category == ErrorCategory::Session)
     }
 
     fn output_errors(&self) -> Vec<String> {

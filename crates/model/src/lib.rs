@@ -7,6 +7,7 @@
 //! - [`codes`]: every code the program can utter; each has a page in `codes/`.
 //! - [`interaction`]: questions to the user.
 //! - [`verdict`]: what the gate decided, and from which evidence.
+//! - [`wire`]: JSON lines as we write them.
 //! - [`rasp`], [`fcmp`]: the two event protocols, with JSON Schemas made from the types.
 //!
 //! No I/O, no clock, no async runtime.
@@ -21,6 +22,7 @@ pub mod status;
 pub mod stream;
 pub mod time;
 pub mod verdict;
+pub mod wire;
 
 pub use codes::Code;
 pub use ids::{AttemptNumber, InteractionId, RunId};

@@ -38,16 +38,25 @@ fn after_sequence(bytes: &[u8], at: usize) -> usize {
     let end = match rest.first() {
         Some(b'[') => control_sequence(rest),
         Some(b']' | b'P' | b'X' | b'^' | b'_') => control_string(rest),
-        Some(0x20..=0x2f) => rest.iter().position(|b| (0x30..=0x7e).contains(b)).filter(|n| *n <= 3).map(|n| n + 1),
+        Some(0x20..=0x2f) => with_intermediates(rest),
         Some(0x30..=0x7e) => Some(1),
         Some(_) | None => None,
     };
     at + 1 + end.unwrap_or(0)
 }
 
+/// `ESC intermediates final`. At most three intermediates are looked at; more would make a text of them quadratic.
+fn with_intermediates(rest: &[u8]) -> Option<usize> {
+    let intermediates = rest.iter().take(3).take_while(|b| (0x20..=0x2f).contains(*b)).count();
+    rest.get(intermediates).filter(|b| (0x30..=0x7e).contains(*b)).map(|_| intermediates + 1)
+}
+
+/// Longest control sequence that is taken for one.
+const CONTROL_SEQUENCE_MAX: usize = 64;
+
 /// `ESC [ parameters intermediates final`.
 fn control_sequence(rest: &[u8]) -> Option<usize> {
-    let body = rest[1..].iter().position(|b| !(0x20..=0x3f).contains(b))?;
+    let body = rest[1..].iter().take(CONTROL_SEQUENCE_MAX).position(|b| !(0x20..=0x3f).contains(b))?;
     (0x40..=0x7e).contains(&rest[1 + body]).then_some(body + 2)
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct Merged {
     /// Hashes of the messages on stdout and stderr.
     elsewhere: HashSet<u64>,
     has_end_elsewhere: bool,
-    /// Messages and ends of the merged recording.
+    /// Messages of the merged recording.
     records: VecDeque<Record>,
     bytes: u64,
 }

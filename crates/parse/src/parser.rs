@@ -59,6 +59,11 @@ impl Parser {
         self.reader.profile.id()
     }
 
+    /// The format of one stream, whatever the others hold.
+    pub fn profile_on(&self, stream: Stream) -> ProfileId {
+        self.reader.profile.id_on(stream)
+    }
+
     pub fn end_policy(&self) -> EndPolicy {
         self.reader.profile.end_policy()
     }
@@ -108,7 +113,11 @@ impl Reader {
         if lane.document.is_some() {
             return self.document_line(stream, raw, bytes, sink);
         }
-        let decoded = String::from_utf8_lossy(bytes);
+        // The check alone is much faster than the lossy decoder, and nearly every line passes it.
+        let decoded = match std::str::from_utf8(bytes) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(bytes),
+        };
         let text = clean_ends(&decoded, raw.start);
         if text.trim_ascii().is_empty() && !self.profile.wants_blank_lines() {
             lane.blank_from.get_or_insert(raw.start);
@@ -118,8 +127,10 @@ impl Reader {
         let span = Span { stream, from, to: raw.end };
         let line = Line { span, text, terminated: raw.terminated };
         if start == DocumentStart::Allowed && self.profile.opens_document(line) {
-            let mut document = OpenDocument::new(stream, from, raw.start);
-            match document.line(bytes, raw.terminated) {
+            // A byte-order mark is covered, like a blank line before the document, and no part of it.
+            let mark = if raw.start == 0 && bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+            let mut document = OpenDocument::new(stream, from, raw.start + mark as u64);
+            match document.line(&bytes[mark..], raw.terminated) {
                 Progress::Open => {
                     self.lanes[stream.index()].document = Some(document);
                     return;
@@ -167,7 +178,7 @@ impl Reader {
             Outcome::Raw => {
                 self.forward(sink);
                 self.raw(line.span, Some(line.text), mentions_marker(line.text), sink);
-                if !line.terminated && self.profile.is_cut_success_end(line) {
+                if !line.terminated && line.span.stream != Stream::Stderr && self.profile.is_cut_success_end(line) {
                     self.collect(line.span, |_, emit| {
                         emit.push(RecordKind::Notice {
                             code: Code::EndEventCut,
@@ -287,6 +298,8 @@ impl Reader {
 fn raw_record(span: Span, profile: ProfileId, kind: RecordKind) -> Record {
     Record { span, pieces: Vec::new(), profile, confidence: RAW_CONFIDENCE, kind }
 }
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Without carriage return at the end, and without a byte-order mark at the beginning of the stream.
 fn clean_ends(text: &str, start: u64) -> &str {

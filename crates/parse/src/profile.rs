@@ -78,6 +78,8 @@ pub(crate) trait Profile: std::fmt::Debug + Send {
         self.id()
     }
 
+    /// Reads a line. After [`Outcome::Raw`] the driver may ask again with escape sequences removed, so nothing may be
+    /// remembered of a line that is raw.
     fn line(&mut self, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome;
 
     /// Text formats want blank lines too; in the others they belong to the next event.

@@ -4,13 +4,16 @@ use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, Sour
 use skillrun_model::{AttemptNumber, EngineName, ProfileId, RunId, Stream, Timestamp};
 use skillrun_parse::Span;
 
-/// Makes the events of one run, `seq` without a gap.
+use crate::names::UsedNames;
+
+/// Makes the events of one run: `seq` without a gap, and no name for two messages.
 #[derive(Debug)]
 pub struct EventBuilder {
     run_id: RunId,
     engine: EngineName,
     attempt: AttemptNumber,
     next_seq: u64,
+    pub(crate) names: UsedNames,
 }
 
 /// Where an evidence event comes from.
@@ -24,7 +27,7 @@ pub(crate) struct Origin {
 
 impl EventBuilder {
     pub fn new(run_id: RunId, engine: EngineName) -> Self {
-        Self { run_id, engine, attempt: AttemptNumber::BEFORE_FIRST, next_seq: 1 }
+        Self { run_id, engine, attempt: AttemptNumber::BEFORE_FIRST, next_seq: 1, names: UsedNames::default() }
     }
 
     pub fn set_attempt(&mut self, attempt: AttemptNumber, engine: EngineName) {

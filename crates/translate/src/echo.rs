@@ -1,13 +1,13 @@
 //! Echo suppression: raw lines that only repeat a message are left out of the conversation.
 //!
 //! Raw lines wait for the next final message or the end of the attempt, while other events overtake them. A run of
-//! three or more consecutive raw lines of one stream that are lines of the message before or after is left out. A code
-//! fence that is not itself a line of the message neither breaks a run nor makes one.
+//! three or more consecutive raw lines of one stream that are lines of the message before or after is left out. A blank
+//! line, or a code fence that is not itself a line of the message, neither breaks a run nor makes one.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use skillrun_model::rasp::{Data, Event};
+use skillrun_model::rasp::{Data, Event, SourceStream};
 
 /// Most bytes that wait; then the oldest lines go on.
 const WAITING_BUDGET: usize = 4 * 1024 * 1024;
@@ -109,47 +109,62 @@ impl Waiting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Likeness {
     Repeats,
-    Fence,
+    /// A blank line or a fence: says nothing by itself.
+    Neutral,
     Other,
 }
 
+fn likeness(event: &Event, before: &MessageLines, after: &MessageLines) -> Likeness {
+    let Some(line) = text_of(event).map(str::trim) else { return Likeness::Other };
+    if before.has(line) || after.has(line) {
+        Likeness::Repeats
+    } else if line.is_empty() || line.starts_with("```") || line.starts_with("~~~") {
+        Likeness::Neutral
+    } else {
+        Likeness::Other
+    }
+}
+
+/// Lines of one stream that follow each other and may be an echo, by their places.
+#[derive(Debug, Default)]
+struct Run {
+    places: Vec<usize>,
+    repeats: usize,
+}
+
+impl Run {
+    /// The places of an echo; none when the run is too short to be one.
+    fn end(&mut self) -> Option<Vec<usize>> {
+        let Self { places, repeats } = std::mem::take(self);
+        (repeats >= RUN_MIN).then_some(places)
+    }
+}
+
+/// Each stream has its own runs: what the other one says in between is noise beside the echo.
 fn decide(events: VecDeque<Event>, before: &MessageLines, after: &MessageLines) -> Vec<Decided> {
-    let likeness = |event: &Event| {
-        let Some(line) = text_of(event).map(str::trim) else { return Likeness::Other };
-        if before.has(line) || after.has(line) {
-            Likeness::Repeats
-        } else if line.starts_with("```") || line.starts_with("~~~") {
-            Likeness::Fence
-        } else {
-            Likeness::Other
-        }
-    };
-    let mut decided = Vec::new();
-    let mut run: Vec<Event> = Vec::new();
-    let mut repeats = 0;
-    for event in events {
-        let like = likeness(&event);
-        let other_stream = run.last().is_some_and(|last| last.source.stream != event.source.stream);
-        if like == Likeness::Other || other_stream {
-            end_run(&mut run, &mut repeats, &mut decided);
-        }
-        match like {
-            Likeness::Other => decided.push(Decided::Show(Box::new(event))),
-            Likeness::Repeats | Likeness::Fence => {
-                repeats += usize::from(like == Likeness::Repeats);
-                run.push(event);
+    let mut runs: [Run; 2] = Default::default();
+    let mut echoes: Vec<Vec<usize>> = Vec::new();
+    for (place, event) in events.iter().enumerate() {
+        let run = &mut runs[usize::from(event.source.stream == SourceStream::Stderr)];
+        match likeness(event, before, after) {
+            Likeness::Other => echoes.extend(run.end()),
+            like @ (Likeness::Repeats | Likeness::Neutral) => {
+                run.repeats += usize::from(like == Likeness::Repeats);
+                run.places.push(place);
             }
         }
     }
-    end_run(&mut run, &mut repeats, &mut decided);
-    decided
-}
-
-fn end_run(run: &mut Vec<Event>, repeats: &mut usize, decided: &mut Vec<Decided>) {
-    let run = std::mem::take(run);
-    if std::mem::take(repeats) >= RUN_MIN {
-        decided.push(Decided::LeaveOut(run));
-    } else {
-        decided.extend(run.into_iter().map(|event| Decided::Show(Box::new(event))));
+    echoes.extend(runs.iter_mut().filter_map(Run::end));
+    let mut waiting: Vec<Option<Event>> = events.into_iter().map(Some).collect();
+    let mut left_out: HashMap<usize, Vec<Event>> = HashMap::new();
+    for places in echoes {
+        let lines: Vec<Event> = places.iter().filter_map(|place| waiting[*place].take()).collect();
+        left_out.extend(places.first().map(|first| (*first, lines)));
     }
+    let mut decided = Vec::new();
+    for (place, event) in waiting.into_iter().enumerate() {
+        decided.extend(event.map(|event| Decided::Show(Box::new(event))));
+        decided.extend(left_out.remove(&place).map(Decided::LeaveOut));
+    }
+    decided
 }

@@ -1,5 +1,8 @@
 //! What the gate asks about: one fold over parse records. Texts are as the engine sent them, not as events show them.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 
 use skillrun_model::codes::ErrorCategory;
@@ -75,8 +78,10 @@ pub struct Facts {
     pub parse: ParseCounts,
 }
 
-/// Finished messages that are kept: the answer, the one before it, and some more in case they are taken back.
+/// Finished messages that are kept, in case the last ones are taken back.
 const KEPT_MESSAGES: usize = 64;
+/// Kept whatever their size: the answer, one before it with the marker, and one before that with the output.
+const KEPT_AT_LEAST: usize = 3;
 const KEPT_BYTES: usize = 8 * 1024 * 1024;
 /// Acts of the host that are kept; a host has a handful of ways to end a process.
 const KEPT_ACTS: usize = 64;
@@ -85,7 +90,8 @@ const KEPT_ACTS: usize = 64;
 struct Kept {
     message: FinalMessage,
     text: Text,
-    engine_id: Option<String>,
+    /// More than one when the engine continued it under another name.
+    engine_ids: Vec<String>,
     /// Number of the model's response it belongs to.
     response: u64,
 }
@@ -94,7 +100,8 @@ struct Kept {
 struct StreamFold {
     messages: VecDeque<Kept>,
     end: Option<EndFact>,
-    session_id: Option<String>,
+    /// With the confidence it was read with.
+    session_id: Option<(String, f64)>,
     usage: Option<TurnUsage>,
     error: Option<EngineError>,
     has_text: bool,
@@ -103,14 +110,22 @@ struct StreamFold {
     response: u64,
 }
 
+/// An act of the host, and on which streams the success end had been seen by then.
+#[derive(Debug)]
+struct SeenAct {
+    act: EndedBy,
+    after_success: [bool; 3],
+}
+
 /// The fold. Keeps each stream apart, so that nothing depends on the order across streams.
 #[derive(Debug, Default)]
 pub struct FactsFold {
     streams: [StreamFold; 3],
     session_refused: bool,
-    acts: Vec<HostAct>,
+    acts: Vec<SeenAct>,
     counts: ParseCounts,
-    weighted_confidence: f64,
+    /// Per stream: the sum of such numbers depends on their order.
+    weighted_confidence: [f64; 3],
     bytes: u64,
     /// The merged recording has what stdout lacks.
     trust_merged: bool,
@@ -118,10 +133,9 @@ pub struct FactsFold {
 
 impl FactsFold {
     pub fn act(&mut self, act: EndedBy) {
-        let is_success = |s: &StreamFold| s.end.as_ref().is_some_and(|e| e.kind == EndKind::Success);
-        let after_success = self.streams.iter().any(is_success);
         if self.acts.len() < KEPT_ACTS {
-            self.acts.push(HostAct { act, after_success });
+            let after_success = self.streams.each_ref().map(StreamFold::has_succeeded);
+            self.acts.push(SeenAct { act, after_success });
         }
     }
 
@@ -130,15 +144,24 @@ impl FactsFold {
         self.trust_merged = true;
     }
 
+    /// A message of the merged recording alone got a name.
+    pub fn name_merged(&mut self, span: Span, name: String) {
+        let messages = &mut self.streams[Stream::Pty.index()].messages;
+        if let Some(kept) = messages.iter_mut().find(|kept| kept.message.spans.contains(&span)) {
+            kept.message.message_id = name;
+        }
+    }
+
     /// Takes a record in; `message_id` is the name its message got.
     pub fn record(&mut self, record: Record, message_id: Option<String>) {
         if record.span.stream != Stream::Pty {
             self.count(&record);
         }
-        let stream = &mut self.streams[record.span.stream.index()];
+        let index = record.span.stream.index();
+        let stream = &mut self.streams[index];
         match record.kind {
             RecordKind::Session { id } => {
-                stream.session_id.get_or_insert(id);
+                stream.session_id.get_or_insert((id, record.confidence));
             }
             RecordKind::Delta { text, .. } => stream.has_text |= !text.trim().is_empty(),
             RecordKind::Message { id, text, partial } => {
@@ -170,6 +193,10 @@ impl FactsFold {
                         Some(EndFact { kind, message: end.message, category: end.category, confidence, span })
                     }
                 };
+                // The turn went on: what the host did before was done to a turn that was not over.
+                if !stream.has_succeeded() {
+                    self.acts.iter_mut().for_each(|seen| seen.after_success[index] = false);
+                }
             }
             RecordKind::Status { .. }
             | RecordKind::Reasoning { .. }
@@ -184,15 +211,18 @@ impl FactsFold {
             return;
         }
         let counts = &mut self.counts;
-        match &record.kind {
-            RecordKind::Raw(raw) => counts.raw += raw.lines,
-            RecordKind::Unknown { .. } => counts.unknown += 1,
-            _ if record.confidence < 1.0 => counts.inferred += 1,
-            _ => counts.matched += 1,
+        if let RecordKind::Raw(raw) = &record.kind {
+            counts.raw += raw.lines;
+        } else if matches!(record.kind, RecordKind::Unknown { .. }) {
+            counts.unknown += 1;
+        } else if record.confidence < 1.0 {
+            counts.inferred += 1;
+        } else {
+            counts.matched += 1;
         }
         let bytes = record.span.to - record.span.from;
         self.bytes += bytes;
-        self.weighted_confidence += bytes as f64 * record.confidence;
+        self.weighted_confidence[record.span.stream.index()] += bytes as f64 * record.confidence;
     }
 
     /// The facts, once all streams are over.
@@ -211,22 +241,32 @@ impl FactsFold {
                 .find(|s| !by_stream(*s).messages.is_empty() || by_stream(*s).end.is_some())
                 .unwrap_or(Stream::Stdout),
         };
-        let told_session = [chosen, Stream::Stdout, Stream::Stderr, Stream::Pty]
+        // The surest one; of equally sure ones that of the stream the answer is on.
+        let told_session = [Stream::Pty, Stream::Stderr, Stream::Stdout, chosen]
             .into_iter()
-            .find_map(|s| by_stream(s).session_id.clone());
+            .filter_map(|s| by_stream(s).session_id.clone())
+            .max_by(|(_, a), (_, b)| a.total_cmp(b))
+            .map(|(id, _)| id);
         let counts = |s: Stream| s != Stream::Pty || self.trust_merged || chosen == Stream::Pty;
         let has_text = Stream::ALL.into_iter().any(|s| counts(s) && by_stream(s).has_text);
         let error = [chosen, Stream::Stdout, Stream::Stderr].into_iter().find_map(|s| by_stream(s).error.clone());
         let usage = by_stream(chosen).usage.clone().or_else(|| stdout.usage.clone()).or_else(|| stderr.usage.clone());
         let end = by_stream(chosen).end.clone().or_else(|| pty.end.clone().filter(|_| self.trust_merged));
+        let end_stream = end.as_ref().map_or(chosen, |end| end.span.stream);
+        let told_act =
+            |seen: &SeenAct| HostAct { act: seen.act, after_success: seen.after_success[end_stream.index()] };
+        let acts = self.acts.iter().map(told_act).collect();
         let answer_stream = if self.trust_merged { Stream::Pty } else { chosen };
-        let [stdout, stderr, pty] = self.streams;
+        let [stdout, stderr, mut pty] = self.streams;
+        pty.take_names_of(&stdout);
+        pty.take_names_of(&stderr);
         let stream = match answer_stream {
             Stream::Stdout => stdout,
             Stream::Stderr => stderr,
             Stream::Pty => pty,
         };
-        let confidence = if self.bytes == 0 { RAW_CONFIDENCE } else { self.weighted_confidence / self.bytes as f64 };
+        let weighted: f64 = self.weighted_confidence.iter().sum();
+        let confidence = if self.bytes == 0 { RAW_CONFIDENCE } else { weighted / self.bytes as f64 };
         Facts {
             end_policy,
             session_id: told_session,
@@ -236,7 +276,7 @@ impl FactsFold {
             error,
             session_refused: self.session_refused,
             usage,
-            acts: self.acts,
+            acts,
             parse: ParseCounts { confidence, ..self.counts },
         }
     }
@@ -250,9 +290,17 @@ impl Kept {
 }
 
 impl StreamFold {
+    fn has_succeeded(&self) -> bool {
+        self.end.as_ref().is_some_and(|end| end.kind == EndKind::Success)
+    }
+
     fn message(&mut self, message_id: String, key: &MessageKey, text: Text, confidence: f64, spans: Vec<Span>) {
         let joins = std::mem::take(&mut self.joins);
         let after_tool = std::mem::take(&mut self.tool_since_message);
+        let engine_id = match key {
+            MessageKey::Engine(id) | MessageKey::PerTurn(id) => Some(id.clone()),
+            MessageKey::Unnamed => None,
+        };
         if joins
             && !after_tool
             && let Some(last) = self.messages.back_mut()
@@ -260,17 +308,31 @@ impl StreamFold {
             last.text.append(&text);
             last.message.spans.extend(spans);
             last.message.message_id = message_id;
+            last.engine_ids.extend(engine_id.filter(|id| last.engine_ids.last() != Some(id)));
             return;
         }
-        let engine_id = match key {
-            MessageKey::Engine(id) | MessageKey::PerTurn(id) => Some(id.clone()),
-            MessageKey::Unnamed => None,
-        };
         let message = FinalMessage { message_id, text: String::new(), truncated: false, after_tool, confidence, spans };
-        self.messages.push_back(Kept { message, text, engine_id, response: self.response });
-        let bytes: usize = self.messages.iter().map(|kept| kept.text.head().len()).sum();
-        if self.messages.len() > KEPT_MESSAGES || (self.messages.len() > 2 && bytes > KEPT_BYTES) {
-            self.messages.pop_front();
+        self.messages.push_back(Kept {
+            message,
+            text,
+            engine_ids: engine_id.into_iter().collect(),
+            response: self.response,
+        });
+        let mut bytes: usize = self.messages.iter().map(|kept| kept.text.head().len()).sum();
+        while self.messages.len() > KEPT_MESSAGES || (self.messages.len() > KEPT_AT_LEAST && bytes > KEPT_BYTES) {
+            let dropped = self.messages.pop_front();
+            bytes -= dropped.map_or(0, |kept| kept.text.head().len());
+        }
+    }
+
+    /// Messages that another stream has too are called as they are there, the last one like the last.
+    fn take_names_of(&mut self, other: &Self) {
+        let mut theirs = other.messages.iter().rev();
+        for kept in self.messages.iter_mut().rev().filter(|kept| kept.message.message_id.is_empty()) {
+            if let Some(same) = theirs.clone().find(|same| same.text == kept.text) {
+                kept.message.message_id.clone_from(&same.message.message_id);
+                theirs.by_ref().find(|passed| passed.message.message_id == same.message.message_id);
+            }
         }
     }
 
@@ -278,8 +340,12 @@ impl StreamFold {
         let response = self.response;
         let is_voided = |kept: &Kept| match voided {
             Voided::Response => kept.response == response,
-            Voided::Message(id) => kept.engine_id.as_ref() == Some(id),
+            Voided::Message(id) => kept.engine_ids.contains(id),
         };
+        if self.messages.back().is_some_and(is_voided) {
+            // What it would have gone on with is gone.
+            self.joins = false;
+        }
         let mut tool_before = false;
         self.messages.retain_mut(|kept| {
             kept.message.after_tool |= std::mem::take(&mut tool_before);

@@ -24,10 +24,15 @@ pub struct FcmpTranslator {
     waiting: Waiting,
     tool_names: HashMap<String, String>,
     tool_order: VecDeque<String>,
+    is_over: bool,
 }
 
 impl FcmpTranslator {
+    /// Takes the next event. Nothing comes after the end of a run.
     pub fn push(&mut self, event: Event, out: &mut impl FnMut(FcmpEvent)) {
+        if self.is_over {
+            return;
+        }
         match event.data {
             Data::RawStdout(_) | Data::RawStderr(_) => {
                 let decided = self.waiting.push(event);
@@ -38,13 +43,19 @@ impl FcmpTranslator {
                 self.release(decided, out);
                 self.translate(event, out);
             }
-            Data::AttemptEnded(_) | Data::RunCompleted(_) | Data::RunFailed(_) | Data::RunCanceled(_) => {
-                let decided = self.waiting.end();
-                self.release(decided, out);
-                self.translate(event, out);
+            Data::AttemptEnded(_) => self.end_attempt(event, out),
+            Data::RunCompleted(_) | Data::RunFailed(_) | Data::RunCanceled(_) => {
+                self.end_attempt(event, out);
+                self.is_over = true;
             }
             _ => self.translate(event, out),
         }
+    }
+
+    fn end_attempt(&mut self, event: Event, out: &mut impl FnMut(FcmpEvent)) {
+        let decided = self.waiting.end();
+        self.release(decided, out);
+        self.translate(event, out);
     }
 
     fn release(&mut self, decided: Vec<Decided>, out: &mut impl FnMut(FcmpEvent)) {

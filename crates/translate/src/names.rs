@@ -1,64 +1,96 @@
-//! Names of messages: the engine's where it has a good one, else made from attempt and number.
+//! Names of messages: the engine's where it has a good one, else made from attempt and number. No two messages of a run
+//! have the same one.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use skillrun_model::AttemptNumber;
+use skillrun_model::{AttemptNumber, Stream};
 use skillrun_parse::record::MessageKey;
 
-/// How many of the engine's names are remembered, to tell a second text under the same one.
+/// How many names are remembered, to tell a second text under the same one.
 const REMEMBERED: usize = 65_536;
 
+/// Names that messages of a run have got, and how many messages wanted each.
+#[derive(Debug, Default)]
+pub(crate) struct UsedNames {
+    wanted: HashMap<u64, u32>,
+    order: VecDeque<u64>,
+}
+
+impl UsedNames {
+    /// The name itself or, with a number behind it, the first that no message has.
+    fn free(&self, name: &str) -> String {
+        let Some(times) = self.wanted.get(&hash(name)) else { return name.to_owned() };
+        let mut number = times + 1;
+        loop {
+            let numbered = format!("{name}#{number}");
+            if !self.wanted.contains_key(&hash(&numbered)) {
+                return numbered;
+            }
+            number += 1;
+        }
+    }
+
+    fn take(&mut self, name: &str) -> String {
+        let given = self.free(name);
+        self.count(name);
+        if given != name {
+            self.count(&given);
+        }
+        given
+    }
+
+    fn count(&mut self, name: &str) {
+        let name = hash(name);
+        let times = self.wanted.entry(name).or_insert(0);
+        if *times == 0 {
+            self.order.push_back(name);
+        }
+        *times += 1;
+        if self.order.len() > REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.wanted.remove(&oldest);
+        }
+    }
+}
+
+/// Names the messages of one attempt.
 #[derive(Debug)]
 pub(crate) struct MessageNames {
     attempt: AttemptNumber,
-    unnamed: u64,
-    seen: HashMap<u64, u32>,
-    order: VecDeque<u64>,
+    /// Per stream, because nothing may depend on the order across streams.
+    unnamed: [u64; 3],
 }
 
 impl MessageNames {
     pub(crate) fn new(attempt: AttemptNumber) -> Self {
-        Self { attempt, unnamed: 0, seen: HashMap::new(), order: VecDeque::new() }
+        Self { attempt, unnamed: [0; 3] }
     }
 
     /// The name the message gets that is being written.
-    pub(crate) fn upcoming(&self, key: &MessageKey) -> String {
-        match key {
-            MessageKey::Unnamed => format!("m{}.{}", self.attempt, self.unnamed + 1),
-            MessageKey::PerTurn(id) => self.numbered(format!("m{}.{id}", self.attempt)),
-            MessageKey::Engine(id) => self.numbered(id.clone()),
-        }
+    pub(crate) fn upcoming(&self, key: &MessageKey, stream: Stream, used: &UsedNames) -> String {
+        used.free(&self.wish(key, stream))
     }
 
     /// The name of a message that is finished; no later one gets the same.
-    pub(crate) fn finish(&mut self, key: &MessageKey) -> String {
-        let name = self.upcoming(key);
-        let base = match key {
-            MessageKey::Unnamed => {
-                self.unnamed += 1;
-                return name;
-            }
-            MessageKey::PerTurn(id) => hash(&format!("m{}.{id}", self.attempt)),
-            MessageKey::Engine(id) => hash(id),
-        };
-        let count = self.seen.entry(base).or_insert(0);
-        if *count == 0 {
-            self.order.push_back(base);
-        }
-        *count += 1;
-        if self.order.len() > REMEMBERED
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.seen.remove(&oldest);
+    pub(crate) fn finish(&mut self, key: &MessageKey, stream: Stream, used: &mut UsedNames) -> String {
+        let name = used.take(&self.wish(key, stream));
+        match key {
+            MessageKey::Unnamed => self.unnamed[stream.index()] += 1,
+            MessageKey::PerTurn(_) | MessageKey::Engine(_) => {}
         }
         name
     }
 
-    fn numbered(&self, base: String) -> String {
-        match self.seen.get(&hash(&base)) {
-            None => base,
-            Some(times) => format!("{base}#{}", times + 1),
+    fn wish(&self, key: &MessageKey, stream: Stream) -> String {
+        let (attempt, next) = (self.attempt, self.unnamed[stream.index()] + 1);
+        match (key, stream) {
+            (MessageKey::Engine(id), _) => id.clone(),
+            (MessageKey::PerTurn(id), _) => format!("m{attempt}.{id}"),
+            (MessageKey::Unnamed, Stream::Stdout) => format!("m{attempt}.{next}"),
+            (MessageKey::Unnamed, Stream::Stderr) => format!("m{attempt}.stderr.{next}"),
+            (MessageKey::Unnamed, Stream::Pty) => format!("m{attempt}.pty.{next}"),
         }
     }
 }

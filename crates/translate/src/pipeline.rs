@@ -9,7 +9,6 @@ use skillrun_parse::{Parser, Record};
 
 use crate::builder::EventBuilder;
 use crate::facts::{Facts, FactsFold};
-use crate::names::MessageNames;
 use crate::to_rasp::ToRasp;
 
 /// Reads one attempt.
@@ -27,7 +26,7 @@ impl AttemptPipeline {
     pub fn new(attempt: AttemptNumber, profile: ProfileId, started_at: Timestamp) -> Self {
         Self {
             parser: Parser::new(profile),
-            to_rasp: ToRasp::new(MessageNames::new(attempt)),
+            to_rasp: ToRasp::new(attempt),
             facts: FactsFold::default(),
             started_at,
             now: started_at,
@@ -66,7 +65,7 @@ impl AttemptPipeline {
                 parser.eof(stream, &mut take);
                 let at = position[stream.index()];
                 let span = Span { stream, from: at, to: at };
-                to_rasp.eof(*now, span, parser.profile(), builder, &mut out);
+                to_rasp.eof(*now, span, parser.profile_on(stream), builder, &mut out);
             }
             StepKind::Act(act) => facts.act(act),
         }
@@ -79,7 +78,9 @@ impl AttemptPipeline {
             if matches!(record.kind, RecordKind::Notice { .. }) {
                 facts.trust_merged();
             }
-            to_rasp.record(*now, &record, builder, &mut out);
+            if let Some(name) = to_rasp.record(*now, &record, builder, &mut out) {
+                facts.name_merged(record.span, name);
+            }
         });
         to_rasp.close_open_tools(*now, builder, &mut out);
         let (end_policy, answer_from) = (self.parser.end_policy(), self.parser.answer_from());

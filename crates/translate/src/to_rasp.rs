@@ -7,13 +7,14 @@ use skillrun_model::rasp::data::{
     ToolCallFailed, ToolCallStarted,
 };
 use skillrun_model::rasp::{Correlation, Data, Event, Level, SpanRef};
-use skillrun_model::{Code, Stream, Timestamp};
+use skillrun_model::{AttemptNumber, Code, Stream, Timestamp};
 use skillrun_parse::ansi;
 use skillrun_parse::buffer::floor_boundary;
 use skillrun_parse::record::{MessageKey, Raw, Record, RecordKind, Span, Voided};
+use skillrun_parse::text::json::repair_surrogates;
 
 use crate::builder::{EventBuilder, Origin, span_ref};
-use crate::names::MessageNames;
+use crate::names::{MessageNames, UsedNames};
 
 /// Longest tool input or output that stands in an event; the range has the rest.
 const TOOL_TEXT_BUDGET: usize = 64 * 1024;
@@ -51,9 +52,9 @@ pub(crate) struct ToRasp {
 pub(crate) type MessageName = Option<String>;
 
 impl ToRasp {
-    pub(crate) fn new(names: MessageNames) -> Self {
+    pub(crate) fn new(attempt: AttemptNumber) -> Self {
         Self {
-            names,
+            names: MessageNames::new(attempt),
             sessions: Default::default(),
             open_tools: HashMap::new(),
             tools_begun: 0,
@@ -72,6 +73,18 @@ impl ToRasp {
         Correlation { tool_call_id, ..self.correlation(stream) }
     }
 
+    /// The name of the message that a record is, or is a piece of; empty for the others.
+    fn called(&mut self, record: &Record, used: &mut UsedNames) -> String {
+        let stream = record.span.stream;
+        if let RecordKind::Message { id, .. } = &record.kind {
+            self.names.finish(id, stream, used)
+        } else if let RecordKind::Delta { id, .. } = &record.kind {
+            self.names.upcoming(id, stream, used)
+        } else {
+            String::new()
+        }
+    }
+
     /// Makes the events of a record.
     pub(crate) fn record(
         &mut self,
@@ -84,6 +97,7 @@ impl ToRasp {
         let origin = Origin { span: record.span, profile: record.profile, confidence: record.confidence, ts };
         let correlation = self.correlation(stream);
         let mut name = None;
+        let called = self.called(record, &mut builder.names);
         let mut emit = |level, data, correlation| out(builder.evidence(origin, level, data, correlation));
         match &record.kind {
             RecordKind::Session { id } => {
@@ -95,14 +109,13 @@ impl ToRasp {
                 let change = RunStatusChange { status: None, phase: Some(*phase), detail };
                 emit(Level::Info, Data::RunStatus(change), correlation);
             }
-            RecordKind::Delta { id, text } => {
+            RecordKind::Delta { text, .. } => {
                 let text = clean(text, usize::MAX);
-                let delta =
-                    MessageDelta { message_id: self.names.upcoming(id), text: text.text, sanitized: text.sanitized };
+                let delta = MessageDelta { message_id: called, text: text.text, sanitized: text.sanitized };
                 emit(Level::Info, Data::MessageDelta(delta), correlation);
             }
             RecordKind::Message { id, text, partial } => {
-                let message_id = self.names.finish(id);
+                let message_id = called;
                 let engine_name = match id {
                     MessageKey::Engine(id) => Some(id.clone()),
                     MessageKey::PerTurn(_) | MessageKey::Unnamed => None,
@@ -324,7 +337,8 @@ fn tool_input(input: Option<&str>) -> (Option<Foreign>, bool) {
     if input.len() > TOOL_TEXT_BUDGET {
         return (None, true);
     }
-    let json = if input.contains("\\u00") { without_controls(input) } else { input.to_owned() };
+    // Escapes can hold what no reader should meet: control characters, and halves of surrogate pairs.
+    let json = if input.contains("\\u") { without_controls(input) } else { input.to_owned() };
     (serde_json::value::RawValue::from_string(json).ok().map(Foreign), false)
 }
 
@@ -338,7 +352,8 @@ fn without_controls(json: &str) -> String {
             serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {}
         }
     }
-    match serde_json::from_str(json) {
+    let repaired = repair_surrogates(json);
+    match serde_json::from_str(repaired.as_deref().unwrap_or(json)) {
         Ok(mut value) => {
             walk(&mut value);
             value.to_string()

@@ -6,6 +6,9 @@ use skillrun_model::Code;
 
 use crate::failure::Failure;
 
+/// Most codes that are named in answer to one that does not exist.
+const SIMILAR_MAX: usize = 3;
+
 pub(crate) fn run(code: Option<&str>) -> Result<(), Failure> {
     let text = match code {
         Some(name) => page(name)?.to_owned(),
@@ -16,17 +19,42 @@ pub(crate) fn run(code: Option<&str>) -> Result<(), Failure> {
 
 fn page(name: &str) -> Result<&'static str, Failure> {
     name.parse::<Code>().map(Code::page).map_err(|error| {
-        let wanted = name.to_ascii_uppercase();
-        let similar: Vec<&str> = Code::ALL
-            .iter()
-            .map(|code| code.as_str())
-            .filter(|code| wanted.split('_').any(|word| word.len() > 3 && code.contains(word)))
-            .collect();
+        let similar = similar(name);
         let hint = if similar.is_empty() {
-            "\"skillrun explain\" lists all".to_owned()
+            "`skillrun explain` lists all".to_owned()
         } else {
-            format!("did you mean {}?", similar.join(", "))
+            format!("did you mean {}?", similar.join(" or "))
         };
         Failure::Input(format!("{error}; {hint}"))
     })
+}
+
+/// Codes that have the name in them, else those that are few letters away from it; the nearest first.
+fn similar(name: &str) -> Vec<&'static str> {
+    let wanted = name.to_ascii_uppercase().replace(['-', ' '], "_");
+    let mut near: Vec<(usize, &'static str)> = Code::ALL
+        .iter()
+        .map(|code| code.as_str())
+        .filter_map(|code| {
+            let distance = distance(&wanted, code);
+            let has_it = wanted.len() > 2 && code.contains(&wanted);
+            (has_it || distance <= wanted.len() / 3).then_some((distance, code))
+        })
+        .collect();
+    near.sort_unstable();
+    near.into_iter().take(SIMILAR_MAX).map(|(_, code)| code).collect()
+}
+
+/// Letters to add, drop or change to make one word of another.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, to) in b.bytes().enumerate() {
+            let changed = diagonal + usize::from(from != to);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
 }

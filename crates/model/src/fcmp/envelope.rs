@@ -1,14 +1,15 @@
 //! The envelope every FCMP event travels in.
 
 use schemars::JsonSchema;
-use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::data::FcmpData;
 use crate::ids::{AttemptNumber, RunId};
 use crate::profile::EngineName;
 use crate::rasp::{Correlation, RawRef};
 use crate::time::Timestamp;
+use crate::wire::JsonText;
 
 pub const PROTOCOL_VERSION: &str = "fcmp/1.0";
 
@@ -33,20 +34,30 @@ pub struct FcmpEvent {
     pub raw_ref: RawRef,
 }
 
+impl FcmpEvent {
+    /// Writes the event. Keys stand in the order of the contract.
+    pub fn write_json(&self, out: &mut JsonText) {
+        out.raw("{\"protocol_version\":\"").raw(PROTOCOL_VERSION).raw("\",\"run_id\":").value(&self.run_id);
+        out.raw(",\"seq\":").number(self.seq).raw(",\"ts\":").moment(self.ts);
+        out.raw(",\"engine\":").value(&self.engine);
+        out.raw(",\"session_id\":").value(&self.correlation.session_id);
+        out.raw(",\"type\":\"").raw(self.data.fcmp_type().as_str());
+        out.raw("\",\"data\":").value(&self.data);
+        out.raw(",\"meta\":{\"attempt\":").number(u64::from(self.meta.attempt.0));
+        out.raw(",\"confidence\":").confidence(self.meta.confidence);
+        out.raw(",\"rasp_seq\":").number(self.meta.rasp_seq).raw("},\"correlation\":");
+        self.correlation.write_json(out);
+        out.raw(",\"raw_ref\":");
+        self.raw_ref.write_json(out);
+        out.raw("}");
+    }
+}
+
+/// For readers of events inside other JSON; lines are written with [`FcmpEvent::write_json`].
 impl Serialize for FcmpEvent {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut out = serializer.serialize_struct("FcmpEvent", 11)?;
-        out.serialize_field("protocol_version", PROTOCOL_VERSION)?;
-        out.serialize_field("run_id", &self.run_id)?;
-        out.serialize_field("seq", &self.seq)?;
-        out.serialize_field("ts", &self.ts)?;
-        out.serialize_field("engine", &self.engine)?;
-        out.serialize_field("session_id", &self.correlation.session_id)?;
-        out.serialize_field("type", &self.data.fcmp_type())?;
-        out.serialize_field("data", &self.data)?;
-        out.serialize_field("meta", &self.meta)?;
-        out.serialize_field("correlation", &self.correlation)?;
-        out.serialize_field("raw_ref", &self.raw_ref)?;
-        out.end()
+        let mut text = JsonText::default();
+        self.write_json(&mut text);
+        RawValue::from_string(text.into_string()).map_err(serde::ser::Error::custom)?.serialize(serializer)
     }
 }

@@ -1,7 +1,6 @@
 //! The envelope every RASP event travels in.
 
 use schemars::JsonSchema;
-use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -10,6 +9,7 @@ use crate::ids::{AttemptNumber, InteractionId, RunId};
 use crate::profile::{EngineName, ProfileId};
 use crate::status::wire_enum;
 use crate::time::Timestamp;
+use crate::wire::JsonText;
 
 pub const PROTOCOL_VERSION: &str = "rasp/1.0";
 
@@ -97,22 +97,67 @@ pub(super) struct Kind {
     pub(super) level: Level,
 }
 
+impl Event {
+    /// Writes the event. Keys stand in the order of the contract.
+    pub fn write_json(&self, out: &mut JsonText) {
+        let event_type = self.event_type();
+        out.raw("{\"protocol_version\":\"").raw(PROTOCOL_VERSION).raw("\",\"run_id\":").value(&self.run_id);
+        out.raw(",\"seq\":").number(self.seq).raw(",\"ts\":").moment(self.ts);
+        out.raw(",\"attempt_number\":").number(u64::from(self.attempt_number.0));
+        out.raw(",\"source\":{\"engine\":").value(&self.source.engine);
+        out.raw(",\"stream\":\"").raw(self.source.stream.as_str()).raw("\",\"parser\":");
+        match self.source.parser {
+            Some(parser) => out.raw("\"").raw(parser.as_str()).raw("\""),
+            None => out.raw("null"),
+        };
+        out.raw(",\"confidence\":").confidence(self.source.confidence);
+        out.raw("},\"event\":{\"category\":\"").raw(event_type.category().as_str());
+        out.raw("\",\"type\":\"").raw(event_type.as_str()).raw("\",\"level\":\"").raw(self.level.as_str());
+        out.raw("\"},\"data\":").value(&self.data).raw(",\"correlation\":");
+        self.correlation.write_json(out);
+        out.raw(",\"raw_ref\":");
+        self.raw_ref.write_json(out);
+        out.raw("}");
+    }
+}
+
+impl Correlation {
+    pub(crate) fn write_json(&self, out: &mut JsonText) {
+        fn text(out: &mut JsonText, key: &str, value: Option<&String>) {
+            match value {
+                Some(value) => out.raw(key).value(value),
+                None => out.raw(key).raw("null"),
+            };
+        }
+        out.raw("{\"interaction_id\":");
+        match self.interaction_id {
+            Some(id) => out.number(u64::from(id.0)),
+            None => out.raw("null"),
+        };
+        text(out, ",\"tool_call_id\":", self.tool_call_id.as_ref());
+        text(out, ",\"session_id\":", self.session_id.as_ref());
+        text(out, ",\"request_id\":", self.request_id.as_ref());
+        text(out, ",\"artifact_id\":", self.artifact_id.as_ref());
+        out.raw(",\"parent_run_id\":").value(&self.parent_run_id);
+        text(out, ",\"step_id\":", self.step_id.as_ref());
+        out.raw("}");
+    }
+}
+
+impl RawRef {
+    pub(crate) fn write_json(&self, out: &mut JsonText) {
+        out.raw("{\"stdout_from\":").number(self.stdout_from).raw(",\"stdout_to\":").number(self.stdout_to);
+        out.raw(",\"stderr_from\":").number(self.stderr_from).raw(",\"stderr_to\":").number(self.stderr_to);
+        out.raw("}");
+    }
+}
+
+/// For readers of events inside other JSON; lines are written with [`Event::write_json`].
 impl Serialize for Event {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let event_type = self.event_type();
-        let mut out = serializer.serialize_struct("Event", 10)?;
-        out.serialize_field("protocol_version", PROTOCOL_VERSION)?;
-        out.serialize_field("run_id", &self.run_id)?;
-        out.serialize_field("seq", &self.seq)?;
-        out.serialize_field("ts", &self.ts)?;
-        out.serialize_field("attempt_number", &self.attempt_number)?;
-        out.serialize_field("source", &self.source)?;
-        let kind = Kind { category: event_type.category(), event_type, level: self.level };
-        out.serialize_field("event", &kind)?;
-        out.serialize_field("data", &self.data)?;
-        out.serialize_field("correlation", &self.correlation)?;
-        out.serialize_field("raw_ref", &self.raw_ref)?;
-        out.end()
+        let mut text = JsonText::default();
+        self.write_json(&mut text);
+        RawValue::from_string(text.into_string()).map_err(serde::ser::Error::custom)?.serialize(serializer)
     }
 }
 

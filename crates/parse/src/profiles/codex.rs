@@ -25,7 +25,8 @@ struct Event<'a> {
     thread_id: Option<Str<'a>>,
     #[serde(borrow)]
     item: Option<Item<'a>>,
-    usage: Option<Usage>,
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
     #[serde(borrow)]
     error: Option<Message<'a>>,
     #[serde(borrow)]
@@ -124,7 +125,8 @@ fn event(event: Event<'_>, emit: &mut Emit<'_>) -> Outcome {
             status(Phase::TurnStarted, emit);
         }
         "turn.completed" => {
-            if let Some(usage) = event.usage {
+            // Figures of another shape cost the usage, never the end.
+            if let Some(usage) = event.usage.and_then(|raw| json::decode::<Usage>(raw)) {
                 emit.push(RecordKind::Usage(usage.into()));
             }
             emit.push(RecordKind::End(End::success()));

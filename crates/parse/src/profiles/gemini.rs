@@ -102,11 +102,8 @@ impl Gemini {
             lane.format = Some(Format::Document);
             Some(Outcome::Known)
         });
-        match outcome {
-            // An object on stderr is a line like any other there.
-            Outcome::Unknown(_) if stream == Stream::Stderr => Outcome::Raw,
-            other => other,
-        }
+        // An object on stderr is a line like any other there.
+        if stream == Stream::Stderr && matches!(outcome, Outcome::Unknown(_)) { Outcome::Raw } else { outcome }
     }
 }
 

@@ -61,12 +61,13 @@ mod tests {
     }
 
     fn raws(records: &[Record]) -> Vec<Option<&str>> {
-        let raw = |record: &Record| matches!(record.kind, RecordKind::Raw(_)).then_some(());
-        records
-            .iter()
-            .filter(|record| raw(record).is_some())
-            .map(|record| if let RecordKind::Raw(raw) = &record.kind { raw.text.as_deref() } else { None })
-            .collect()
+        let mut raws = Vec::new();
+        for record in records {
+            if let RecordKind::Raw(raw) = &record.kind {
+                raws.push(raw.text.as_deref());
+            }
+        }
+        raws
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Where events go: to stdout in the format asked for, and to the files of `--out`.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Serialize;
@@ -9,6 +9,7 @@ use skillrun_model::Code;
 use skillrun_model::fcmp::FcmpEvent;
 use skillrun_model::rasp::Event;
 use skillrun_model::rasp::data::Category;
+use skillrun_model::wire::LineWriter;
 use skillrun_translate::FcmpTranslator;
 use skillrun_translate::transcript::Transcript;
 
@@ -16,18 +17,16 @@ use super::summary::{AttemptSummary, Observed, RunSummary};
 use crate::args::Format;
 use crate::failure::Failure;
 
-const BUFFER: usize = 256 * 1024;
-
 /// A place lines are written to. The first error stays; writing after it does nothing.
 struct Lines {
     name: String,
-    writer: BufWriter<Box<dyn Write>>,
+    writer: LineWriter<Box<dyn Write>>,
     error: Option<io::Error>,
 }
 
 impl Lines {
     fn new(name: String, writer: Box<dyn Write>) -> Self {
-        Self { name, writer: BufWriter::with_capacity(BUFFER, writer), error: None }
+        Self { name, writer: LineWriter::new(writer), error: None }
     }
 
     fn file(dir: &Path, name: &str) -> Result<Self, Failure> {
@@ -39,17 +38,26 @@ impl Lines {
         }
     }
 
-    fn json(&mut self, value: &impl Serialize) {
+    fn write(&mut self, write: impl FnOnce(&mut LineWriter<Box<dyn Write>>) -> io::Result<()>) {
         if self.error.is_none() {
-            let written = serde_json::to_writer(&mut self.writer, value).map_err(io::Error::from);
-            self.error = written.and_then(|()| self.writer.write_all(b"\n")).err();
+            self.error = write(&mut self.writer).err();
         }
     }
 
+    fn rasp(&mut self, event: &Event) {
+        self.write(|writer| writer.rasp(event));
+    }
+
+    fn fcmp(&mut self, event: &FcmpEvent) {
+        self.write(|writer| writer.fcmp(event));
+    }
+
+    fn json(&mut self, value: &impl Serialize) {
+        self.write(|writer| writer.value(value));
+    }
+
     fn text(&mut self, text: &str) {
-        if self.error.is_none() {
-            self.error = self.writer.write_all(text.as_bytes()).err();
-        }
+        self.write(|writer| writer.plain(text));
     }
 
     fn check(&mut self) -> Result<(), Failure> {
@@ -133,14 +141,14 @@ impl Outputs {
         self.observed.event(&event);
         let is_diagnostic = event.event_type().category() == Category::Diagnostic;
         if let Some(files) = &mut self.files {
-            files.events.json(&event);
+            files.events.rasp(&event);
             if is_diagnostic {
-                files.diagnostics.json(&event);
+                files.diagnostics.rasp(&event);
             }
         }
         match self.format {
-            Format::Rasp => self.stdout.json(&event),
-            Format::Diagnostics if is_diagnostic => self.stdout.json(&event),
+            Format::Rasp => self.stdout.rasp(&event),
+            Format::Diagnostics if is_diagnostic => self.stdout.rasp(&event),
             Format::Diagnostics | Format::Summary | Format::Fcmp | Format::Conversation => {}
         }
         let is_read = match self.format {
@@ -151,10 +159,10 @@ impl Outputs {
             let Self { fcmp, format, stdout, files, transcript, .. } = self;
             fcmp.push(event, &mut |event: FcmpEvent| {
                 if let Some(files) = files {
-                    files.fcmp.json(&event);
+                    files.fcmp.fcmp(&event);
                 }
                 match format {
-                    Format::Fcmp => stdout.json(&event),
+                    Format::Fcmp => stdout.fcmp(&event),
                     Format::Conversation => stdout.text(&transcript.event(&event)),
                     Format::Summary | Format::Rasp | Format::Diagnostics => {}
                 }

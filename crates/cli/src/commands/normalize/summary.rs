@@ -245,7 +245,8 @@ impl AttemptSummary {
         // Writing to a string cannot fail.
         let _ = match (&self.completion, self.run_status, self.rule) {
             (Some(completion), Some(status), Some(rule)) => {
-                let code = completion.reason_code;
+                // What an error says, if there is one: a marker that was found does not explain a failure.
+                let code = self.error.as_ref().map_or(completion.reason_code, |error| error.code);
                 writeln!(text, "\nverdict   {status} · {code} (rule {rule})\n          {}", code.summary())
             }
             _ => writeln!(text, "\nverdict   none: the run was over before attempt {}", self.attempt_number),

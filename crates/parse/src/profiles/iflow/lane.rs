@@ -10,7 +10,7 @@ use crate::record::{RecordKind, Span};
 use super::block::{AtEnd, OpenBlock, Step};
 use super::expressions::{OpenError, resume_hint};
 use super::fence::OpenFence;
-use super::{WITH_BLOCK, WITHOUT_BLOCK};
+use super::TEXT;
 
 /// Of a session id: in a block that is JSON, in one that is not quite, and in a resume hint.
 const EXACT: f64 = 1.0;
@@ -172,10 +172,6 @@ impl Lane {
         if let Some((usage, span)) = self.usage.take() {
             emit.push_at(span, Vec::new(), EXACT, RecordKind::Usage(usage));
         }
-        let confidence = match self.seen {
-            Some(Seen::Whole) => WITH_BLOCK,
-            Some(Seen::Cut) | None => WITHOUT_BLOCK,
-        };
-        std::mem::take(&mut self.text).close(confidence, emit);
+        std::mem::take(&mut self.text).close(TEXT, emit);
     }
 }

@@ -52,9 +52,9 @@ fn a_block_tells_session_usage_and_end() {
     let told = iflow("Hello.\n", BLOCK);
     assert_eq!(told.sessions(), [("session-01", 1.0)]);
     assert_eq!(phases(&told), [Phase::TurnCompleted]);
-    let usage = told.records.iter().find_map(|record| match &record.kind {
-        RecordKind::Usage(usage) => Some(usage),
-        _ => None,
+    let usage = told.records.iter().find_map(|record| {
+        let RecordKind::Usage(usage) = &record.kind else { return None };
+        Some(usage)
     });
     let usage = usage.expect("usage");
     assert_eq!((usage.input_tokens, usage.output_tokens), (Some(900), Some(25)));
@@ -83,11 +83,11 @@ fn the_answer_is_the_text_of_the_stream_without_the_block() {
 }
 
 #[test]
-fn a_message_is_surer_beside_a_block_in_its_own_stream() {
+fn a_message_is_as_sure_with_the_block_on_the_other_stream() {
     let with = stdout(&format!("Text.\n\n{BLOCK}"));
     assert_eq!((with.texts(), with.messages()[0].confidence), (vec!["Text.\n"], 0.8));
     let without = iflow("Text.\n", BLOCK);
-    assert_eq!((without.texts(), without.messages()[0].confidence), (vec!["Text."], 0.6));
+    assert_eq!((without.texts(), without.messages()[0].confidence), (vec!["Text."], 0.8));
 }
 
 #[test]
@@ -343,10 +343,10 @@ fn hostile_input_is_read_in_linear_time() {
         "\u{1b}[".to_owned(),
     ];
     for unit in units {
-        let text = unit.repeat(1024 * 1024 / unit.len());
+        let text = unit.repeat(256 * 1024 / unit.len());
         read_whole(ProfileId::IflowText, text.as_bytes(), b"");
     }
-    let fence = format!("{}\n{}", "`".repeat(1024 * 1024), "```\n".repeat(100_000));
+    let fence = format!("{}\n{}", "`".repeat(256 * 1024), "```\n".repeat(100_000));
     read_whole(ProfileId::IflowText, fence.as_bytes(), b"");
 }
 

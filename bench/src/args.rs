@@ -1,0 +1,112 @@
+//! The command line as plain data.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::problem::Problem;
+
+pub(crate) const HELP: &str = "\
+Measures skillrun and writes docs/numbers.md.
+
+  --only PART      speed, memory, linearity or instructions; may come several times; the page is not written then
+  --size BYTES     size of the inputs of `memory` [1073741824]
+  --date DATE      date on the page [today]
+  --page FILE      where the page goes [docs/numbers.md]
+  --skillrun FILE  the program to measure [target/release/skillrun, built first]
+  --check          only compare instruction counts with bench/accepted.txt
+  --accept         only write instruction counts to bench/accepted.txt
+";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    Speed,
+    Memory,
+    Linearity,
+    Instructions,
+}
+
+impl Part {
+    const ALL: [Self; 4] = [Self::Speed, Self::Memory, Self::Linearity, Self::Instructions];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Speed => "speed",
+            Self::Memory => "memory",
+            Self::Linearity => "linearity",
+            Self::Instructions => "instructions",
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) enum Task {
+    Measure(Args),
+    /// What a plain copy costs is measured in a process of its own, and this is it.
+    Copy(Vec<PathBuf>),
+    Help,
+}
+
+#[derive(Debug)]
+pub(crate) struct Args {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) size: u64,
+    date: Option<String>,
+    pub(crate) page: PathBuf,
+    pub(crate) skillrun: Option<PathBuf>,
+    pub(crate) check: bool,
+    pub(crate) accept: bool,
+}
+
+const GIB: u64 = 1024 * 1024 * 1024;
+
+impl Args {
+    pub(crate) fn read(mut words: impl Iterator<Item = String>) -> Result<Task, Problem> {
+        let mut args = Self {
+            parts: Vec::new(),
+            size: GIB,
+            date: None,
+            page: PathBuf::from("docs/numbers.md"),
+            skillrun: None,
+            check: false,
+            accept: false,
+        };
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or_else(|| Problem(format!("{word} needs a value")));
+            match word.as_str() {
+                "--only" => {
+                    let name = value()?;
+                    let part = Part::ALL.into_iter().find(|part| part.name() == name);
+                    args.parts.push(part.ok_or_else(|| Problem(format!("there is no part {name}; see --help")))?);
+                }
+                "--size" => {
+                    let size = value()?;
+                    args.size = size.parse().map_err(|_| Problem(format!("{size} is no number of bytes")))?;
+                }
+                "--date" => args.date = Some(value()?),
+                "--page" => args.page = value()?.into(),
+                "--skillrun" => args.skillrun = Some(value()?.into()),
+                "--check" => args.check = true,
+                "--accept" => args.accept = true,
+                "--help" | "-h" => return Ok(Task::Help),
+                "copy" => return Ok(Task::Copy(words.map(PathBuf::from).collect())),
+                _ => return Err(Problem(format!("{word} is not understood; see --help"))),
+            }
+        }
+        if args.parts.is_empty() {
+            args.parts = Part::ALL.to_vec();
+        }
+        Ok(Task::Measure(args))
+    }
+
+    /// Every part is measured, at full size.
+    pub(crate) fn is_whole(&self) -> bool {
+        Part::ALL.iter().all(|part| self.parts.contains(part)) && self.size >= GIB
+    }
+
+    pub(crate) fn date(&self) -> String {
+        self.date.clone().unwrap_or_else(|| {
+            let today = Command::new("date").args(["-u", "+%Y-%m-%d"]).output();
+            today.map_or_else(|_| "unknown".to_owned(), |out| String::from_utf8_lossy(&out.stdout).trim().to_owned())
+        })
+    }
+}

@@ -1,0 +1,122 @@
+//! The most memory held for inputs of any size.
+
+use std::io::{self, Write};
+
+use testkit::measure::Cost;
+use testkit::parallel;
+use testkit::scratch::Recording;
+use testkit::streams::shapes::write_repeated;
+use testkit::streams::turns::write_turns;
+use testkit::streams::{Profile, Shape};
+
+use crate::problem::Problem;
+use crate::program::{Output, Program, cost_with_coverage};
+use crate::table::Table;
+
+const TARGET: u64 = 64_000_000;
+const GIB: f64 = (1024 * 1024 * 1024) as f64;
+
+/// An input that is the same for all profiles.
+#[derive(Debug, Clone, Copy)]
+enum Input {
+    Line(Shape),
+    /// One JSON object, all of it one string.
+    LongString,
+    Lines(Shape),
+    Noise,
+    Blank,
+    /// A fence that is opened and never closed, with text in it.
+    OpenFence,
+}
+
+impl Input {
+    const ALL: [Self; 10] = [
+        Self::Line(Shape::Letters),
+        Self::LongString,
+        Self::Line(Shape::OpenBraces),
+        Self::Line(Shape::OpenBrackets),
+        Self::Line(Shape::NestedObjects),
+        Self::Noise,
+        Self::Blank,
+        Self::Lines(Shape::CutEvents),
+        Self::Lines(Shape::NestedObjects),
+        Self::OpenFence,
+    ];
+
+    fn name(self) -> String {
+        match self {
+            Self::Line(shape) => format!("one line, {}", shape.name()),
+            Self::LongString => "one line, an object with one string".to_owned(),
+            Self::Lines(shape) => format!("short lines, {}", shape.name()),
+            Self::Noise => "short lines, noise".to_owned(),
+            Self::Blank => "blank lines".to_owned(),
+            Self::OpenFence => "short lines in a fence that never closes".to_owned(),
+        }
+    }
+
+    fn write(self, bytes: u64, out: &mut dyn Write) -> io::Result<()> {
+        const NOISE: &[u8] = b"2026-11-15T00:59:08Z DEBUG fetch: connection 17 is kept alive for 30 s\nok\n\n";
+        let framed = |head: &[u8], unit: &[u8], tail: &[u8], out: &mut dyn Write| {
+            out.write_all(head)?;
+            write_repeated(unit, bytes.saturating_sub((head.len() + tail.len()) as u64), out)?;
+            out.write_all(tail)
+        };
+        match self {
+            Self::Line(shape) => shape.write_line(bytes, out),
+            Self::LongString => framed(br#"{"type":"message","text":""#, b"abcdefgh", b"\"}\n", out),
+            Self::Lines(shape) => shape.write_lines(bytes, out),
+            Self::Noise => write_repeated(NOISE, bytes, out),
+            Self::Blank => write_repeated(b"\n", bytes, out),
+            Self::OpenFence => framed(b"```json\n", b"{\"key\": \"value\", \"text\": \"some words\"},\n", b"", out),
+        }
+    }
+}
+
+pub(crate) fn measure(program: &Program, size: u64, table: &mut Table) -> Result<(), Problem> {
+    for input in Input::ALL {
+        let recording = Recording::new(|out| input.write(size, out))?;
+        let run = |profile: Profile| one(program, &recording, profile, Output::Summary);
+        let costs = in_parallel(run)?;
+        report(&input.name(), &costs, size, table);
+    }
+    let run = |profile: Profile| {
+        let recording = Recording::new(|out| write_turns(profile, size, out).map(drop))?;
+        one(program, &recording, profile, Output::Summary)
+    };
+    report("short lines, ordinary work", &in_parallel(run)?, size, table);
+    // What is written is several times as much as what is read.
+    let part = size / 4;
+    let run = |profile: Profile| {
+        let recording = Recording::new(|out| write_turns(profile, part, out).map(drop))?;
+        one(program, &recording, profile, Output::Files)
+    };
+    let costs = Profile::ALL.into_iter().map(run).collect::<Result<Vec<_>, _>>()?;
+    report("ordinary work, to files", &costs, part, table);
+    Ok(())
+}
+
+fn one(program: &Program, recording: &Recording, profile: Profile, output: Output) -> Result<Cost, Problem> {
+    cost_with_coverage(&mut program.normalize(recording, profile, output), recording, profile.name())
+}
+
+/// Several at a time: memory does not care, and it takes less long.
+fn in_parallel(run: impl Fn(Profile) -> Result<Cost, Problem> + Sync) -> Result<Vec<Cost>, Problem> {
+    parallel::each(&Profile::ALL, |profile| run(*profile)).into_iter().collect()
+}
+
+fn report(name: &str, costs: &[Cost], size: u64, table: &mut Table) {
+    let of = |profile: Profile| Profile::ALL.into_iter().position(|p| p == profile).and_then(|at| costs.get(at));
+    let mb = |cost: &Cost| cost.peak as f64 / 1e6;
+    let worst = costs.iter().map(mb).fold(0.0, f64::max);
+    let slowest = costs.iter().map(|cost| cost.cpu.as_secs_f64()).fold(0.0, f64::max);
+    eprintln!("memory: {name}: at most {worst:.0} MB, {slowest:.1} s");
+    table.row(format!("memory: {name}, MB (s per GiB)"), "< 64 MB", |profile| {
+        let cost = of(profile)?;
+        Some(format!("{:.0} ({:.1})", mb(cost), cost.cpu.as_secs_f64() * GIB / size as f64))
+    });
+    for profile in Profile::ALL {
+        if let Some(cost) = of(profile).filter(|cost| cost.peak >= TARGET) {
+            table.missed(format!("memory: {name}: {} held {:.0} MB", profile.name(), mb(cost)));
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The one table: a row per measurement, a column per profile.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::process::Command;
+
+use testkit::streams::Profile;
+
+use crate::problem::Problem;
+
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    rows: Vec<Row>,
+    failures: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Row {
+    name: String,
+    cells: Vec<String>,
+    target: String,
+}
+
+const NONE: &str = "–";
+
+impl Table {
+    /// A row; a profile that was not measured has none.
+    pub(crate) fn row(&mut self, name: impl Into<String>, target: &str, cell: impl Fn(Profile) -> Option<String>) {
+        let cells = Profile::ALL.into_iter().map(|profile| cell(profile).unwrap_or_else(|| NONE.to_owned())).collect();
+        self.rows.push(Row { name: name.into(), cells, target: target.to_owned() });
+    }
+
+    /// A target that was missed.
+    pub(crate) fn missed(&mut self, what: String) {
+        eprintln!("  MISSED: {what}");
+        self.failures.push(what);
+    }
+
+    pub(crate) fn page(&self, date: &str) -> Result<String, Problem> {
+        let mut page = format!(
+            "# Numbers\n\nMade by `make bench` on {date}: {}, commit {}.\n\n{}\n\n",
+            machine(),
+            commit(),
+            ABOUT
+        );
+        let names: Vec<_> = Profile::ALL.iter().map(|profile| profile.name().replace('_', " ")).collect();
+        let head = [&["measured".to_owned()], names.as_slice(), &["target".to_owned()]].concat();
+        let mut line = |cells: &[String]| writeln!(page, "| {} |", cells.join(" | "));
+        let written = line(&head).and_then(|()| line(&vec!["---".to_owned(); head.len()])).and_then(|()| {
+            self.rows.iter().try_for_each(|row| {
+                line(&[std::slice::from_ref(&row.name), &row.cells, std::slice::from_ref(&row.target)].concat())
+            })
+        });
+        written.map_err(|error| Problem(error.to_string()))?;
+        let _ = match self.failures.as_slice() {
+            [] => writeln!(page, "\nAll targets are met."),
+            missed => writeln!(page, "\nMissed:\n\n- {}", missed.join("\n- ")),
+        };
+        Ok(page)
+    }
+
+    pub(crate) fn verdict(&self) -> Result<(), Problem> {
+        match self.failures.len() {
+            0 => Ok(()),
+            missed => Err(Problem(format!("{missed} targets were missed"))),
+        }
+    }
+}
+
+const ABOUT: &str = "\
+Processor time is user and system time together, of one process. The machine is shared, so times vary by a tenth or so; \
+instruction counts do not. *Speed*: `skillrun normalize DIR --out OUT` on ordinary work of 34 MB. *Memory*: the most \
+memory held at a time, and seconds of processor time per GiB, for 1 GiB of input (256 MiB where files are written). \
+*Growth*: how many times longer four times the input takes, best of three; linear is 4. Short runs show less, because \
+starting takes time too.";
+
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kib = memory
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    let model = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model =
+        model.lines().find_map(|line| Some(line.strip_prefix("model name")?.split_once(':')?.1.trim().to_owned()));
+    let gib = kib.unwrap_or_default() as f64 / (1024.0 * 1024.0);
+    format!("{cores} cores ({}), {gib:.0} GiB of memory", model.unwrap_or_else(|| "unknown".to_owned()))
+}
+
+fn commit() -> String {
+    let git = |words: &[&str]| {
+        let output = Command::new("git").args(words).output().ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let Some(commit) = git(&["rev-parse", "--short", "HEAD"]) else { return "unknown".to_owned() };
+    let changed = git(&["status", "--porcelain", "--", "crates", "Cargo.lock"]).is_none_or(|list| !list.is_empty());
+    if changed { format!("{commit} with changes") } else { commit }
+}

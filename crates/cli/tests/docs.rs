@@ -1,0 +1,186 @@
+//! Documentation that can be checked: pages of codes, glossary, links, and nothing of anybody's machine.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use skillrun_model::Code;
+use testkit::paths;
+
+/// Longest one-line summary; it must fit beside other things on a terminal.
+const SUMMARY_MAX: usize = 110;
+
+fn files_below(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display())) {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files_below(&path, found);
+        } else {
+            found.push(path);
+        }
+    }
+}
+
+fn files(dir: &str, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    files_below(&paths::workspace().join(dir), &mut found);
+    found.retain(|path| path.extension().is_some_and(|extension| extension == ending));
+    found
+}
+
+/// Words of letters, digits and `_`.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+}
+
+#[test]
+fn every_code_has_a_whole_page() {
+    for code in Code::ALL {
+        let page = code.page();
+        let mut lines = page.lines();
+        assert_eq!(lines.next(), Some(format!("# {code}").as_str()), "{code}: heading");
+        assert_eq!(lines.next(), Some(""), "{code}: blank line under the heading");
+        let summary = lines.next().unwrap_or_default();
+        assert_eq!(summary, code.summary(), "{code}");
+        assert!((20..=SUMMARY_MAX).contains(&summary.chars().count()), "{code}: length of \"{summary}\"");
+        assert!(summary.ends_with('.'), "{code}: \"{summary}\" is no sentence");
+        assert_eq!(lines.next(), Some(""), "{code}: the summary is one line");
+        for heading in ["## When", "## What to do"] {
+            let body: String = page.lines().skip_while(|line| *line != heading).skip(1).take(2).collect();
+            assert!(!body.trim().is_empty() && !body.starts_with('#'), "{code}: nothing under {heading}");
+        }
+    }
+}
+
+#[test]
+fn every_page_has_a_code() {
+    let known: BTreeSet<String> = Code::ALL.iter().map(|code| format!("{code}.md")).collect();
+    let pages = fs::read_dir(paths::workspace().join("crates/model/codes")).expect("pages");
+    let pages = pages.map(|page| page.expect("a page").file_name().to_string_lossy().into_owned());
+    assert_eq!(pages.collect::<BTreeSet<String>>(), known);
+}
+
+/// Words in capitals with a `_` that are no codes.
+const OTHER_CAPITALS: &[&str] = &["__SKILL_DONE__", "ASK_USER_YAML"];
+
+#[test]
+fn codes_named_in_documents_exist() {
+    let mut named = 0;
+    let is_name = |word: &&str| word.contains('_') && word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+    for path in files("crates/model/codes", "md").into_iter().chain(files("docs", "md")) {
+        let text = fs::read_to_string(&path).expect("a page");
+        for word in words(&text).filter(is_name).filter(|word| !OTHER_CAPITALS.contains(word)) {
+            named += 1;
+            // An exact match: `parse` would forgive the case.
+            let is_code = Code::ALL.iter().any(|code| code.as_str() == word);
+            let is_constant = path.ends_with("docs/glossary.md");
+            assert!(is_code || is_constant, "{}: there is no code {word}", path.display());
+        }
+    }
+    assert!(named > Code::ALL.len(), "only {named} codes are named");
+}
+
+/// Rows of the glossary, each with its three cells.
+fn glossary() -> Vec<[String; 3]> {
+    let text = fs::read_to_string(paths::workspace().join("docs/glossary.md")).expect("docs/glossary.md");
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
+    let rows = rows.skip(2).map(|row| {
+        let cells: Vec<String> = row.split(" | ").map(str::to_owned).collect();
+        <[String; 3]>::try_from(cells).unwrap_or_else(|cells| panic!("not three cells: {cells:?}"))
+    });
+    rows.collect()
+}
+
+#[test]
+fn names_in_the_glossary_are_in_the_code() {
+    let source: String = files("crates", "rs")
+        .iter()
+        .filter(|path| path.components().any(|part| part.as_os_str() == "src"))
+        .map(|path| fs::read_to_string(path).expect("source"))
+        .collect();
+    let known: BTreeSet<&str> = words(&source).collect();
+    let rows = glossary();
+    assert!(rows.len() > 20, "only {} words", rows.len());
+    let mut seen = BTreeSet::new();
+    for [word, meaning, in_code] in &rows {
+        assert!(seen.insert(word.to_lowercase()), "{word} stands in the glossary twice");
+        assert!(meaning.ends_with('.'), "{word}: \"{meaning}\" is no sentence");
+        let names: Vec<&str> = in_code.split('`').skip(1).step_by(2).collect();
+        assert!(!names.is_empty(), "{word}: names nothing in the code");
+        for name in names {
+            assert!(known.contains(name), "{word}: there is no `{name}` in the code any more");
+        }
+    }
+}
+
+/// Targets of the links in a Markdown text that are files.
+fn linked_files(text: &str) -> impl Iterator<Item = &str> {
+    text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target).filter_map(|target| {
+        let file = target.split(['#', ' ']).next().unwrap_or_default();
+        (!file.is_empty() && !file.contains("://") && !file.starts_with("mailto:")).then_some(file)
+    })
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut pages = files("docs", "md");
+    let at_root = fs::read_dir(paths::workspace()).expect("the repository").map(|entry| entry.expect("entry").path());
+    pages.extend(at_root.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    pages.extend([paths::corpus().join("README.md")]);
+    for page in pages {
+        let text = fs::read_to_string(&page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
+        for target in linked_files(&text) {
+            let path = page.parent().expect("a folder").join(target);
+            assert!(path.exists(), "{}: {target} is not there", page.display());
+        }
+    }
+}
+
+#[test]
+fn links_are_found() {
+    let text = "[a](docs/a.md) ![b](b.png \"b\") [c](https://example.org/c.md) [d](#here) [e](e.md#there) (f.md)";
+    assert_eq!(linked_files(text).collect::<Vec<_>>(), ["docs/a.md", "b.png", "e.md"]);
+}
+
+/// Hosts that may stand in tracked files: public, and no package registry.
+const HOSTS: &[&str] = &["github.com", "json-schema.org", "www.apache.org", "www.anthropic.com", "example.org"];
+
+/// Text that belongs to a machine. In pieces, so that this file has none of it.
+fn of_a_machine() -> Vec<String> {
+    let folders = [["/ro", "ot/"], ["/ho", "me/"], ["/wo", "rk/"], ["/Us", "ers/"], ["/srv/age", "ntlab"]];
+    folders.iter().map(|pieces| pieces.concat()).chain([["127.0.0.1", ":"].concat()]).collect()
+}
+
+/// Files that are, or are about to be, in the repository.
+fn tracked() -> Vec<PathBuf> {
+    let root = paths::workspace();
+    let list = Command::new("git")
+        .current_dir(&root)
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .output()
+        .expect("git runs");
+    assert!(list.status.success(), "{}", String::from_utf8_lossy(&list.stderr));
+    let names = String::from_utf8(list.stdout).expect("names");
+    let paths = names.split('\0').filter(|name| !name.is_empty()).map(|name| root.join(name));
+    paths.filter(|path| path.is_file()).collect()
+}
+
+#[test]
+fn tracked_files_tell_nothing_of_a_machine() {
+    let forbidden = of_a_machine();
+    let files = tracked();
+    assert!(files.len() > 100, "only {} files", files.len());
+    for path in files {
+        let bytes = fs::read(&path).expect("a file");
+        let text = String::from_utf8_lossy(&bytes);
+        for word in &forbidden {
+            assert!(!text.contains(word), "{}: has {word}", path.display());
+        }
+        for url in text.split("://").skip(1) {
+            let host = url.split(|c: char| !c.is_alphanumeric() && !matches!(c, '.' | '-')).next().unwrap_or_default();
+            let is_real = host.contains('.');
+            assert!(!is_real || HOSTS.contains(&host), "{}: {host} is no host we know", path.display());
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The completion gate, row by row: contract sections 3 and 4. Each row names the rule or the sentence it comes from.
+
+mod table;
+
+use std::collections::HashSet;
+
+use skillrun_lifecycle::settle;
+use skillrun_model::ExecutionMode::{self, Auto, Interactive};
+use skillrun_model::verdict::Rule;
+use table::expect::{Expect, Row, Rows};
+
+fn rows() -> Vec<Row> {
+    let mut rows = Rows::default();
+    table::process::rows(&mut rows);
+    table::marker::rows(&mut rows);
+    table::output::rows(&mut rows);
+    table::question::rows(&mut rows);
+    rows.0
+}
+
+#[test]
+fn decision_table() {
+    let wrong: Vec<String> = rows()
+        .iter()
+        .filter_map(|row| {
+            let seen = Expect::from(&settle(&row.turn.facts(), &row.how.control()));
+            (seen != row.expect)
+                .then(|| format!("{} ({})\n  expected {:?}\n  seen     {seen:?}", row.name, row.origin, row.expect))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{} row(s):\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn names_are_unique() {
+    let mut names = HashSet::new();
+    for row in rows() {
+        assert!(names.insert(row.name.clone()), "twice: {}", row.name);
+    }
+}
+
+/// The modes in which a rule can fit.
+fn modes(rule: Rule) -> &'static [ExecutionMode] {
+    match rule {
+        Rule::Canceled
+        | Rule::Limit
+        | Rule::Failure
+        | Rule::MarkerOutputInvalid
+        | Rule::TimedOut
+        | Rule::HostEnded
+        | Rule::NotStarted
+        | Rule::BadExit
+        | Rule::EndMissing
+        | Rule::ExitUnknown => &[Auto, Interactive],
+        Rule::MarkerAuto | Rule::AnswerMissing | Rule::AutoValid | Rule::AutoInvalid => &[Auto],
+        Rule::MarkerInteractive | Rule::SoftCompletion | Rule::MaxAttempt | Rule::SessionMissing | Rule::Waiting => {
+            &[Interactive]
+        }
+    }
+}
+
+#[test]
+fn every_rule_has_a_row_in_each_of_its_modes() {
+    let seen: HashSet<_> = rows().iter().map(|row| (row.expect.rule(), row.how.mode)).collect();
+    let possible: HashSet<_> =
+        Rule::ALL.iter().flat_map(|rule| modes(*rule).iter().map(|mode| (*rule, *mode))).collect();
+    assert_eq!(seen, possible);
+}

@@ -1,0 +1,290 @@
+//! Facts and circumstances in few words.
+
+use serde_json::{Map, Value};
+use skillrun_lifecycle::{Control, OutputValidator, ProcessExit};
+use skillrun_model::codes::ErrorCategory;
+use skillrun_model::interaction::DecisionPolicy;
+use skillrun_model::rasp::Level;
+use skillrun_model::status::Continuation;
+use skillrun_model::{AttemptNumber, Code, EndedBy, ExecutionMode, InteractionId, Stream};
+use skillrun_parse::Span;
+use skillrun_parse::record::{EndKind, EndPolicy, EngineError};
+use skillrun_translate::Facts;
+use skillrun_translate::facts::{EndFact, FinalMessage, HostAct, ParseCounts};
+
+pub(crate) const DONE: &str = r#"{"__SKILL_DONE__": true}"#;
+pub(crate) const GOOD: &str = r#"{"answer": 42}"#;
+pub(crate) const GOOD_DONE: &str = r#"{"__SKILL_DONE__": true, "answer": 42}"#;
+pub(crate) const BAD: &str = r#"{"answer": "forty-two"}"#;
+pub(crate) const BAD_DONE: &str = r#"{"__SKILL_DONE__": true, "answer": "forty-two"}"#;
+pub(crate) const NOT_DONE: &str = r#"{"__SKILL_DONE__": false, "answer": 42}"#;
+pub(crate) const ASK: &str = "<ASK_USER_YAML>\nkind: confirm\nprompt: Go on?\n</ASK_USER_YAML>";
+
+/// A schema: `answer` is a number, `note` may be there, and nothing else. So a marker that is not removed is an error.
+#[derive(Debug)]
+pub(crate) struct AnswerSchema;
+
+impl OutputValidator for AnswerSchema {
+    fn errors(&self, output: &Map<String, Value>) -> Vec<String> {
+        let missing = match output.get("answer") {
+            Some(Value::Number(_)) => None,
+            Some(other) => Some(format!("answer is {other}")),
+            None => Some("answer is missing".to_owned()),
+        };
+        let known = ["answer", "note"];
+        let unknown = output.keys().filter(|key| !known.contains(&key.as_str())).map(|key| format!("{key} is unknown"));
+        missing.into_iter().chain(unknown).collect()
+    }
+}
+
+/// Whether the host acted before or after the success end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    BeforeSuccess,
+    AfterSuccess,
+}
+
+/// What an engine wrote: by default a session, nothing said, a success end.
+#[derive(Debug, Clone)]
+pub(crate) struct Turn {
+    facts: Facts,
+    tool: bool,
+}
+
+/// A turn with a success end and no message.
+pub(crate) fn silent() -> Turn {
+    let facts = Facts {
+        end_policy: EndPolicy::Event,
+        session_id: Some("s-1".to_owned()),
+        messages: Vec::new(),
+        end: None,
+        has_text: false,
+        error: None,
+        session_refused: false,
+        usage: None,
+        acts: Vec::new(),
+        parse: ParseCounts::default(),
+    };
+    Turn { facts, tool: false }.ends(EndKind::Success)
+}
+
+/// A turn with a success end and this answer.
+pub(crate) fn said(text: &str) -> Turn {
+    silent().then(text)
+}
+
+/// Something said and nothing else.
+pub(crate) fn chat() -> Turn {
+    said("Which colour?")
+}
+
+/// A profile that tells the end by the exit alone.
+pub(crate) fn by_exit(text: &str) -> Turn {
+    let mut turn = said(text).endless();
+    turn.facts.end_policy = EndPolicy::Exit { confidence: 0.6 };
+    turn
+}
+
+pub(crate) fn span(from: u64, to: u64) -> Span {
+    Span { stream: Stream::Stdout, from, to }
+}
+
+impl Turn {
+    pub(crate) fn facts(&self) -> Facts {
+        self.facts.clone()
+    }
+
+    /// One more finished message.
+    pub(crate) fn then(mut self, text: &str) -> Self {
+        let number = self.facts.messages.len() as u64;
+        self.facts.messages.push(FinalMessage {
+            message_id: format!("m{}", number + 1),
+            text: text.to_owned(),
+            truncated: false,
+            after_tool: std::mem::take(&mut self.tool),
+            confidence: 1.0,
+            spans: vec![span(number * 10, number * 10 + 10)],
+        });
+        self.facts.has_text = true;
+        self
+    }
+
+    /// A tool call before the next message.
+    pub(crate) fn tool(mut self) -> Self {
+        self.tool = true;
+        self
+    }
+
+    /// The last message is the end of a longer one.
+    pub(crate) fn cut(mut self) -> Self {
+        self.last().truncated = true;
+        self
+    }
+
+    pub(crate) fn message_confidence(mut self, confidence: f64) -> Self {
+        self.last().confidence = confidence;
+        self
+    }
+
+    fn last(&mut self) -> &mut FinalMessage {
+        self.facts.messages.last_mut().expect("a message")
+    }
+
+    pub(crate) fn ends(mut self, kind: EndKind) -> Self {
+        let message = (kind == EndKind::Failure || kind == EndKind::Limit).then(|| "no more".to_owned());
+        let (category, confidence, span) = (ErrorCategory::Engine, 1.0, span(90, 99));
+        self.facts.end = Some(EndFact { kind, message, category, confidence, span });
+        self
+    }
+
+    pub(crate) fn end_category(mut self, category: ErrorCategory) -> Self {
+        self.facts.end.as_mut().expect("an end").category = category;
+        self
+    }
+
+    pub(crate) fn end_confidence(mut self, confidence: f64) -> Self {
+        self.facts.end.as_mut().expect("an end").confidence = confidence;
+        self
+    }
+
+    pub(crate) fn endless(mut self) -> Self {
+        self.facts.end = None;
+        self
+    }
+
+    /// Only deltas were seen, no message was finished.
+    pub(crate) fn deltas(mut self) -> Self {
+        self.facts.has_text = true;
+        self
+    }
+
+    pub(crate) fn error(mut self, category: ErrorCategory, message: &str) -> Self {
+        let (level, code) = (Level::Error, Code::EngineError);
+        self.facts.error = Some(EngineError { level, code, message: message.to_owned(), category });
+        self.facts.session_refused |= category == ErrorCategory::Session;
+        self
+    }
+
+    pub(crate) fn act(mut self, act: EndedBy, order: Order) -> Self {
+        self.facts.acts.push(HostAct { act, after_success: order == Order::AfterSuccess });
+        self
+    }
+
+    pub(crate) fn no_session(mut self) -> Self {
+        self.facts.session_id = None;
+        self
+    }
+}
+
+/// Everything else: by default auto, attempt 1, exit 0, no schema, a resumable engine.
+#[derive(Debug, Clone)]
+pub(crate) struct How {
+    pub(crate) mode: ExecutionMode,
+    attempt: u32,
+    max_attempt: Option<u32>,
+    continuation: Continuation,
+    known_session: Option<&'static str>,
+    cancel_recorded: bool,
+    ended_by: Option<EndedBy>,
+    exit: ProcessExit,
+    schema: bool,
+    next_interaction: u32,
+    request_policy: Option<DecisionPolicy>,
+    skill_policy: Option<DecisionPolicy>,
+}
+
+pub(crate) fn auto() -> How {
+    How {
+        mode: ExecutionMode::Auto,
+        attempt: 1,
+        max_attempt: None,
+        continuation: Continuation::Resumable,
+        known_session: None,
+        cancel_recorded: false,
+        ended_by: Some(EndedBy::Exited),
+        exit: ProcessExit::Code(0),
+        schema: false,
+        next_interaction: 1,
+        request_policy: None,
+        skill_policy: None,
+    }
+}
+
+pub(crate) fn interactive() -> How {
+    auto().mode(ExecutionMode::Interactive)
+}
+
+impl How {
+    pub(crate) fn control(&self) -> Control<'static> {
+        Control {
+            mode: self.mode,
+            attempt: AttemptNumber(self.attempt),
+            max_attempt: self.max_attempt,
+            continuation: self.continuation,
+            known_session: self.known_session,
+            cancel_recorded: self.cancel_recorded,
+            ended_by: self.ended_by,
+            exit: self.exit.clone(),
+            schema: self.schema.then_some(&AnswerSchema as &dyn OutputValidator),
+            next_interaction: InteractionId(self.next_interaction),
+            request_policy: self.request_policy,
+            skill_policy: self.skill_policy,
+        }
+    }
+
+    pub(crate) fn mode(self, mode: ExecutionMode) -> Self {
+        Self { mode, ..self }
+    }
+
+    pub(crate) fn schema(self) -> Self {
+        Self { schema: true, ..self }
+    }
+
+    pub(crate) fn canceled(self) -> Self {
+        Self { cancel_recorded: true, ..self }
+    }
+
+    pub(crate) fn exit(self, code: i32) -> Self {
+        Self { exit: ProcessExit::Code(code), ..self }
+    }
+
+    pub(crate) fn signal(self) -> Self {
+        Self { exit: ProcessExit::Signal("SIGKILL".to_owned()), ..self }
+    }
+
+    pub(crate) fn exit_unknown(self) -> Self {
+        Self { exit: ProcessExit::Unknown, ended_by: None, ..self }
+    }
+
+    pub(crate) fn ended_by(self, ended_by: EndedBy) -> Self {
+        Self { ended_by: Some(ended_by), ..self }
+    }
+
+    pub(crate) fn attempt(self, attempt: u32) -> Self {
+        Self { attempt, ..self }
+    }
+
+    pub(crate) fn max_attempt(self, max: u32) -> Self {
+        Self { max_attempt: Some(max), ..self }
+    }
+
+    pub(crate) fn continuation(self, continuation: Continuation) -> Self {
+        Self { continuation, ..self }
+    }
+
+    pub(crate) fn known_session(self, session: &'static str) -> Self {
+        Self { known_session: Some(session), ..self }
+    }
+
+    pub(crate) fn next_interaction(self, next_interaction: u32) -> Self {
+        Self { next_interaction, ..self }
+    }
+
+    pub(crate) fn request_policy(self, policy: DecisionPolicy) -> Self {
+        Self { request_policy: Some(policy), ..self }
+    }
+
+    pub(crate) fn skill_policy(self, policy: DecisionPolicy) -> Self {
+        Self { skill_policy: Some(policy), ..self }
+    }
+}

@@ -1,0 +1,202 @@
+//! What a verdict carries beside its decision: errors, confidence, evidence, the pending payload.
+
+use serde_json::json;
+use skillrun_lifecycle::{Settled, settle};
+use skillrun_model::codes::ErrorCategory;
+use skillrun_model::interaction::{
+    AskOption, DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope,
+};
+use skillrun_model::verdict::{RunError, Verdict};
+use skillrun_model::{AttemptNumber, Code, EndedBy, InteractionId};
+use skillrun_parse::record::EndKind;
+use skillrun_parse::text::marker::MarkerForm;
+use skillrun_translate::builder::span_ref;
+
+use super::build::{ASK, BAD, DONE, GOOD, GOOD_DONE, How, Turn, auto, by_exit, chat, interactive, said, silent, span};
+
+fn settled(turn: &Turn, how: &How) -> Settled {
+    settle(&turn.facts(), &how.control())
+}
+
+fn verdict(turn: &Turn, how: &How) -> Verdict {
+    settled(turn, how).verdict
+}
+
+fn error(turn: &Turn, how: &How) -> RunError {
+    verdict(turn, how).error.expect("an error")
+}
+
+fn pending(answer: &str, how: &How) -> Pending {
+    verdict(&said(answer), how).pending.expect("a question")
+}
+
+#[test]
+fn errors_have_a_category() {
+    let failure = || silent().ends(EndKind::Failure);
+    let lingers = |ended_by| auto().ended_by(ended_by).signal();
+    let cases = [
+        (silent().ends(EndKind::Limit), auto(), ErrorCategory::Engine),
+        (failure(), auto(), ErrorCategory::Engine),
+        (failure().end_category(ErrorCategory::Quota), auto(), ErrorCategory::Quota),
+        (failure().error(ErrorCategory::Auth, "401"), auto(), ErrorCategory::Auth),
+        (failure().end_category(ErrorCategory::Quota).error(ErrorCategory::Auth, "401"), auto(), ErrorCategory::Quota),
+        (failure().error(ErrorCategory::Session, "session not found"), auto(), ErrorCategory::Session),
+        (said(DONE), auto().schema(), ErrorCategory::Output),
+        (said(GOOD_DONE), auto().schema().exit(1), ErrorCategory::Engine),
+        (chat().endless(), lingers(EndedBy::HardTimeout), ErrorCategory::Timeout),
+        (chat().endless(), lingers(EndedBy::HostLost), ErrorCategory::Host),
+        (silent().endless(), lingers(EndedBy::NotStarted), ErrorCategory::Engine),
+        (chat(), auto().exit(1), ErrorCategory::Engine),
+        (chat().error(ErrorCategory::Network, "fetch failed"), auto().exit(1), ErrorCategory::Network),
+        (chat().endless(), auto(), ErrorCategory::Engine),
+        (chat().endless(), auto().exit_unknown(), ErrorCategory::Host),
+        (silent(), auto(), ErrorCategory::Engine),
+        (chat(), auto().schema(), ErrorCategory::Output),
+        (chat(), interactive().max_attempt(1), ErrorCategory::Interaction),
+        (chat().no_session(), interactive(), ErrorCategory::Session),
+    ];
+    for (turn, how, category) in cases {
+        assert_eq!(error(&turn, &how).category, category, "{turn:?} {how:?}");
+    }
+}
+
+#[test]
+fn errors_say_what_the_engine_said() {
+    assert_eq!(error(&chat().ends(EndKind::Limit), &auto()).message, "no more");
+    assert_eq!(error(&chat().ends(EndKind::Failure), &auto()).message, "no more");
+    let told = chat().error(ErrorCategory::Network, "fetch failed");
+    assert_eq!(error(&told, &auto().exit(1)).message, "fetch failed");
+    assert_eq!(error(&chat(), &auto().exit(3)).message, "the engine exited with code 3");
+    assert_eq!(error(&chat(), &auto().signal()).message, "the engine was ended by SIGKILL");
+    let timeout = |ended_by| error(&chat().endless(), &auto().ended_by(ended_by).signal()).message;
+    assert_ne!(timeout(EndedBy::Stall), timeout(EndedBy::HardTimeout));
+}
+
+/// "If none does, the errors reported are those of the last."
+#[test]
+fn output_errors_are_those_of_the_last_object() {
+    let text = format!("{BAD}\n{{\"x\": 1}}");
+    let seen = settled(&said(&text), &auto().schema());
+    assert_eq!(seen.output_errors, ["answer is missing", "x is unknown"]);
+    assert_eq!(seen.verdict.error.expect("an error").details, seen.output_errors);
+    let seen = settled(&said(&format!("{{\"x\": 1}}\n{BAD}")), &auto().schema());
+    assert_eq!(seen.output_errors, ["answer is \"forty-two\""]);
+    let seen = settled(&said(&format!("{BAD}\n{DONE}")), &auto().schema());
+    assert_eq!(seen.output_errors, ["answer is \"forty-two\""]);
+    assert_eq!(settled(&said("no object"), &auto().schema()).output_errors.len(), 1);
+    assert!(settled(&said(GOOD), &auto().schema()).output_errors.is_empty());
+}
+
+/// "`completion.confidence` the lower of end evidence and answer."
+#[test]
+fn confidence_is_the_lower_of_end_and_answer() {
+    let confidence = |turn: Turn, how: How| verdict(&turn, &how).confidence;
+    assert_eq!(confidence(chat(), auto()), 1.0);
+    assert_eq!(confidence(chat().message_confidence(0.7), auto()), 0.7);
+    assert_eq!(confidence(chat().end_confidence(0.8), auto()), 0.8);
+    assert_eq!(confidence(chat().end_confidence(0.8).message_confidence(0.7), auto()), 0.7);
+    assert_eq!(confidence(by_exit("Hello."), auto()), 0.6);
+    assert_eq!(confidence(by_exit("Hello.").message_confidence(0.3), auto()), 0.3);
+    // The message before the answer has no say.
+    assert_eq!(confidence(said("a").message_confidence(0.3).then("b"), auto()), 1.0);
+}
+
+#[test]
+fn only_a_completed_turn_names_an_answer() {
+    let answer = |turn: Turn, how: How| verdict(&turn, &how).answer_message_id;
+    assert_eq!(answer(said("a").then("b"), auto()).as_deref(), Some("m2"));
+    assert_eq!(answer(chat(), interactive()).as_deref(), Some("m1"));
+    assert_eq!(answer(said(GOOD_DONE).then("Bye."), auto()).as_deref(), Some("m2"));
+    assert_eq!(answer(said(BAD), auto().schema()).as_deref(), Some("m1"));
+    assert_eq!(answer(chat(), auto().exit(1)), None);
+    assert_eq!(answer(chat(), auto().canceled()), None);
+    assert_eq!(answer(chat().ends(EndKind::Failure), auto()), None);
+    assert_eq!(answer(silent(), interactive()), None);
+}
+
+#[test]
+fn evidence_names_the_bytes() {
+    let ranges = |places: &[(u64, u64)]| places.iter().map(|(a, b)| span_ref(&span(*a, *b))).collect::<Vec<_>>();
+    let evidence = verdict(&said("a").then(GOOD_DONE), &auto()).evidence;
+    assert_eq!(evidence.end, ranges(&[(90, 99)]));
+    assert_eq!((evidence.marker, evidence.answer), (ranges(&[(10, 20)]), ranges(&[(10, 20)])));
+    let evidence = verdict(&said(GOOD_DONE).then("Bye."), &auto()).evidence;
+    assert_eq!((evidence.marker, evidence.answer), (ranges(&[(0, 10)]), ranges(&[(10, 20)])));
+    let evidence = verdict(&said(GOOD_DONE).endless(), &auto()).evidence;
+    assert_eq!((evidence.end, evidence.marker, evidence.answer), (vec![], vec![], ranges(&[(0, 10)])));
+    assert_eq!(verdict(&by_exit("a"), &auto()).evidence.end, []);
+}
+
+#[test]
+fn tells_how_the_marker_stands() {
+    let form = |text: &str| settled(&said(text), &auto()).marker;
+    assert_eq!(form(DONE), Some(MarkerForm::WholeMessage));
+    assert_eq!(form(&format!("Done. {DONE}")), Some(MarkerForm::InProse));
+    assert_eq!(form("Done."), None);
+}
+
+#[test]
+fn the_payload_is_always_built() {
+    let seen = pending("Which colour?", &interactive().attempt(3).next_interaction(5));
+    let expected = Pending {
+        interaction_id: InteractionId(5),
+        scope: Scope::Turn,
+        kind: InteractionKind::OpenText,
+        prompt: "Which colour?".to_owned(),
+        options: Vec::new(),
+        ui_hints: None,
+        default_decision_policy: DecisionPolicy::EngineJudgement,
+        policy_source: PolicySource::Default,
+        context: None,
+        deadline: None,
+        on_deadline: OnDeadline::Wait,
+        source_attempt: AttemptNumber(3),
+    };
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn a_question_enriches_the_payload() {
+    let answer = "Look:\n<ASK_USER_YAML>\nkind: choose_one\nprompt: Which?\noptions:\n- red\n- {value: b, label: Blue, \
+                  default: true}\nui_hints: {wide: true}\ncontext: {step: 2}\ndefault_decision_policy: safe_default\n\
+                  </ASK_USER_YAML>\nPlease.";
+    let seen = pending(answer, &interactive());
+    let option = |value: &str, label: &str, default| AskOption { value: value.into(), label: label.into(), default };
+    assert_eq!(seen.kind, InteractionKind::ChooseOne);
+    assert_eq!(seen.prompt, "Look:\n\nPlease.");
+    assert_eq!(seen.options, [option("red", "red", false), option("b", "Blue", true)]);
+    assert_eq!((seen.ui_hints, seen.context), (Some(json!({"wide": true})), Some(json!({"step": 2}))));
+    assert_eq!(seen.default_decision_policy, DecisionPolicy::SafeDefault);
+    assert_eq!(seen.policy_source, PolicySource::Model);
+}
+
+#[test]
+fn an_unknown_kind_is_open_text() {
+    let answer = ASK.replace("confirm", "telepathy");
+    assert_eq!(pending(&answer, &interactive()).kind, InteractionKind::OpenText);
+    assert_eq!(pending(ASK, &interactive()).kind, InteractionKind::Confirm);
+}
+
+/// "`policy_source` (the first that has one: `request` `skill` `model` `default`)."
+#[test]
+fn the_first_policy_counts() {
+    let answer = ASK.replace("kind", "default_decision_policy: safe_default\nkind");
+    let seen = |answer: &str, how: How| {
+        let pending = pending(answer, &how);
+        (pending.default_decision_policy, pending.policy_source)
+    };
+    let (abort, judge) = (DecisionPolicy::Abort, DecisionPolicy::EngineJudgement);
+    let all = interactive().request_policy(abort).skill_policy(judge);
+    assert_eq!(seen(&answer, all), (abort, PolicySource::Request));
+    assert_eq!(seen(&answer, interactive().skill_policy(abort)), (abort, PolicySource::Skill));
+    assert_eq!(seen(&answer, interactive()), (DecisionPolicy::SafeDefault, PolicySource::Model));
+    assert_eq!(seen(ASK, interactive()), (judge, PolicySource::Default));
+}
+
+/// An answer made of nothing but questions must not take quadratic time.
+#[test]
+fn many_envelopes_do_not_hurt() {
+    let answer = "{\"ask_user\":1}\n".repeat(100_000);
+    let seen = settled(&said(&answer), &auto().schema());
+    assert_eq!(seen.verdict.reason_code, Code::OutputMissing);
+}

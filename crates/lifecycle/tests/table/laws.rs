@@ -1,0 +1,176 @@
+//! What holds for any facts.
+
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+use skillrun_lifecycle::{Control, OutputValidator, ProcessExit, settle};
+use skillrun_model::codes::ErrorCategory;
+use skillrun_model::interaction::DecisionPolicy;
+use skillrun_model::rasp::Level;
+use skillrun_model::status::Continuation;
+use skillrun_model::{
+    AttemptNumber, Code, CompletionState, EndedBy, ExecutionMode, InteractionId, RunStatus, TurnState,
+};
+use skillrun_parse::record::{EndKind, EndPolicy, EngineError};
+use skillrun_parse::text::marker::DONE_KEY;
+use skillrun_translate::Facts;
+use skillrun_translate::facts::{EndFact, FinalMessage, HostAct, ParseCounts};
+
+use super::build::{ASK, AnswerSchema, BAD, BAD_DONE, DONE, GOOD, GOOD_DONE, NOT_DONE, span};
+
+fn message() -> impl Strategy<Value = FinalMessage> {
+    let pieces = vec![
+        DONE,
+        GOOD,
+        GOOD_DONE,
+        BAD,
+        BAD_DONE,
+        NOT_DONE,
+        ASK,
+        "{",
+        "}",
+        "[",
+        "]",
+        "{\"a\":",
+        "\"",
+        "\n",
+        " ",
+        "```",
+        "\n```\n",
+        "<ASK_USER_YAML>",
+        "é",
+        "words",
+        "{\"__skill_done__\":true}",
+        "{\"ask_user\":{\"prompt\":\"?\"}}",
+        "\\ud800",
+    ];
+    (prop::collection::vec(select(pieces), 0..8), any::<[bool; 2]>(), 0.0..=1.0).prop_map(
+        |(pieces, [truncated, after_tool], confidence)| FinalMessage {
+            message_id: "m".to_owned(),
+            text: pieces.concat(),
+            truncated,
+            after_tool,
+            confidence,
+            spans: vec![span(0, 1)],
+        },
+    )
+}
+
+fn category() -> impl Strategy<Value = ErrorCategory> {
+    select(ErrorCategory::ALL)
+}
+
+fn end() -> impl Strategy<Value = EndFact> {
+    // Often a success, or most random turns would end early.
+    let kinds = vec![EndKind::Success, EndKind::Success, EndKind::Failure, EndKind::Limit, EndKind::Retracted];
+    (select(kinds), option::of("[a-z]{0,4}"), category(), 0.0..=1.0).prop_map(
+        |(kind, message, category, confidence)| EndFact { kind, message, category, confidence, span: span(1, 2) },
+    )
+}
+
+fn facts() -> impl Strategy<Value = Facts> {
+    let policy = prop_oneof![
+        3 => Just(EndPolicy::Event),
+        1 => (0.0..=1.0).prop_map(|confidence| EndPolicy::Exit { confidence }),
+    ];
+    let error = (category(), "[a-z]{0,4}").prop_map(|(category, message)| {
+        let (level, code) = (Level::Error, Code::EngineError);
+        EngineError { level, code, message, category }
+    });
+    let act = (select(EndedBy::ALL), any::<bool>()).prop_map(|(act, after_success)| HostAct { act, after_success });
+    let messages = prop::collection::vec(message(), 0..4);
+    let acts = prop::collection::vec(act, 0..3);
+    (policy, option::of("s"), messages, option::weighted(0.8, end()), any::<[bool; 2]>(), option::of(error), acts)
+        .prop_map(|(end_policy, session_id, messages, end, [has_text, session_refused], error, acts)| Facts {
+            end_policy,
+            session_id,
+            messages,
+            end,
+            has_text,
+            error,
+            session_refused,
+            usage: None,
+            acts,
+            parse: ParseCounts::default(),
+        })
+}
+
+fn control() -> impl Strategy<Value = Control<'static>> {
+    let exit = prop_oneof![
+        3 => Just(ProcessExit::Code(0)),
+        1 => (-1..300).prop_map(ProcessExit::Code),
+        1 => Just(ProcessExit::Signal("SIGTERM".to_owned())),
+        1 => Just(ProcessExit::Unknown),
+    ];
+    let policy = || option::of(select(DecisionPolicy::ALL));
+    let numbers = (0..4_u32, option::of(1..4_u32), 1..9_u32);
+    let ended = (exit, option::of(select(EndedBy::ALL)), prop::bool::weighted(0.1));
+    let session = (select(Continuation::ALL), option::of(Just("s")));
+    (select(ExecutionMode::ALL), numbers, ended, session, any::<bool>(), policy(), policy()).prop_map(
+        |(mode, (attempt, max_attempt, next), (exit, ended_by, cancel_recorded), session, schema, request, skill)| {
+            let (continuation, known_session) = session;
+            Control {
+                mode,
+                attempt: AttemptNumber(attempt),
+                max_attempt,
+                continuation,
+                known_session,
+                cancel_recorded,
+                ended_by,
+                exit,
+                schema: schema.then_some(&AnswerSchema as &dyn OutputValidator),
+                next_interaction: InteractionId(next),
+                request_policy: request,
+                skill_policy: skill,
+            }
+        },
+    )
+}
+
+/// Whether the engine said that its turn succeeded.
+fn has_success_end(facts: &Facts, control: &Control<'_>) -> bool {
+    match facts.end_policy {
+        EndPolicy::Event => facts.end.as_ref().is_some_and(|end| end.kind == EndKind::Success),
+        EndPolicy::Exit { .. } => control.exit == ProcessExit::Code(0),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+    #[test]
+    fn hold_for_any_facts(facts in facts(), control in control()) {
+        let settled = settle(&facts, &control);
+        prop_assert_eq!(&settle(&facts, &control), &settled, "same in, same out");
+        let verdict = &settled.verdict;
+        let is = |status| verdict.run_status == status;
+        prop_assert_eq!(is(RunStatus::WaitingUser), verdict.pending.is_some());
+        prop_assert_eq!(is(RunStatus::Canceled), control.cancel_recorded);
+        prop_assert_eq!(is(RunStatus::Failed), verdict.error.is_some());
+        prop_assert!(verdict.run_status.is_terminal() || is(RunStatus::WaitingUser));
+        if is(RunStatus::Succeeded) {
+            prop_assert_eq!(verdict.completion, CompletionState::Completed);
+            prop_assert_eq!(verdict.turn, TurnState::Completed);
+            prop_assert!(verdict.output.is_some());
+            prop_assert!(verdict.answer_message_id.is_some());
+        }
+        if !has_success_end(&facts, &control) {
+            prop_assert!(!is(RunStatus::Succeeded) && !is(RunStatus::WaitingUser));
+            prop_assert!(verdict.evidence.marker.is_empty() && settled.marker.is_none());
+        }
+        if is(RunStatus::WaitingUser) {
+            prop_assert_eq!(control.mode, ExecutionMode::Interactive);
+            prop_assert_eq!(verdict.completion, CompletionState::AwaitingUserInput);
+        }
+        if verdict.answer_message_id.is_some() {
+            prop_assert_eq!(verdict.turn, TurnState::Completed);
+        }
+        if let Some(output) = &verdict.output {
+            prop_assert!(!output.contains_key(DONE_KEY));
+            if let Some(schema) = control.schema {
+                prop_assert_eq!(schema.errors(output), Vec::<String>::new());
+            }
+        }
+        prop_assert!((0.0..=1.0).contains(&verdict.confidence));
+    }
+}

@@ -1,0 +1,98 @@
+//! Rows about ask_user and what is put to the user.
+
+use skillrun_model::{Code, ExecutionMode};
+use skillrun_parse::record::EndKind;
+
+use super::build::{ASK, GOOD, GOOD_DONE, auto, chat, interactive, said};
+use super::expect::{Rows, done, rule_2b, rule_9, rule_12, rule_13, rule_14};
+
+const ANSWER: &str = r#"{"answer": 42}"#;
+const SOFT: &str = "a turn that carries one, well-formed or not, is not soft-completed";
+const BESIDE: &str = "beside a marker: ignored, ASK_USER_IGNORED";
+const MALFORMED: &str = "malformed: ASK_USER_MALFORMED";
+const NEVER: &str = "it never completes and never fails a run";
+const PROMPT: &str = "prompt: the answer without envelope; else a fallback";
+const FALLBACK: &str = "The agent ended its turn without a result and without a question. How should it go on?";
+
+pub(crate) fn rows(rows: &mut Rows) {
+    let how = || interactive().schema();
+    let envelopes = [
+        ("tags", ASK.to_owned()),
+        ("tags with a root key", "<ASK_USER_YAML>\nask_user:\n  prompt: Go on?\n</ASK_USER_YAML>".to_owned()),
+        ("a fence", "```yaml\nask_user:\n  kind: confirm\n  prompt: Go on?\n```".to_owned()),
+        ("JSON", r#"{"ask_user": {"kind": "confirm", "prompt": "Go on?"}}"#.to_owned()),
+    ];
+    for (name, envelope) in envelopes {
+        let origin = "envelope: tags, a fence, or a JSON object";
+        let turn = said(&format!("I wonder.\n{envelope}"));
+        rows.row(&format!("{name} and prose"), origin, turn, how(), rule_14("I wonder."));
+        rows.row(&format!("{name} alone"), PROMPT, said(&envelope), how(), rule_14("Go on?"));
+        let valid = said(&format!("{GOOD}\n{envelope}"));
+        rows.row(&format!("{name} beside valid output"), SOFT, valid.clone(), how(), rule_14(GOOD));
+        let expect = rule_9().output(ANSWER);
+        rows.row(&format!("{name} beside valid output, auto"), NEVER, valid, auto().schema(), expect);
+        let marked = said(&format!("{envelope}\n{GOOD_DONE}"));
+        rows.each(&format!("{name} beside a marker"), BESIDE, marked, auto().schema(), |mode| {
+            done(mode).output(ANSWER).notes(&[Code::AskUserIgnored])
+        });
+    }
+    malformed(rows);
+
+    rows.row("a question in the last attempt", "12", said(ASK), how().max_attempt(1), rule_12());
+    rows.row("a question without a session", "13", said(ASK).no_session(), how(), rule_13());
+    let partial = skillrun_model::TurnState::PartialFailed;
+    rows.both("a question in a failed turn", NEVER, said(ASK).ends(EndKind::Failure), auto(), rule_2b(partial));
+    let turn = said(ASK).then("Which colour?");
+    rows.row("a question in the message before", "envelope, in the answer only", turn, how(), rule_14("Which colour?"));
+    let turn = said(ASK).then(GOOD);
+    let soft = super::expect::rule_11().output(ANSWER);
+    rows.row("a question before valid output", "envelope, in the answer only", turn, how(), soft);
+    let turn = said(GOOD_DONE).then(ASK);
+    rows.each("a question after the marker's message", BESIDE, turn, auto().schema(), |mode| {
+        done(mode).output(ANSWER).notes(&[Code::AskUserIgnored])
+    });
+    rows.row(
+        "no question at all",
+        "not required for entering waiting_user",
+        chat(),
+        interactive(),
+        rule_14("Which colour?"),
+    );
+    let wrong = "<ASK_USER_YAML>\nkind: telepathy\nprompt: Go on?\n</ASK_USER_YAML>";
+    let origin = "unknown becomes open_text with a diagnostic";
+    let expect = rule_14("Go on?").notes(&[Code::AskUserKindUnknown]);
+    rows.row("a question of an unknown kind", origin, said(wrong), how(), expect);
+    let wrong = "<ASK_USER_YAML>\nprompt: Go on?\ndefault_decision_policy: pray\noptions: [[], a]\n</ASK_USER_YAML>";
+    // In the order in which the fields are read.
+    let expect = rule_14("Go on?").notes(&[Code::AskUserOptionUnreadable, Code::AskUserPolicyUnknown]);
+    rows.row("a question with unreadable parts", "enrichment", said(wrong), how(), expect);
+}
+
+fn malformed(rows: &mut Rows) {
+    let how = || interactive().schema();
+    let envelopes = [
+        ("unclosed", "<ASK_USER_YAML>\nkind: confirm", FALLBACK),
+        ("not YAML", "<ASK_USER_YAML>\n\tkind: [\n</ASK_USER_YAML>", FALLBACK),
+        ("without kind and prompt", "<ASK_USER_YAML>\ncolour: red\n</ASK_USER_YAML>", FALLBACK),
+        ("JSON without kind and prompt", r#"{"ask_user": {}}"#, FALLBACK),
+        ("JSON that is no mapping", r#"{"ask_user": "Go on?"}"#, FALLBACK),
+    ];
+    for (name, envelope, prompt) in envelopes {
+        let expect = rule_14(prompt).notes(&[Code::AskUserMalformed]);
+        rows.row(&format!("question {name}"), MALFORMED, said(envelope), how(), expect);
+        let valid = format!("{GOOD}\n{envelope}");
+        rows.each(&format!("question {name}, beside valid output"), SOFT, said(&valid), how(), |mode| {
+            match mode {
+                ExecutionMode::Auto => rule_9().output(ANSWER),
+                ExecutionMode::Interactive => rule_14(GOOD),
+            }
+            .notes(&[Code::AskUserMalformed])
+        });
+        if name != "unclosed" {
+            let marked = said(&format!("{envelope}\n{GOOD_DONE}"));
+            rows.each(&format!("question {name}, beside a marker"), BESIDE, marked, how(), |mode| {
+                done(mode).output(ANSWER).notes(&[Code::AskUserIgnored])
+            });
+        }
+    }
+}

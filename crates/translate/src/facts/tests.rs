@@ -1,0 +1,327 @@
+use super::{EndFact, Facts, FactsFold, HostAct, KEPT_ACTS, KEPT_AT_LEAST, KEPT_BYTES, KEPT_MESSAGES};
+use skillrun_model::codes::ErrorCategory;
+use skillrun_model::rasp::Level;
+use skillrun_model::{Code, EndedBy, ProfileId, Stream};
+use skillrun_parse::Record;
+use skillrun_parse::buffer::MESSAGE_BUDGET;
+use skillrun_parse::record::{AnswerFrom, End, EndKind, EndPolicy, EngineError, MessageKey, RecordKind, Span, Voided};
+
+/// A fold that is fed in few words. Each record has the next ten bytes of its stream.
+#[derive(Default)]
+struct Story {
+    fold: FactsFold,
+    at: u64,
+    stream: Option<Stream>,
+}
+
+impl Story {
+    fn record(mut self, kind: RecordKind) -> Self {
+        let stream = self.stream.unwrap_or(Stream::Stdout);
+        let span = Span { stream, from: self.at, to: self.at + 10 };
+        self.at += 10;
+        let name = matches!(kind, RecordKind::Message { .. }).then(|| format!("m{}", span.from));
+        let (pieces, profile, confidence) = (Vec::new(), ProfileId::ClaudeStreamJson, 1.0);
+        self.fold.record(Record { span, pieces, profile, confidence, kind }, name);
+        self
+    }
+
+    /// What follows is on this stream.
+    fn on(self, stream: Stream) -> Self {
+        Self { stream: Some(stream), ..self }
+    }
+
+    fn says(self, text: &str) -> Self {
+        self.record(RecordKind::Message { id: MessageKey::Unnamed, text: text.to_owned().into(), partial: false })
+    }
+
+    fn says_as(self, id: &str, text: &str) -> Self {
+        let id = MessageKey::Engine(id.to_owned());
+        self.record(RecordKind::Message { id, text: text.to_owned().into(), partial: false })
+    }
+
+    fn says_partly(self, text: &str) -> Self {
+        self.record(RecordKind::Message { id: MessageKey::Unnamed, text: text.to_owned().into(), partial: true })
+    }
+
+    fn delta(self, text: &str) -> Self {
+        self.record(RecordKind::Delta { id: MessageKey::Unnamed, text: text.to_owned() })
+    }
+
+    fn calls(self) -> Self {
+        self.record(RecordKind::ToolStarted { id: "t".into(), name: "shell".into(), input: None })
+    }
+
+    fn returns(self) -> Self {
+        self.record(RecordKind::ToolCompleted { id: "t".into(), output: Some("{\"__SKILL_DONE__\": true}".into()) })
+    }
+
+    fn joins(self) -> Self {
+        self.record(RecordKind::Join)
+    }
+
+    fn voids(self, id: &str) -> Self {
+        self.record(RecordKind::Void(Voided::Message(id.to_owned())))
+    }
+
+    fn voids_response(self) -> Self {
+        self.record(RecordKind::Void(Voided::Response))
+    }
+
+    fn ends(self, kind: EndKind) -> Self {
+        self.record(RecordKind::End(End { kind, message: None, category: ErrorCategory::Engine }))
+    }
+
+    fn session(self, id: &str) -> Self {
+        self.record(RecordKind::Session { id: id.to_owned() })
+    }
+
+    fn error(self, level: Level, category: ErrorCategory, message: &str) -> Self {
+        let (code, message) = (Code::EngineError, message.to_owned());
+        self.record(RecordKind::EngineError(EngineError { level, code, message, category }))
+    }
+
+    fn act(mut self, act: EndedBy) -> Self {
+        self.fold.act(act);
+        self
+    }
+
+    fn facts_from(self, from: AnswerFrom) -> Facts {
+        self.fold.finish(EndPolicy::Event, from)
+    }
+
+    fn facts(self) -> Facts {
+        self.facts_from(AnswerFrom::Only(Stream::Stdout))
+    }
+
+    /// The final messages; one that comes after a tool call has a `!` before it.
+    fn messages(self) -> Vec<String> {
+        let mark = |after_tool: bool| if after_tool { "!" } else { "" };
+        self.facts().messages.iter().map(|m| format!("{}{}", mark(m.after_tool), m.text)).collect()
+    }
+}
+
+fn story() -> Story {
+    Story::default()
+}
+
+#[test]
+fn finished_messages_are_finals() {
+    assert_eq!(story().says("a").says("b").messages(), ["a", "b"]);
+    let facts = story().says("a").facts();
+    let message = &facts.messages[0];
+    assert_eq!((message.message_id.as_str(), message.truncated), ("m0", false));
+    assert_eq!(message.spans, [Span { stream: Stream::Stdout, from: 0, to: 10 }]);
+}
+
+#[test]
+fn partial_and_blank_messages_are_no_finals() {
+    assert_eq!(story().says("a").says_partly("b").says(" \n").messages(), ["a"]);
+    assert!(story().says_partly("b").facts().has_text);
+    assert!(story().delta("b").facts().has_text);
+    assert!(!story().says(" \n").delta(" ").says_partly("\t").facts().has_text);
+    assert!(story().delta("a").facts().messages.is_empty());
+}
+
+/// Tool output, reasoning, errors, raw lines: none of them is a message or text.
+#[test]
+fn what_is_no_message_is_no_text() {
+    let facts = story()
+        .calls()
+        .returns()
+        .record(RecordKind::Reasoning { text: "{\"__SKILL_DONE__\": true}".to_owned() })
+        .error(Level::Error, ErrorCategory::Engine, "broken")
+        .facts();
+    assert!(facts.messages.is_empty() && !facts.has_text);
+}
+
+#[test]
+fn tool_calls_lie_between_messages() {
+    assert_eq!(story().says("a").calls().says("b").says("c").messages(), ["a", "!b", "c"]);
+    assert_eq!(story().says("a").returns().says("b").messages(), ["a", "!b"]);
+    let seen = RecordKind::ToolSeen { id: "t".into(), name: "shell".into(), input: None };
+    assert_eq!(story().says("a").record(seen).says("b").messages(), ["a", "!b"]);
+    let failed = RecordKind::ToolFailed { id: "t".into(), reason: "no".into(), output: None };
+    assert_eq!(story().says("a").record(failed).says("b").messages(), ["a", "!b"]);
+    // A message that does not count takes nothing away.
+    assert_eq!(story().says("a").calls().says(" ").says_partly("x").says("b").messages(), ["a", "!b"]);
+}
+
+#[test]
+fn joined_texts_are_one_message() {
+    assert_eq!(story().says("a").joins().says("b").says("c").messages(), ["ab", "c"]);
+    assert_eq!(story().says("a").joins().says("b").joins().says("c").messages(), ["abc"]);
+    assert_eq!(story().joins().says("a").messages(), ["a"]);
+    assert_eq!(story().says("a").joins().calls().says("b").messages(), ["a", "!b"]);
+    assert_eq!(story().says("a").calls().says("b").joins().says("c").messages(), ["a", "!bc"]);
+    let facts = story().says("a").joins().says("b").facts();
+    assert_eq!(facts.messages[0].message_id, "m20");
+    assert_eq!(facts.messages[0].spans.len(), 2);
+}
+
+#[test]
+fn a_named_message_is_taken_back() {
+    assert_eq!(story().says_as("x", "a").says_as("y", "b").voids("y").messages(), ["a"]);
+    assert_eq!(story().says_as("x", "a").says_as("y", "b").voids("x").messages(), ["b"]);
+    assert_eq!(story().says_as("x", "a").voids("z").messages(), ["a"]);
+    // Every text under the name.
+    assert_eq!(story().says_as("x", "a").says_as("x", "b").voids("x").says("c").messages(), ["c"]);
+    // Joined texts are one message, under each of their names.
+    let joined = || story().says("a").says_as("x", "b").joins().says_as("y", "c");
+    assert_eq!(joined().voids("x").messages(), ["a"]);
+    assert_eq!(joined().voids("y").messages(), ["a"]);
+    // There is nothing left to join.
+    assert_eq!(story().says("a").says_as("x", "b").joins().voids("x").says("c").messages(), ["a", "c"]);
+    assert_eq!(story().says_as("x", "a").says("b").joins().voids("x").says("c").messages(), ["bc"]);
+}
+
+#[test]
+fn a_response_is_taken_back() {
+    assert_eq!(story().says("a").says("b").voids_response().says("c").messages(), ["c"]);
+    assert_eq!(story().says("a").calls().returns().says("b").voids_response().says("c").messages(), ["a", "!c"]);
+    // A call without a result is still of the same response.
+    assert_eq!(story().says("a").calls().voids_response().says("b").messages(), ["!b"]);
+}
+
+/// A tool call before a message that was taken back lies between those that are left.
+#[test]
+fn a_void_keeps_tool_calls_between() {
+    assert_eq!(story().says("a").calls().says_as("x", "b").voids("x").says("c").messages(), ["a", "!c"]);
+    assert_eq!(story().says("a").calls().says_as("x", "b").says("c").voids("x").messages(), ["a", "!c"]);
+    let two = story().says("a").calls().says_as("x", "b").says_as("x", "c").says("d").says("e");
+    assert_eq!(two.voids("x").messages(), ["a", "!d", "e"]);
+    assert_eq!(story().says("a").says_as("x", "b").says("c").voids("x").messages(), ["a", "c"]);
+}
+
+#[test]
+fn the_last_messages_are_kept() {
+    let many = (0..KEPT_MESSAGES + 3).fold(story(), |story, n| story.says(&n.to_string())).messages();
+    assert_eq!((many.len(), many[0].as_str()), (KEPT_MESSAGES, "3"));
+    // However large: the answer, one before it with the marker, and one before that with the output.
+    let big = |letter: &str| letter.repeat(MESSAGE_BUDGET);
+    let facts = ["a", "b", "c", "d"].into_iter().fold(story().says("small"), |s, l| s.says(&big(l))).facts();
+    let firsts: Vec<_> = facts.messages.iter().map(|m| &m.text[..1]).collect();
+    assert_eq!(firsts, ["b", "c", "d"]);
+    assert_eq!(facts.messages.len(), KEPT_AT_LEAST);
+    // Many small ones make way at once for a large one.
+    let half = "x".repeat(KEPT_BYTES / 2 - 10);
+    let facts = (0..20).fold(story(), |s, _| s.says("0123456789")).says(&half).says(&half).facts();
+    assert_eq!(facts.messages.len(), 4);
+}
+
+/// "The gate looks at the last 4 MiB of a message."
+#[test]
+fn of_a_long_message_the_end_is_kept() {
+    let text = format!("start{}end", "x".repeat(MESSAGE_BUDGET));
+    let facts = story().says(&text).facts();
+    assert!(facts.messages[0].truncated);
+    assert_eq!(facts.messages[0].text.len(), MESSAGE_BUDGET);
+    assert!(facts.messages[0].text.ends_with("xend") && facts.messages[0].text.starts_with('x'));
+    let facts = story().says(&text).joins().says("more").facts();
+    assert!(facts.messages[0].truncated && facts.messages[0].text.ends_with("xendmore"));
+}
+
+#[test]
+fn the_first_session_counts() {
+    assert_eq!(story().session("one").session("two").facts().session_id.as_deref(), Some("one"));
+    let story = story().on(Stream::Stderr).session("err").on(Stream::Stdout).session("out");
+    assert_eq!(story.facts().session_id.as_deref(), Some("out"));
+    let other = Story::default().on(Stream::Stderr).session("err");
+    assert_eq!(other.facts().session_id.as_deref(), Some("err"));
+}
+
+#[test]
+fn the_last_end_decides() {
+    let end = |story: Story| story.facts().end.map(|EndFact { kind, span, .. }| (kind, span.from));
+    assert_eq!(end(story()), None);
+    assert_eq!(end(story().ends(EndKind::Success)), Some((EndKind::Success, 0)));
+    assert_eq!(end(story().ends(EndKind::Failure).ends(EndKind::Success)), Some((EndKind::Success, 10)));
+    assert_eq!(end(story().ends(EndKind::Success).ends(EndKind::Limit)), Some((EndKind::Limit, 10)));
+    assert_eq!(end(story().ends(EndKind::Success).ends(EndKind::Retracted)), None);
+    let again = story().ends(EndKind::Success).ends(EndKind::Retracted).ends(EndKind::Success);
+    assert_eq!(end(again), Some((EndKind::Success, 20)));
+}
+
+#[test]
+fn acts_know_whether_the_turn_was_over() {
+    let act = EndedBy::HardTimeout;
+    let acts = |story: Story| story.facts().acts.into_iter().map(|a| a.after_success).collect::<Vec<_>>();
+    assert_eq!(acts(story().act(act).ends(EndKind::Success)), [false]);
+    assert_eq!(acts(story().ends(EndKind::Success).act(act)), [true]);
+    assert_eq!(acts(story().ends(EndKind::Failure).act(act)), [false]);
+    assert_eq!(acts(story().act(act).ends(EndKind::Success).act(act)), [false, true]);
+    assert_eq!(acts(story().ends(EndKind::Success).act(act).ends(EndKind::Success)), [true]);
+    // The end was taken back after the act: the turn was not over.
+    let success = EndKind::Success;
+    assert_eq!(acts(story().ends(success).act(act).ends(EndKind::Retracted).ends(success)), [false]);
+    assert_eq!(acts(story().ends(success).ends(EndKind::Retracted).act(act).ends(success)), [false]);
+    // An end on a stream that nobody asks says nothing.
+    assert_eq!(acts(story().on(Stream::Stderr).ends(success).act(act).on(Stream::Stdout).ends(success)), [false]);
+    assert_eq!(acts(story().ends(success).act(act).on(Stream::Stderr).ends(EndKind::Retracted)), [true]);
+    let told = story().ends(success).act(EndedBy::Linger).facts().acts;
+    assert_eq!(told, [HostAct { act: EndedBy::Linger, after_success: true }]);
+    let many = (0..2 * KEPT_ACTS).fold(story(), |story, _| story.act(act));
+    assert_eq!(many.facts().acts.len(), KEPT_ACTS);
+}
+
+/// "Nothing may depend on order across streams."
+#[test]
+fn streams_do_not_touch_each_other() {
+    let mixed = story()
+        .says_as("x", "a")
+        .on(Stream::Stderr)
+        .says("err")
+        .calls()
+        .joins()
+        .voids("x")
+        .voids_response()
+        .ends(EndKind::Failure)
+        .on(Stream::Stdout)
+        .says("b")
+        .ends(EndKind::Success);
+    let facts = mixed.facts();
+    let texts: Vec<_> = facts.messages.iter().map(|m| (m.text.as_str(), m.after_tool)).collect();
+    assert_eq!(texts, [("a", false), ("b", false)]);
+    assert_eq!(facts.end.expect("an end").kind, EndKind::Success);
+}
+
+#[test]
+fn the_answer_comes_from_the_first_stream_that_has_one() {
+    const BOTH: AnswerFrom = AnswerFrom::FirstOf(&[Stream::Stderr, Stream::Stdout]);
+    let text = |story: Story, from| story.facts_from(from).messages.first().map(|m| m.text.clone());
+    let both = || story().says("out").on(Stream::Stderr).says("err");
+    assert_eq!(text(both(), BOTH).as_deref(), Some("err"));
+    assert_eq!(text(both(), AnswerFrom::Only(Stream::Stdout)).as_deref(), Some("out"));
+    assert_eq!(text(story().says("out"), BOTH).as_deref(), Some("out"));
+    // An end is an answer to the question which stream it is.
+    assert_eq!(text(story().says("out").on(Stream::Stderr).ends(EndKind::Failure), BOTH), None);
+    assert_eq!(text(both(), AnswerFrom::Only(Stream::Pty)), None);
+}
+
+#[test]
+fn the_merged_recording_counts_only_when_it_is_trusted() {
+    let merged = || story().on(Stream::Pty).says("merged").ends(EndKind::Success).act(EndedBy::Linger);
+    let facts = merged().facts();
+    assert!(facts.messages.is_empty() && facts.end.is_none() && !facts.has_text && !facts.acts[0].after_success);
+    let mut trusted = merged();
+    trusted.fold.trust_merged();
+    let facts = trusted.facts();
+    assert_eq!(facts.messages[0].text, "merged");
+    assert!(facts.end.is_some() && facts.has_text && facts.acts[0].after_success);
+}
+
+#[test]
+fn the_last_error_is_told_and_warnings_are_not() {
+    let story = story()
+        .error(Level::Error, ErrorCategory::Network, "one")
+        .error(Level::Error, ErrorCategory::Quota, "two")
+        .error(Level::Warning, ErrorCategory::Auth, "three");
+    let facts = story.facts();
+    assert_eq!(facts.error.map(|e| e.message).as_deref(), Some("two"));
+    assert!(!facts.session_refused);
+}
+
+#[test]
+fn a_refused_session_is_known_on_any_stream() {
+    let story = story().on(Stream::Stderr).error(Level::Error, ErrorCategory::Session, "session not found");
+    assert!(story.facts().session_refused);
+}

@@ -1,0 +1,135 @@
+//! What a conversation promises: numbers without a gap, one end, and each message finished once.
+
+use skillrun_model::codes::ErrorCategory;
+use skillrun_model::fcmp::FcmpData;
+use skillrun_model::rasp::data::{RunCanceled, RunCompleted, RunFailed};
+use skillrun_model::rasp::{Correlation, Data, Event, Level};
+use skillrun_model::verdict::RunError;
+use skillrun_model::{AttemptNumber, Code, ProfileId, Stream, Timestamp};
+use skillrun_translate::EventBuilder;
+
+use crate::run::{Arrival, builder, conversation, message_of, read, read_with, story};
+
+fn control(builder: &mut EventBuilder, data: Data) -> Event {
+    builder.control(Timestamp::EPOCH, Level::Info, data, Correlation::default())
+}
+
+fn endings() -> [Data; 3] {
+    let error = RunError {
+        category: ErrorCategory::Engine,
+        code: Code::EngineFailed,
+        message: "it failed".to_owned(),
+        details: Vec::new(),
+    };
+    [
+        Data::RunCompleted(RunCompleted { reason_code: Code::CleanFinal, result: None }),
+        Data::RunFailed(RunFailed { reason_code: Code::EngineFailed, error, next_actions: Vec::new() }),
+        Data::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None }),
+    ]
+}
+
+#[test]
+fn the_end_comes_once_and_last() {
+    let words = ["conversation.completed", "conversation.failed", "conversation.canceled"];
+    for (first, word) in endings().into_iter().zip(words) {
+        let mut builder = builder();
+        let arrivals = [Arrival::Bytes(Stream::Stdout, b"waits\n"), Arrival::End(Stream::Stdout)];
+        let mut log = read_with(&mut builder, AttemptNumber(1), ProfileId::CodexNdjson, &arrivals).events;
+        log.push(control(&mut builder, first));
+        log.extend(endings().map(|later| control(&mut builder, later)));
+        let told = conversation(log);
+        assert_eq!(story(&told), ["LOW_CONFIDENCE_PARSE 1", "out waits", word]);
+        assert_eq!(told.iter().map(|event| event.seq).collect::<Vec<_>>(), [1, 2, 3]);
+    }
+}
+
+/// The ids of the final messages of a conversation.
+fn final_ids(log: Vec<Event>) -> Vec<String> {
+    let mut ids = Vec::new();
+    for event in conversation(log) {
+        if let FcmpData::AssistantFinal(message) = event.data {
+            ids.push(message.message_id);
+        }
+    }
+    ids
+}
+
+fn text(id: &str, text: &str) -> String {
+    let line = format!(r#"{{"type":"assistant","message":{{"id":"{id}","content":[{{"type":"text","text":"{text}"}}]}}}}"#);
+    line + "\n"
+}
+
+#[test]
+fn a_second_text_under_one_name_gets_a_number() {
+    let stdout = [text("m", "one"), text("m", "two"), text("n", "three"), text("m", "four")].concat();
+    let arrivals = [Arrival::Bytes(Stream::Stdout, stdout.as_bytes()), Arrival::End(Stream::Stdout)];
+    let told = read(ProfileId::ClaudeStreamJson, &arrivals);
+    assert_eq!(final_ids(told.events), ["m", "m#2", "n", "m#3"]);
+}
+
+/// An engine may use such a name itself.
+#[test]
+fn a_name_with_a_number_is_not_given_twice() {
+    let stdout = [text("m", "1"), text("m", "2"), text("m#2", "3"), text("m#4", "4"), text("m", "5"), text("m", "6")];
+    let stdout = stdout.concat() + r#"{"type":"result","is_error":false,"result":"x"}"#;
+    let arrivals = [Arrival::Bytes(Stream::Stdout, stdout.as_bytes()), Arrival::End(Stream::Stdout)];
+    let ids = final_ids(read(ProfileId::ClaudeStreamJson, &arrivals).events);
+    assert_eq!(ids, ["m", "m#2", "m#2#2", "m#4", "m#3", "m#5"]);
+}
+
+/// A resumed engine may count its messages from the beginning again.
+#[test]
+fn a_name_of_an_earlier_attempt_is_not_given_twice() {
+    let stdout = text("m", "one");
+    let arrivals = [Arrival::Bytes(Stream::Stdout, stdout.as_bytes()), Arrival::End(Stream::Stdout)];
+    let mut builder = builder();
+    let first = read_with(&mut builder, AttemptNumber(1), ProfileId::ClaudeStreamJson, &arrivals);
+    let second = read_with(&mut builder, AttemptNumber(2), ProfileId::ClaudeStreamJson, &arrivals);
+    assert_eq!(second.facts.messages[0].message_id, "m#2", "the gate calls it the same");
+    assert_eq!(final_ids([first.events, second.events].concat()), ["m", "m#2"]);
+}
+
+#[test]
+fn a_delta_has_the_name_its_message_gets() {
+    let delta = |text: &str| {
+        let delta = format!(r#"{{"type":"content_block_delta","delta":{{"type":"text_delta","text":"{text}"}}}}"#);
+        format!(r#"{{"type":"stream_event","event":{delta}}}"#) + "\n"
+    };
+    let start = r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"m"}}}"#.to_owned() + "\n";
+    let stdout = [text("m", "one"), start, delta("t"), delta("wo"), text("m", "two")].concat();
+    let arrivals = [Arrival::Bytes(Stream::Stdout, stdout.as_bytes()), Arrival::End(Stream::Stdout)];
+    let told = read(ProfileId::ClaudeStreamJson, &arrivals);
+    let mut names = Vec::new();
+    for event in &told.events {
+        if let Data::MessageDelta(delta) = &event.data {
+            names.push(delta.message_id.as_str());
+        }
+        names.extend(message_of(event).map(|message| message.message_id.as_str()));
+    }
+    assert_eq!(names, ["m", "m#2", "m#2", "m#2"]);
+}
+
+/// Two streams that each say something are told apart whichever ends first.
+#[test]
+fn unnamed_messages_are_counted_per_stream() {
+    let ids = |order: [Stream; 2]| {
+        let bytes = order.map(|stream| Arrival::Bytes(stream, b"text\n"));
+        let mut told = read(ProfileId::IflowText, &[&bytes[..], &order.map(Arrival::End)].concat()).events;
+        told.sort_by_key(|event| event.source.stream.as_str());
+        told.iter().filter_map(message_of).map(|message| message.message_id.clone()).collect::<Vec<_>>()
+    };
+    let expected = ["m1.stderr.1", "m1.1"];
+    assert_eq!(ids([Stream::Stdout, Stream::Stderr]), expected);
+    assert_eq!(ids([Stream::Stderr, Stream::Stdout]), expected);
+}
+
+#[test]
+fn a_partial_message_is_marked() {
+    let delta = r#"{"type":"content_block_delta","delta":{"type":"text_delta","text":"half"}}"#;
+    let stdout = format!(r#"{{"type":"stream_event","event":{delta}}}"#) + "\n";
+    let arrivals = [Arrival::Bytes(Stream::Stdout, stdout.as_bytes()), Arrival::End(Stream::Stdout)];
+    let told = read(ProfileId::ClaudeStreamJson, &arrivals);
+    assert!(told.facts.messages.is_empty(), "it is no answer");
+    let finals: Vec<_> = told.events.iter().filter_map(message_of).map(|m| (m.text.as_str(), m.partial)).collect();
+    assert_eq!(finals, [("half", true)]);
+}

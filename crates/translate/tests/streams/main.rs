@@ -1,0 +1,20 @@
+//! What holds for the bytes of any engine, whatever they are and however they arrive.
+//!
+//! - [`coverage`]: every byte lies in the range of an event.
+//! - [`arrival`]: reads of any size, and any order of the two streams.
+//! - [`bad_input`]: what no format foresees; ranges stay true.
+//! - [`echo`], [`conversation`]: RASP to FCMP.
+//! - [`merged`]: a terminal's recording beside the two streams.
+//! - [`folder`]: the same folder gives the same bytes.
+//!
+//! [`run`] reads attempts, [`lines`] makes them up.
+
+mod arrival;
+mod bad_input;
+mod conversation;
+mod coverage;
+mod echo;
+mod folder;
+mod lines;
+mod merged;
+mod run;

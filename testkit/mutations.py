@@ -1,0 +1,613 @@
+"""Breaks each rule of the completion gate once and sees a test fail.
+
+The contract says that no rule or sentence about settling may be dropped from the code without a test failing. Each
+entry of MUTATIONS breaks one of them: in FILE, which is relative to the repository, OLD becomes NEW, and the tests
+named in the entry must then fail. Work is done in a temporary copy; the repository is only read.
+
+    python3 testkit/mutations.py              all of them; exit code 1 if one survives
+    python3 testkit/mutations.py marker 3b    only those whose rule has one of these words in it
+    python3 testkit/mutations.py --write      all of them, and docs/mutations.md anew
+
+Compiled dependencies are kept in target/mutations, so that only the first run is slow.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+NOT_COPIED = shutil.ignore_patterns("target", ".git", "node_modules")
+
+# What must fail. Names are arguments of `cargo test`.
+GATE = ["-p", "skillrun-lifecycle"]
+TEXT = ["-p", "skillrun-parse", "--lib", "text::"]
+FACTS = ["-p", "skillrun-translate", "--lib", "facts::"]
+
+SETTLE = "crates/lifecycle/src/settle.rs"
+READING = "crates/lifecycle/src/reading.rs"
+OUTPUT = "crates/lifecycle/src/output.rs"
+PENDING = "crates/lifecycle/src/pending.rs"
+ADVICE = "crates/lifecycle/src/advice.rs"
+ASK = "crates/lifecycle/src/ask_user.rs"
+ASK_READ = "crates/lifecycle/src/ask_user/read.rs"
+MARKER = "crates/parse/src/text/marker.rs"
+OBJECTS = "crates/parse/src/text/objects.rs"
+JSON = "crates/parse/src/text/json.rs"
+FOLD = "crates/translate/src/facts.rs"
+
+
+class Mutation(NamedTuple):
+    rule: str
+    broken: str
+    file: str
+    old: str
+    new: str
+    tests: list
+
+
+MUTATIONS = [
+    # Section 3, rule by rule.
+    Mutation("1", "a recorded cancel is not looked at", SETTLE,
+             "if self.control.cancel_recorded {", "if false {", GATE),
+    Mutation("1 before 2", "the end event is asked first", SETTLE,
+             "if self.control.cancel_recorded {", "if self.control.cancel_recorded && self.clean_end {", GATE),
+    Mutation("2", "a limit end counts as failure end", SETTLE,
+             "                    Rule::Limit,\n", "                    Rule::Failure,\n", GATE),
+    Mutation("2", "a limit end is passed over", SETTLE,
+             "Some(EndKind::Limit) => {", "Some(EndKind::Limit) if self.control.attempt.0 > 9 => {", GATE),
+    Mutation("2b", "a failure end is passed over", SETTLE,
+             "Some(EndKind::Failure) => {", "Some(EndKind::Failure) if self.control.attempt.0 > 9 => {", GATE),
+    Mutation("2, 6, 7: text", "the turn is failed even with text", SETTLE,
+             "if self.facts.has_text { TurnState::PartialFailed }", "if false { TurnState::PartialFailed }", GATE),
+    Mutation("2, 6, 7: text", "the turn is partial_failed even without text", SETTLE,
+             "if self.facts.has_text { TurnState::PartialFailed }", "if true { TurnState::PartialFailed }", GATE),
+    Mutation("3", "a marker with invalid output waits", SETTLE,
+             "if self.reading.carrier.is_some() {",
+             "if self.reading.carrier.is_some() && matches!(self.reading.output, Output::Valid(_)) {", GATE),
+    Mutation("3", "the error has the reason's code", ADVICE,
+             "error(ErrorCategory::Output, Code::OutputSchemaInvalid, message)",
+             "error(ErrorCategory::Output, Code::DoneMarkerOutputInvalid, message)", GATE),
+    Mutation("3 before 4, 5, 6", "the process is asked before the marker", SETTLE,
+             "if self.reading.carrier.is_some() {",
+             "if self.reading.carrier.is_some() && self.control.exit == ProcessExit::Code(0) {", GATE),
+    Mutation("3b", "warnings about the process are left out", SETTLE,
+             "Decision { output: Some(output), warnings: self.process_warnings(), ..decision }\n            }\n            "
+             "ExecutionMode::Auto",
+             "Decision { output: Some(output), ..decision }\n            }\n            ExecutionMode::Auto", GATE),
+    Mutation("3b: HOST_LOST_AFTER_DONE", "a lost host is not told", SETTLE,
+             "warnings.push(Code::HostLostAfterDone);", "", GATE),
+    Mutation("3b: EXIT_NONZERO_AFTER_DONE", "a bad exit is not told", SETTLE,
+             "warnings.push(Code::ExitNonzeroAfterDone);", "", GATE),
+    Mutation("3b, 3c: LINGER_ENDED", "linger is not told", SETTLE,
+             "warnings.push(Code::LingerEnded);", "", GATE),
+    Mutation("3c", "auto does not ask for a clean exit", SETTLE,
+             "ProcessExit::Code(_) | ProcessExit::Signal(_) => self.lingered,",
+             "ProcessExit::Code(_) | ProcessExit::Signal(_) => true,", GATE),
+    Mutation("3c", "linger is no excuse", SETTLE,
+             "ProcessExit::Code(_) | ProcessExit::Signal(_) => self.lingered,",
+             "ProcessExit::Code(_) | ProcessExit::Signal(_) => false,", GATE),
+    Mutation("3c: ENGINE_EXIT_NONZERO", "the error has another code", SETTLE,
+             "advice::bad_exit(&self.control.exit, Code::EngineExitNonzero)",
+             "advice::bad_exit(&self.control.exit, Code::EngineFailed)", GATE),
+    Mutation("4", "a stall is no timeout", SETTLE,
+             "            Some(EndedBy::HardTimeout | EndedBy::Stall) => {\n",
+             "            Some(EndedBy::Stall) => {}\n            Some(EndedBy::HardTimeout) => {\n", GATE),
+    Mutation("4", "a hard timeout is none", SETTLE,
+             "            Some(EndedBy::HardTimeout | EndedBy::Stall) => {\n",
+             "            Some(EndedBy::HardTimeout) => {}\n            Some(EndedBy::Stall) => {\n", GATE),
+    Mutation("4", "the turn is interrupted, not timed_out", SETTLE,
+             "Decision::failed(Rule::TimedOut, TurnState::TimedOut,",
+             "Decision::failed(Rule::TimedOut, TurnState::Interrupted,", GATE),
+    Mutation("5: ATTEMPT_LOST", "a lost host is passed over", SETTLE,
+             "Some(EndedBy::HostLost) => return Some(self.host_ended(Code::AttemptLost)),",
+             "Some(EndedBy::HostLost) => {}", GATE),
+    Mutation("5: EVIDENCE_BUDGET", "the byte budget is passed over", SETTLE,
+             "Some(EndedBy::Budget) => return Some(self.host_ended(Code::EvidenceBudget)),",
+             "Some(EndedBy::Budget) => {}", GATE),
+    Mutation("5: HOST_ERROR", "a host error is passed over", SETTLE,
+             "Some(EndedBy::HostError) => return Some(self.host_ended(Code::HostError)),",
+             "Some(EndedBy::HostError) => {}", GATE),
+    Mutation("5b", "not found and not started are one", SETTLE,
+             "if not_found { Code::EngineNotFound }", "if not_found { Code::EngineNotStarted }", GATE),
+    Mutation("5b", "a process that never started is passed over", SETTLE,
+             "            Some(EndedBy::NotStarted) => {\n",
+             "            Some(EndedBy::NotStarted) if self.facts.has_text => {\n", GATE),
+    Mutation("6", "a non-zero exit is passed over", SETTLE,
+             "            ProcessExit::Code(_) | ProcessExit::Signal(_) => {\n                return Some(Decision::failed(\n",
+             "            ProcessExit::Code(_) => {}\n            ProcessExit::Signal(_) => {\n"
+             "                return Some(Decision::failed(\n", GATE),
+    Mutation("6", "a signal is passed over", SETTLE,
+             "            ProcessExit::Code(_) | ProcessExit::Signal(_) => {\n                return Some(Decision::failed(\n",
+             "            ProcessExit::Signal(_) => {}\n            ProcessExit::Code(_) => {\n"
+             "                return Some(Decision::failed(\n", GATE),
+    Mutation("7", "exit 0 alone is an end", SETTLE,
+             "        // 7\n        if self.end.is_none() {", "        // 7\n        if false {", GATE),
+    Mutation("7: an end taken back is none", "a retracted end counts as an end", SETTLE,
+             ".filter(|end| end.kind != EndKind::Retracted)", "", GATE),
+    Mutation("7b", "an unknown exit without an end goes on", SETTLE,
+             "ProcessExit::Unknown if self.end.is_none() => {", "ProcessExit::Unknown if false => {", GATE),
+    Mutation("7b: with an end go on", "an unknown exit never goes on", SETTLE,
+             "ProcessExit::Unknown if self.end.is_none() => {",
+             "ProcessExit::Unknown if self.end.is_none() || self.clean_end => {", GATE),
+    Mutation("7b: as for exit 0, in 3c", "an unknown exit is a bad one", SETTLE,
+             "ProcessExit::Code(0) | ProcessExit::Unknown => true,\n"
+             "                    ProcessExit::Code(_) | ProcessExit::Signal(_) => self.lingered,",
+             "ProcessExit::Code(0) => true,\n                    "
+             "ProcessExit::Code(_) | ProcessExit::Signal(_) | ProcessExit::Unknown => self.lingered,", GATE),
+    Mutation("8", "no answer is no reason to fail", SETTLE,
+             "        // 8\n        if self.reading.answer.is_none() {", "        // 8\n        if false {", GATE),
+    Mutation("9: CLEAN_FINAL", "the reason does not tell whether there is a schema", SETTLE,
+             "if self.control.schema.is_some() { Code::OutputValid } else { Code::CleanFinal }", "Code::OutputValid", GATE),
+    Mutation("9, 10: linger is told", "no warning beside valid output", SETTLE,
+             "                let mut warnings = self.process_warnings();\n",
+             "                let mut warnings = Vec::new();\n", GATE),
+    Mutation("10", "missing output is called invalid", SETTLE,
+             "Output::Missing | Output::Valid(_) => Code::OutputMissing,",
+             "Output::Missing | Output::Valid(_) => Code::OutputInvalid,", GATE),
+    Mutation("10: unknown", "completion is interrupted", SETTLE,
+             "                    CompletionState::Unknown,\n                    reason,\n",
+             "                    CompletionState::Interrupted,\n                    reason,\n", GATE),
+    Mutation("10: UNEXPECTED_COMPLETION_STATE", "the diagnostic has another code", SETTLE,
+             "code: Code::UnexpectedCompletionState,", "code: Code::OutputTooLarge,", GATE),
+    Mutation("11", "there is no soft completion", SETTLE,
+             "            && !self.reading.asks\n", "            && false\n", GATE),
+    Mutation("11: by a schema", "any object completes an interactive turn", SETTLE,
+             "if let (Some(_), Output::Valid(output)) = (self.control.schema, &self.reading.soft_output)",
+             "if let Output::Valid(output) = &self.reading.soft_output", GATE),
+    Mutation("11: no ask_user", "a question does not block soft completion", SETTLE,
+             "            && !self.reading.asks\n", "", GATE),
+    Mutation("11: warning", "soft completion does not warn", SETTLE,
+             "warnings.push(Code::InteractiveCompletedWithoutDoneMarker);", "", GATE),
+    Mutation("11: linger is told", "no warning beside soft completion", SETTLE,
+             "            let mut warnings = self.process_warnings();\n"
+             "            warnings.push(Code::Interactive",
+             "            let mut warnings = Vec::new();\n            warnings.push(Code::Interactive", GATE),
+    Mutation("11 before 12", "max_attempt is asked before soft evidence", SETTLE,
+             "            && !self.reading.asks\n",
+             "            && !self.reading.asks\n            && self.control.max_attempt.is_none()\n", GATE),
+    Mutation("11 before 13", "the session is asked before soft evidence", SETTLE,
+             "            && !self.reading.asks\n",
+             "            && !self.reading.asks\n            && self.facts.session_id.is_some()\n", GATE),
+    Mutation("12", "max_attempt is one more", SETTLE,
+             "self.control.attempt.0 >= max", "self.control.attempt.0 > max", GATE),
+    Mutation("12", "max_attempt is not looked at", SETTLE,
+             "self.control.attempt.0 >= max", "max == 0", GATE),
+    Mutation("12 before 13", "the session is asked first", SETTLE,
+             "self.control.attempt.0 >= max", "self.control.attempt.0 >= max && self.facts.session_id.is_some()", GATE),
+    Mutation("12, 13, 14: failed without an answer", "the turn is completed without an answer", SETTLE,
+             "let turn = if self.reading.answer.is_some() { TurnState::Completed } else { TurnState::Failed };",
+             "let turn = TurnState::Completed;", GATE),
+    Mutation("13", "somebody is asked in vain", SETTLE,
+             "self.control.continuation == Continuation::Resumable && session.is_none()", "false", GATE),
+    Mutation("13: resumable engine", "a sticky process needs a session id", SETTLE,
+             "self.control.continuation == Continuation::Resumable && session.is_none()", "session.is_none()", GATE),
+    Mutation("13: known in the run", "a session of an earlier attempt does not count", SETTLE,
+             "self.facts.session_id.as_deref().or(self.control.known_session)", "self.facts.session_id.as_deref()", GATE),
+    Mutation("14", "the run fails instead of waiting", SETTLE,
+             "waiting(Rule::Waiting, RunStatus::WaitingUser)", "waiting(Rule::Waiting, RunStatus::Failed)", GATE),
+    Mutation("14: linger is told", "no warning beside a question", SETTLE,
+             "Decision { warnings: self.process_warnings(), ..Decision::new(rule, turn, completion, reason, run) }",
+             "Decision::new(rule, turn, completion, reason, run)", GATE),
+
+    # The notes of section 3.
+    Mutation("linger: acts after the success end", "the order of acts is not looked at", SETTLE,
+             "recorded.is_none_or(|act| act.after_success)", "(recorded.is_none() || recorded.is_some())", GATE),
+    Mutation("linger: no record", "an act without a record came before the end", SETTLE,
+             "recorded.is_none_or(|act| act.after_success)", "recorded.is_some_and(|act| act.after_success)", GATE),
+    Mutation("linger: the act that ended it", "any act tells", SETTLE,
+             "facts.acts.iter().find(|act| act.act == ended_by)", "facts.acts.first()", GATE),
+    Mutation("linger: the act that ended it", "the last act of the kind tells", SETTLE,
+             "facts.acts.iter().find(|act| act.act == ended_by)",
+             "facts.acts.iter().rev().find(|act| act.act == ended_by)", GATE),
+    Mutation("linger: hard, stall, budget", "only linger itself is no failure", SETTLE,
+             "        EndedBy::Linger | EndedBy::HardTimeout | EndedBy::Stall | EndedBy::Budget => {\n"
+             "            let recorded",
+             "        EndedBy::HardTimeout | EndedBy::Stall | EndedBy::Budget => false,\n        EndedBy::Linger => {\n"
+             "            let recorded", GATE),
+    Mutation("linger: a clean end", "linger without a success end", SETTLE,
+             "clean_end && recorded", "recorded", GATE),
+    Mutation("linger: where the exit is the end", "an act before the exit counts as linger", SETTLE,
+             "EndPolicy::Exit { .. } => return false,", "EndPolicy::Exit { .. } => {}", GATE),
+    Mutation("linger: no failure", "rules 4 and 5 come before linger", SETTLE,
+             "EndedBy::Stall | EndedBy::Budget) if self.lingered => {",
+             "EndedBy::Stall | EndedBy::Budget) if self.lingered && self.reading.carrier.is_some() => {", GATE),
+    Mutation("linger: a new turn event cancels it", "an act stays after an end that was taken back", FOLD,
+             "if !stream.has_succeeded() {", "if false {", FACTS),
+    Mutation("linger: order is evidence", "acts do not know the success end", FOLD,
+             "self.streams.each_ref().map(StreamFold::has_succeeded)", "[false; 3]", FACTS),
+    Mutation("linger: order is evidence", "any end counts as the success end", FOLD,
+             "self.end.as_ref().is_some_and(|end| end.kind == EndKind::Success)", "self.end.is_some()", FACTS),
+    Mutation("linger: on the stream of the end", "the end of another stream counts", FOLD,
+             "seen.after_success[end_stream.index()]", "seen.after_success.contains(&true)", FACTS),
+    Mutation("several ends: the last decides", "the first end decides", FOLD,
+             "                stream.end = match end.kind {\n",
+             "                if stream.end.is_some() && end.kind != EndKind::Retracted {\n                    return;\n"
+             "                }\n                stream.end = match end.kind {\n", FACTS),
+    Mutation("opencode: an end is taken back", "a retraction does nothing", FOLD,
+             "EndKind::Retracted => None,", "EndKind::Retracted => stream.end.take(),", FACTS),
+    Mutation("error.code: SESSION_NOT_FOUND", "a refused session is an engine failure", ADVICE,
+             "    if session_refused {\n", "    if false && session_refused {\n", GATE),
+    Mutation("error.code: SESSION_NOT_FOUND", "only the error event is asked", SETTLE,
+             "self.facts.session_refused || self.end.as_ref().is_some_and(|end| end.category == ErrorCategory::Session)",
+             "self.facts.session_refused", GATE),
+    Mutation("error.code: SESSION_NOT_FOUND", "not for exit 0", SETTLE,
+             "let error = if self.session_refused() {", "let error = if false {", GATE),
+    Mutation("error.code: SESSION_NOT_FOUND", "a refusal on stderr is not seen", FOLD,
+             "self.session_refused |= error.category == ErrorCategory::Session;", "", FACTS),
+    Mutation("section 8: success end is exit 0", "the exit never tells a success", SETTLE,
+             "(ProcessExit::Code(0), _) => Some(TurnEnd {", "(ProcessExit::Code(9), _) => Some(TurnEnd {", GATE),
+    Mutation("section 8: error keyword and bad exit", "a keyword is not needed", SETTLE,
+             "            (ProcessExit::Code(_), Some(error)) => Some(TurnEnd {\n                kind: EndKind::Failure,\n"
+             "                message: Some(error.message.clone()),\n                category: error.category,\n",
+             "            (ProcessExit::Code(_), error) => Some(TurnEnd {\n                kind: EndKind::Failure,\n"
+             "                message: error.as_ref().map(|e| e.message.clone()),\n"
+             "                category: ErrorCategory::Engine,\n", GATE),
+    Mutation("section 6: confidence", "the end has no say", SETTLE,
+             "[self.end.as_ref().map(|e| e.confidence), answer.map(|a| a.confidence)]",
+             "[None, answer.map(|a| a.confidence)]", GATE),
+    Mutation("section 6: confidence", "the answer has no say", SETTLE,
+             "[self.end.as_ref().map(|e| e.confidence), answer.map(|a| a.confidence)]",
+             "[self.end.as_ref().map(|e| e.confidence), None]", GATE),
+    Mutation("section 6: an answer needs a completed turn", "a broken turn names an answer", SETTLE,
+             ".filter(|_| decision.turn == TurnState::Completed)", "", GATE),
+    Mutation("section 6: evidence", "the marker's range is the answer's", SETTLE,
+             "self.reading.carrier.map(|(message, _)| spans(&message.spans)).unwrap_or_default()",
+             "self.reading.carrier.and(answer).map(|message| spans(&message.spans)).unwrap_or_default()", GATE),
+
+    # Section 4: the marker.
+    Mutation("marker: only after a clean end", "text without a clean end carries a marker", READING,
+             "    if !clean_end {\n        return reading;\n    }\n", "", GATE),
+    Mutation("marker: message before", "the message before is not looked at", READING,
+             "let previous = read_at(before(last));", "let previous = read_at(before(last).filter(|_| false));", GATE),
+    Mutation("marker: no tool call between", "a tool call between does not matter", READING,
+             "at.checked_sub(1).filter(|_| !messages[at].after_tool)", "at.checked_sub(1)", GATE),
+    Mutation("marker: first wins", "the marker of the answer wins", READING,
+             "if let (Some((message, read)), Some(marker)) = (&previous, previous_marker) {",
+             "if let (Some((message, read)), Some(marker), None) = (&previous, previous_marker, &in_answer.scan.first) {",
+             GATE),
+    Mutation("marker: first wins", "the last of a message wins", MARKER,
+             "                    if scan.first.is_some() {\n                        scan.repeated += 1;\n"
+             "                    } else {\n",
+             "                    {\n                        scan.repeated += usize::from(scan.first.is_some());\n", TEXT),
+    Mutation("marker: DONE_MARKER_REPEATED", "repetition is not told", READING,
+             "if markers > 1 {", "if markers > 9 {", GATE),
+    Mutation("marker: DONE_MARKER_REPEATED", "the message before does not count", READING,
+             "scans().map(|s| s.repeated + usize::from(s.first.is_some())).sum()",
+             "answer.repeated + usize::from(answer.first.is_some())", GATE),
+    Mutation("marker: value true", "any value is a marker", MARKER,
+             "Some(Value::Bool(true)) => {", "Some(Value::Bool(_)) => {", TEXT),
+    Mutation("marker: uppercase only", "lowercase is a marker", MARKER,
+             "match value.shift_remove(DONE_KEY) {",
+             "match value.shift_remove(DONE_KEY).or_else(|| value.shift_remove(\"__skill_done__\")) {", TEXT),
+    Mutation("marker: escaped spelling", "a key with an escape is not seen", MARKER,
+             " || memmem::find(json.as_bytes(), b\"\\\\u\").is_some()", "", TEXT),
+    Mutation("marker: DONE_MARKER_MALFORMED", "malformed ones are not counted", MARKER,
+             "malformed: count_mentions(text),", "malformed: 0 * count_mentions(text) + 1,", TEXT),
+    Mutation("marker: DONE_MARKER_MALFORMED", "only uppercase is malformed", MARKER,
+             "key.eq_ignore_ascii_case(DONE_KEY.as_bytes())", "key == DONE_KEY.as_bytes()", TEXT),
+    Mutation("marker: DONE_MARKER_MALFORMED", "a proper marker is malformed too", MARKER,
+             "scan.malformed -= count_proper_mentions(json);", "", TEXT),
+    Mutation("marker: DONE_MARKER_MALFORMED", "nested ones count as proper", MARKER,
+             "let is_key = depth == 1 &&", "let is_key = depth >= 1 &&", TEXT),
+    Mutation("marker: DONE_MARKER_MALFORMED", "the gate does not tell", READING,
+             "if malformed > 0 {", "if malformed > 9 {", GATE),
+    Mutation("marker: DONE_MARKER_MALFORMED", "the message before does not count", READING,
+             "scans().map(|s| s.malformed).sum()", "answer.malformed", GATE),
+    Mutation("marker: \"not done\" blocks rule 11", "a denial does not block", SETTLE,
+             "            && !self.reading.denied\n", "", GATE),
+    Mutation("marker: \"not done\" warns in rule 9", "a denial does not warn", SETTLE,
+             "warnings.push(Code::DoneMarkerFalse);", "", GATE),
+    Mutation("marker: \"not done\" in the answer", "a denial in the message before counts", READING,
+             "reading.denied = in_answer.scan.denied;",
+             "reading.denied = in_answer.scan.denied || previous.as_ref().is_some_and(|(_, r)| r.scan.denied);", GATE),
+    Mutation("marker: \"not done\"", "only false is a denial", MARKER,
+             "Some(_) => scan.denied = true,", "Some(other) => scan.denied = other == Value::Bool(false),", TEXT),
+    Mutation("marker: places", "a fence is not known", MARKER,
+             "} else if self.fenced.get(self.next_fenced) == Some(&(start, end)) {", "} else if false {", TEXT),
+    Mutation("marker: places", "the whole message is not known", MARKER,
+             "if self.message == (start, end) {", "if false {", TEXT),
+    Mutation("marker: places", "lines of its own are not known", MARKER,
+             "} else if self.is_on_own_lines(start, end) {", "} else if false {", TEXT),
+    Mutation("marker: places", "what stands behind the object on its line is not seen", MARKER,
+             "            && ends_line(self.text[end..].chars().find(is_visible_or_line_end))\n", "", TEXT),
+
+    # Section 4: objects in text.
+    Mutation("objects: in an array", "objects in arrays are roots", OBJECTS,
+             "        self.taken.push(Taken { start: frame.start, end, is_object: frame.is_object });",
+             "        if frame.is_object {\n            self.taken.push(Taken { start: frame.start, end, is_object: true });\n"
+             "        }", TEXT),
+    Mutation("objects: inside an object", "nested objects are roots too", OBJECTS,
+             "        self.taken.truncate(frame.taken_before);\n", "", TEXT),
+    Mutation("objects: leftmost wins", "a later, overlapping one wins", OBJECTS,
+             "        if !self.is_eligible(frame) {\n            return;\n        }\n", "", TEXT),
+    Mutation("objects: cut", "cut objects are not told", OBJECTS,
+             "            self.cut = Some(frame.start);\n", "", TEXT),
+    Mutation("objects: cut, opens a string key", "any open brace is a cut object", OBJECTS,
+             "if frame.opens_key && self.cut", "if self.cut", TEXT),
+    Mutation("objects: lone surrogates", "a lone surrogate spoils the object", JSON,
+             "serde_json::from_str(&repair_surrogates(text)?).ok()", "None", TEXT),
+
+    # Section 4: the output.
+    Mutation("output: the carrying object", "the nearest object before is taken", OUTPUT,
+             "let found = if marker.rest.is_empty() {", "let found = if true {", GATE),
+    Mutation("output: nearest before", "the last object of the message is taken", OUTPUT,
+             "last_of(carrier, marker.start)", "last_of(carrier, carrier.text.len())", GATE),
+    Mutation("output: nearest before", "the first object is taken", OUTPUT,
+             "read.candidates(Standing::Anywhere).rev().filter", "read.candidates(Standing::Anywhere).filter", GATE),
+    Mutation("output: nearest before", "only the message before is looked at", OUTPUT,
+             "last_of(carrier, marker.start).or_else(|| before", "None.or_else(|| before", GATE),
+    Mutation("output: message before", "the message before is not looked at", OUTPUT,
+             ".or_else(|| before.and_then(|read| last_of(read, read.text.len())))", "", GATE),
+    Mutation("output: message before, no tool call", "the message before the marker's is always looked at", READING,
+             "read_at(before(last - 1))", "read_at((last - 1).checked_sub(1))", GATE),
+    Mutation("output: message before", "the message before the marker's is not looked at", READING,
+             "read_at(before(last - 1))", "read_at(before(last - 1).filter(|_| false))", GATE),
+    Mutation("output: marker removed", "the marker stays in the object", OUTPUT,
+             "        value.shift_remove(DONE_KEY);\n", "        value.get(DONE_KEY);\n", GATE),
+    Mutation("output: marker removed", "the marker stays in the carrying object", MARKER,
+             "match value.shift_remove(DONE_KEY) {", "match value.get(DONE_KEY).cloned() {", TEXT),
+    Mutation("output: from last to first", "objects are tried from first to last", OUTPUT,
+             "for object in answer.candidates(standing).rev() {", "for object in answer.candidates(standing) {", GATE),
+    Mutation("output: the first that validates", "only the last is tried", OUTPUT,
+             "for object in answer.candidates(standing).rev() {",
+             "for object in answer.candidates(standing).rev().take(1) {", GATE),
+    Mutation("output: errors of the last", "the errors of the first are told", OUTPUT,
+             "last_errors = last_errors.or(Some(errors))", "last_errors = Some(errors)", GATE),
+    Mutation("output: rule 11, standing", "an object in prose completes", OUTPUT,
+             "(Standing::Alone, MarkerForm::InProse) => false,", "(Standing::Alone, MarkerForm::InProse) => true,", GATE),
+    Mutation("output: rule 11, whole answer", "the whole answer does not stand alone", OUTPUT,
+             "MarkerForm::WholeMessage | MarkerForm::Fenced | MarkerForm::OwnLine) => true,\n"
+             "                (Standing::Alone, MarkerForm::InProse)",
+             "MarkerForm::Fenced | MarkerForm::OwnLine) => true,\n"
+             "                (Standing::Alone, MarkerForm::WholeMessage | MarkerForm::InProse)", GATE),
+    Mutation("output: rule 11, fence", "a fence does not stand alone", OUTPUT,
+             "MarkerForm::WholeMessage | MarkerForm::Fenced | MarkerForm::OwnLine) => true,\n"
+             "                (Standing::Alone, MarkerForm::InProse)",
+             "MarkerForm::WholeMessage | MarkerForm::OwnLine) => true,\n"
+             "                (Standing::Alone, MarkerForm::Fenced | MarkerForm::InProse)", GATE),
+    Mutation("output: rule 11, own lines", "lines of its own do not count", OUTPUT,
+             "MarkerForm::WholeMessage | MarkerForm::Fenced | MarkerForm::OwnLine) => true,\n"
+             "                (Standing::Alone, MarkerForm::InProse)",
+             "MarkerForm::WholeMessage | MarkerForm::Fenced) => true,\n"
+             "                (Standing::Alone, MarkerForm::OwnLine | MarkerForm::InProse)", GATE),
+    Mutation("output: cut objects", "parts of a cut object are candidates", OUTPUT,
+             "stands && !object.after_cut && ", "stands && ", GATE),
+    Mutation("output: no envelope", "an envelope is a candidate", OUTPUT,
+             " && !self.is_in_envelope(object)", "", GATE),
+    Mutation("output: no envelope", "envelopes of the message before are candidates", READING,
+             "Read::new(message, envelopes(&ask_user::find(&message.text)))", "Read::new(message, Vec::new())", GATE),
+    Mutation("output: schema but no candidate", "without an object the text is validated", READING,
+             "if control.schema.is_none() {", "if true {", GATE),
+    Mutation("output: no schema, text", "without an object there is no output", READING,
+             "if control.schema.is_none() {", "if false {", GATE),
+    Mutation("output: no schema, markers", "marker objects stay in the text", OUTPUT,
+             ".chain(markers.iter().copied()).collect()", ".collect()", GATE),
+    Mutation("output: no schema, fences", "fences of markers stay in the text", OUTPUT,
+             "shells.map(|fence| (fence.open_start, fence.end)).chain",
+             "shells.map(|fence| (fence.body.1, fence.body.1)).chain", GATE),
+    Mutation("output: no schema, only their fences", "fences with more in them are left out", OUTPUT,
+             "!is_empty && text[at..end].trim().is_empty()", "!is_empty", GATE),
+    Mutation("output: no schema, only their fences", "what stands before the marker in a fence is left out", OUTPUT,
+             "        if !text[at..*from].trim().is_empty() {\n            return false;\n        }\n", "", GATE),
+    Mutation("output: OUTPUT_TOO_LARGE", "it is not told", READING,
+             "        if is_cut {\n", "        if false && is_cut {\n", GATE),
+    Mutation("output: OUTPUT_TOO_LARGE", "of the message before the marker it is not told", READING,
+             "is_cut = in_answer.is_cut || before.is_some_and(|read| read.is_cut);", "is_cut = in_answer.is_cut;", GATE),
+    Mutation("output: OUTPUT_TOO_LARGE", "parts of a larger object are candidates", OUTPUT,
+             "if message.truncated { end_of_cut(text, &scan) } else { 0 }", "0", GATE),
+    Mutation("output: OUTPUT_TOO_LARGE", "brackets that were opened count as the end of a larger object", OUTPUT,
+             "b'}' | b']' if open == 0 => end = place + 1,", "b'}' | b']' if open < 9 => end = place + 1,", GATE),
+    Mutation("output: the last 4 MiB", "the gate gets the beginning of a message", FOLD,
+             "let (text, truncated) = self.text.into_tail();",
+             "let (text, truncated) = (self.text.head().to_owned(), self.text.is_truncated());", FACTS),
+
+    # Section 4: ask_user, and the payload of section 5.
+    Mutation("ask_user: beside a marker", "ASK_USER_IGNORED is not told", READING,
+             "if self.asks && self.carrier.is_some() {", "if false {", GATE),
+    Mutation("ask_user: ASK_USER_MALFORMED", "it is not told", READING,
+             "                self.notices.push(notice(Code::AskUserMalformed, "
+             "\"the question's envelope could not be read\"));\n", "", GATE),
+    Mutation("ask_user: malformed blocks rule 11 too", "only a readable one blocks", READING,
+             "self.asks = ask != AskUser::None;", "self.asks = matches!(ask, AskUser::Found { .. });", GATE),
+    Mutation("ask_user: tags", "tags are not known", ASK,
+             "let mut envelopes = tagged(answer);", "let mut envelopes = Vec::new();", GATE),
+    Mutation("ask_user: tags", "an unclosed tag is no envelope", ASK,
+             "None => Envelope { start, end: limit, reading: None },", "None => continue,", GATE),
+    Mutation("ask_user: fence", "a fence is not known", ASK,
+             "        add_apart(&mut envelopes, fenced(answer, &fences));\n", "", GATE),
+    Mutation("ask_user: JSON", "a JSON object is not known", ASK,
+             "        add_apart(&mut envelopes, objects(answer, &fences));\n", "", GATE),
+    Mutation("ask_user: single key", "other keys beside it do not matter", ASK_READ,
+             "    if !root.is_empty() {\n        return None;\n    }\n", "", GATE),
+    Mutation("ask_user: root key may be left out", "inside the tags it must be there", ASK_READ,
+             "        Some(_) | None => read_fields(root),\n", "        Some(_) => read_fields(root),\n        None => None,\n", GATE),
+    Mutation("ask_user: kind or prompt", "neither is needed", ASK_READ,
+             "    if kind.is_none() && prompt.is_none() {\n        return None;\n    }\n", "", GATE),
+    Mutation("ask_user: plain options", "plain options are dropped", ASK_READ,
+             "        let text = scalar(item)?;\n", "        let text = scalar(item).filter(|_| false)?;\n", GATE),
+    Mutation("ask_user: default option", "no option is the default", ASK_READ,
+             "default: fields.get(\"default\").is_some_and(is_true),", "default: false,", GATE),
+    Mutation("payload: unknown kind", "the diagnostic is not told", ASK_READ,
+             "                notes.push(AskNote::UnknownKind(name));\n",
+             "                notes.extend((name == \"x\").then_some(AskNote::UnknownKind(name)));\n", GATE),
+    Mutation("payload: kind", "the model's kind is dropped", PENDING,
+             "ask.and_then(|a| a.kind).unwrap_or(InteractionKind::OpenText)", "InteractionKind::OpenText", GATE),
+    Mutation("payload: prompt without envelope", "the envelope stays in the prompt", READING,
+             "self.prompt = ask_user::without_envelopes(answer, &ranges);", "self.prompt = answer.to_owned();", GATE),
+    Mutation("payload: prompt, fallback", "an empty prompt is put to the user", PENDING,
+             ".unwrap_or_else(|| FALLBACK_PROMPT.to_owned())", ".unwrap_or_default()", GATE),
+    Mutation("payload: prompt, fallback", "the question's own prompt is not used", PENDING,
+             "        .or(asked)\n", "        .or(asked.filter(|_| false))\n", GATE),
+    Mutation("payload: options", "options are dropped", PENDING,
+             "ask.map(|a| a.options.clone()).unwrap_or_default()", "Vec::new()", GATE),
+    Mutation("payload: ui_hints", "hints are dropped", PENDING,
+             "ask.and_then(|a| a.ui_hints.clone())", "None", GATE),
+    Mutation("payload: context", "the context is dropped", PENDING,
+             "ask.and_then(|a| a.context.clone())", "None", GATE),
+    Mutation("payload: policy, request first", "the skill's policy comes first", PENDING,
+             "        (control.request_policy, PolicySource::Request),\n        (control.skill_policy, PolicySource::Skill),\n",
+             "        (control.skill_policy, PolicySource::Skill),\n        (control.request_policy, PolicySource::Request),\n",
+             GATE),
+    Mutation("payload: policy, skill before model", "the model's policy comes first", PENDING,
+             "        (control.skill_policy, PolicySource::Skill),\n"
+             "        (ask.and_then(|a| a.default_decision_policy), PolicySource::Model),\n",
+             "        (ask.and_then(|a| a.default_decision_policy), PolicySource::Model),\n"
+             "        (control.skill_policy, PolicySource::Skill),\n", GATE),
+    Mutation("payload: policy, default", "the default is abort", PENDING,
+             "(DecisionPolicy::EngineJudgement, PolicySource::Default)", "(DecisionPolicy::Abort, PolicySource::Default)",
+             GATE),
+    Mutation("payload: interaction_id", "it is the attempt's number", PENDING,
+             "interaction_id: control.next_interaction,",
+             "interaction_id: skillrun_model::InteractionId(control.attempt.0),", GATE),
+    Mutation("payload: only when waiting", "every run has a question", SETTLE,
+             "pending: waits.then(||", "pending: Some(waits).map(|_|", GATE),
+
+    # The fold of facts.
+    Mutation("final messages: finished", "a partial message is final", FOLD,
+             "if !partial && !text.is_blank() {", "if !text.is_blank() {", FACTS),
+    Mutation("final messages: not blank", "a blank message is final", FOLD,
+             "if !partial && !text.is_blank() {", "if !partial {", FACTS),
+    Mutation("text: message or delta", "deltas are no text", FOLD,
+             "RecordKind::Delta { text, .. } => stream.has_text |= !text.trim().is_empty(),",
+             "RecordKind::Delta { .. } => {}", FACTS),
+    Mutation("text: non-blank", "blank deltas are text", FOLD,
+             "stream.has_text |= !text.trim().is_empty()", "stream.has_text |= text.len() < 9", FACTS),
+    Mutation("tool call between", "a call does not count", FOLD,
+             "RecordKind::ToolStarted { .. } | RecordKind::ToolSeen { .. } => stream.tool_since_message = true,",
+             "RecordKind::ToolStarted { .. } | RecordKind::ToolSeen { .. } => {}", FACTS),
+    Mutation("tool call between", "a result does not count", FOLD,
+             "                stream.tool_since_message = true;\n                stream.response += 1;\n",
+             "                stream.response += 1;\n", FACTS),
+    Mutation("section 8: joined texts are one message", "they stay apart", FOLD,
+             "RecordKind::Join => stream.joins = true,", "RecordKind::Join => {}", FACTS),
+    Mutation("section 8: joined texts are one message", "across a tool call too", FOLD,
+             "            && !after_tool\n", "", FACTS),
+    Mutation("section 8: a void message is no final", "it stays", FOLD,
+             "RecordKind::Void(voided) => stream.void(&voided),", "RecordKind::Void(_) => {}", FACTS),
+    Mutation("section 8: a void message is no final", "a joined one has only its first name", FOLD,
+             "            last.engine_ids.extend(engine_id.filter(|id| last.engine_ids.last() != Some(id)));\n", "", FACTS),
+    Mutation("section 8: the texts of that response", "earlier responses are void too", FOLD,
+             "Voided::Response => kept.response == response,", "Voided::Response => kept.response <= response,", FACTS),
+    Mutation("section 8: the texts of that response", "a tool result begins no new response", FOLD,
+             "                stream.response += 1;\n", "", FACTS),
+    Mutation("void: tool calls stay between", "the call before a void message is lost", FOLD,
+             "        self.tool_since_message |= tool_before;\n", "", FACTS),
+    Mutation("void: tool calls stay between", "it is not handed on to the next message", FOLD,
+             "kept.message.after_tool |= std::mem::take(&mut tool_before);", "tool_before = false;", FACTS),
+    Mutation("void: nothing to join", "a void message is still continued", FOLD,
+             "            self.joins = false;\n", "", FACTS),
+    Mutation("bounded: messages", "all messages are kept", FOLD,
+             "self.messages.len() > KEPT_MESSAGES ||", "false ||", FACTS),
+    Mutation("bounded: bytes", "large messages are all kept", FOLD,
+             "self.messages.len() > KEPT_AT_LEAST && bytes > KEPT_BYTES", "false", FACTS),
+    Mutation("bounded: three are always kept", "the output's message is dropped", FOLD,
+             "const KEPT_AT_LEAST: usize = 3;", "const KEPT_AT_LEAST: usize = 2;", FACTS),
+    Mutation("bounded: acts", "all acts are kept", FOLD,
+             "if self.acts.len() < KEPT_ACTS {", "if true {", FACTS),
+    Mutation("session: the first counts", "the last counts", FOLD,
+             "stream.session_id.get_or_insert(id);", "stream.session_id = Some(id);", FACTS),
+    Mutation("section 6: order across streams", "the streams are one", FOLD,
+             "let index = record.span.stream.index();", "let index = 0;", FACTS),
+    Mutation("merged recording", "it counts without being trusted", FOLD,
+             "pty.end.clone().filter(|_| self.trust_merged)", "pty.end.clone()", FACTS),
+    Mutation("errors: the last of the engine", "a warning counts", FOLD,
+             "if error.level == Level::Error {", "if true {", FACTS),
+]
+
+
+class Tests:
+    """Runs tests in the copy."""
+
+    def __init__(self, copy: Path):
+        self.copy = copy
+        self.env = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target" / "mutations"), "CARGO_TERM_COLOR": "never"}
+
+    def run(self, arguments):
+        command = ["cargo", "test", "--quiet", *arguments]
+        done = subprocess.run(command, cwd=self.copy, env=self.env, capture_output=True, text=True, check=False)
+        return done.returncode == 0, done.stdout + done.stderr
+
+
+def failed_test(output):
+    """The first test that failed, with the first row of a table where it tells one; none if it did not compile."""
+    names = re.findall(r"^    (\S+)$", output.rpartition("failures:")[2], re.MULTILINE)
+    if not names:
+        return None
+    row = re.search(r"row\(s\):\n(.*)", output)
+    return f"{names[0]}: {row[1]}" if row and names[0] == "decision_table" else names[0]
+
+
+def attempt(tests, mutation):
+    """The test that failed, or what is wrong with the mutation."""
+    path = tests.copy / mutation.file
+    original = path.read_text()
+    if original.count(mutation.old) != 1:
+        return None, f"found {original.count(mutation.old)} times"
+    path.write_text(original.replace(mutation.old, mutation.new))
+    try:
+        passed, output = tests.run(mutation.tests)
+    finally:
+        path.write_text(original)
+    if passed:
+        return None, "survived"
+    failed = failed_test(output)
+    return (failed, "killed") if failed else (None, "does not compile")
+
+
+def cell(text):
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def write_table(results):
+    lines = [
+        "# Mutations",
+        "",
+        "Each rule and sentence of the contract about settling, broken once in the code, and the first test that failed.",
+        "Made by `make mutations WRITE=--write`, which is `python3 testkit/mutations.py --write`; do not edit by hand.",
+        "",
+        "| rule or sentence | what was broken | test that failed |",
+        "| --- | --- | --- |",
+    ]
+    lines += [f"| {cell(m.rule)} | {cell(m.broken)} | {cell(failed or outcome)} |" for m, failed, outcome in results]
+    (ROOT / "docs" / "mutations.md").write_text("\n".join(lines) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("words", nargs="*", help="only rules with one of these words in them")
+    parser.add_argument("--write", action="store_true", help="write docs/mutations.md; not with words")
+    options = parser.parse_args()
+    if options.write and options.words:
+        parser.error("--write takes no words: the table holds all")
+    chosen = [m for m in MUTATIONS if not options.words or any(word in m.rule for word in options.words)]
+
+    with tempfile.TemporaryDirectory(prefix="mutations-") as folder:
+        copy = Path(folder) / "repository"
+        shutil.copytree(ROOT, copy, ignore=NOT_COPIED)
+        tests = Tests(copy)
+        for arguments in (GATE, TEXT, FACTS):
+            passed, output = tests.run(arguments)
+            if not passed:
+                print(output)
+                print("the tests fail before anything is broken")
+                return 1
+        results = []
+        for mutation in chosen:
+            failed, outcome = attempt(tests, mutation)
+            results.append((mutation, failed, outcome))
+            print(f"{outcome:<9} {mutation.rule}: {mutation.broken}" + (f" ({failed})" if failed else ""), flush=True)
+    if options.write:
+        write_table(results)
+    alive = [outcome for _, _, outcome in results if outcome != "killed"]
+    print(f"{len(results) - len(alive)} of {len(results)} killed")
+    return 1 if alive else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+//! Where things are.
+
+use std::path::{Path, PathBuf};
+
+/// The root of the repository.
+pub fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("testkit lies in the repository").to_owned()
+}
+
+/// The project's own recordings.
+pub fn corpus() -> PathBuf {
+    workspace().join("testkit/corpus")
+}
+
+/// The output schema that recordings and corpus assume.
+pub fn output_schema() -> PathBuf {
+    corpus().join("output.schema.json")
+}
+
+/// Recordings of real engines; they lie beside the repository and not every machine has them.
+pub fn recordings() -> Option<PathBuf> {
+    let dir = workspace().parent()?.join("shared/recordings");
+    dir.join("expectations.json").is_file().then_some(dir)
+}
