@@ -99,7 +99,9 @@ fn names_in_the_glossary_are_in_the_code() {
         .filter(|path| path.components().any(|part| part.as_os_str() == "src"))
         .map(|path| fs::read_to_string(path).expect("source"))
         .collect();
-    let known: BTreeSet<&str> = words(&source).collect();
+    // A comment may speak of what is gone.
+    let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let known: BTreeSet<&str> = code.flat_map(words).collect();
     let rows = glossary();
     assert!(rows.len() > 20, "only {} words", rows.len());
     let mut seen = BTreeSet::new();

@@ -134,3 +134,101 @@ impl Line<'_> {
         Some(Parsed::Record(ChunkRecord { t_ns, kind }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Recording;
+
+    /// The records of an index, and whether it was torn.
+    fn records(index: &[u8]) -> (Vec<ChunkRecord>, bool) {
+        let recording = Recording::new(&[("chunks.1.jsonl", index)]);
+        let path = recording.path().join(".audit/chunks.1.jsonl");
+        let mut reader = ChunkReader::open(&path).expect("readable").expect("there");
+        let mut records = Vec::new();
+        while let Some(record) = reader.next_record().expect("readable") {
+            records.push(record);
+        }
+        (records, reader.is_torn())
+    }
+
+    fn bytes(t_ns: u64, stream: Stream, from: Option<u64>, len: u64) -> ChunkRecord {
+        ChunkRecord { t_ns, kind: ChunkKind::Bytes { stream, from, len } }
+    }
+
+    #[test]
+    fn records_of_today() {
+        let index = concat!(
+            r#"{"i":0,"t_ns":5,"stream":"stdout","from":0,"to":7,"batch":0}"#,
+            "\n\n",
+            r#"{"i":1,"t_ns":6,"stream":"stderr","from":3,"to":3,"batch":0,"new":true}"#,
+            "\n",
+            r#"{"i":2,"t_ns":7,"stream":"pty","from":0,"to":1,"batch":1}"#,
+            "\n",
+            r#"{"i":3,"t_ns":8,"eof":"stderr"}"#,
+            "\n",
+            r#"{"i":4,"t_ns":9,"act":"hard_timeout"}"#,
+            "\n",
+        );
+        let expected = vec![
+            bytes(5, Stream::Stdout, Some(0), 7),
+            bytes(6, Stream::Stderr, Some(3), 0),
+            bytes(7, Stream::Pty, Some(0), 1),
+            ChunkRecord { t_ns: 8, kind: ChunkKind::Eof(Stream::Stderr) },
+            ChunkRecord { t_ns: 9, kind: ChunkKind::Act(EndedBy::HardTimeout) },
+        ];
+        assert_eq!(records(index.as_bytes()), (expected, false));
+    }
+
+    #[test]
+    fn records_of_older_recordings() {
+        let index = b"{\"t\": 0.5, \"s\": \"stdout\", \"n\": 7}\n{\"t\": -1.0, \"s\": \"pty\", \"n\": 0}\n";
+        let expected = vec![bytes(500_000_000, Stream::Stdout, None, 7), bytes(0, Stream::Pty, None, 0)];
+        assert_eq!(records(index), (expected, false));
+    }
+
+    #[test]
+    fn an_act_that_ends_nothing_is_passed_over() {
+        let index = b"{\"t_ns\":1,\"act\":\"watered_the_plants\"}\n{\"t_ns\":2,\"eof\":\"stdout\"}\n";
+        let expected = vec![ChunkRecord { t_ns: 2, kind: ChunkKind::Eof(Stream::Stdout) }];
+        assert_eq!(records(index), (expected, false));
+    }
+
+    #[test]
+    fn nothing_is_read_behind_a_line_that_is_no_record() {
+        let good = "{\"t_ns\":1,\"stream\":\"stdout\",\"from\":0,\"to\":1}\n";
+        let long = format!("{{\"t_ns\":1,\"x\":\"{}\",\"eof\":\"stdout\"}}\n", "x".repeat(LINE_BUDGET as usize));
+        let bad_lines: [&[u8]; 10] = [
+            b"{\"t_ns\":1,\"stream\":\"stdo\n",
+            b"null\n",
+            b"{}\n",
+            b"\xff\n",
+            b"{\"t_ns\":1,\"eof\":\"stdin\"}\n",
+            b"{\"t_ns\":1,\"stream\":\"elsewhere\",\"from\":0,\"to\":1}\n",
+            b"{\"t_ns\":1,\"stream\":\"stdout\",\"from\":2,\"to\":1}\n",
+            b"{\"t_ns\":1,\"stream\":\"stdout\",\"from\":-1,\"to\":1}\n",
+            b"{\"t\":1,\"s\":\"stdout\"}\n",
+            long.as_bytes(),
+        ];
+        for bad in bad_lines {
+            let index = [good.as_bytes(), bad, good.as_bytes()].concat();
+            let shown = bad[..bad.len().min(80)].escape_ascii();
+            assert_eq!(records(&index), (vec![bytes(1, Stream::Stdout, Some(0), 1)], true), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_last_line_without_its_end_is_torn() {
+        assert_eq!(records(b"{\"t_ns\":1,\"eof\":\"stdout\"}"), (vec![], true));
+    }
+
+    #[test]
+    fn no_index_is_no_error() {
+        let recording = Recording::new(&[]);
+        assert!(ChunkReader::open(&recording.path().join("chunks.1.jsonl")).expect("no error").is_none());
+        assert!(
+            ChunkReader::open(recording.path())
+                .is_ok_and(|reader| reader.is_some_and(|mut reader| reader.next_record().is_err()))
+        );
+    }
+}

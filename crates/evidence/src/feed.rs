@@ -213,3 +213,164 @@ enum Progress {
     GoOn,
     Done,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Recording;
+
+    /// A record of `chunks.N.jsonl`, at the moment it begins at.
+    fn chunk(stream: &str, from: u64, to: u64) -> String {
+        format!("{{\"i\":0,\"t_ns\":{},\"stream\":\"{stream}\",\"from\":{from},\"to\":{to},\"batch\":0}}\n", 10 + from)
+    }
+
+    fn recording(index: &str) -> Recording {
+        let files: [(&str, &[u8]); 3] =
+            [("stdout.1.log", b"abcdef"), ("stderr.1.log", b"xyz"), ("chunks.1.jsonl", index.as_bytes())];
+        Recording::new(&files)
+    }
+
+    #[test]
+    fn bytes_come_in_the_order_of_the_index() {
+        let acts =
+            "{\"t_ns\":30,\"act\":\"linger\"}\n{\"t_ns\":40,\"eof\":\"stdout\"}\n{\"t_ns\":41,\"eof\":\"stderr\"}\n";
+        let index = [chunk("stdout", 0, 2), chunk("stderr", 0, 3), chunk("stdout", 2, 6), acts.to_owned()].concat();
+        let (steps, problems) = recording(&index).steps();
+        let expected =
+            ["10 stdout ab", "10 stderr xyz", "12 stdout cdef", "30 linger", "40 stdout over", "41 stderr over"];
+        assert_eq!((&steps[..], &problems[..]), (&expected.map(str::to_owned)[..], &[][..]));
+    }
+
+    #[test]
+    fn the_older_form_goes_on_where_it_was() {
+        let index = "{\"t\":1,\"s\":\"stdout\",\"n\":4}\n{\"t\":2,\"s\":\"stderr\",\"n\":3}\n{\"t\":3,\"s\":\"stdout\",\"n\":2}\n";
+        let (steps, problems) = recording(index).steps();
+        let expected = [
+            "1000000000 stdout abcd",
+            "2000000000 stderr xyz",
+            "3000000000 stdout ef",
+            "3000000000 stdout over",
+            "3000000000 stderr over",
+        ];
+        assert_eq!((steps, problems), (expected.map(str::to_owned).to_vec(), vec![]));
+    }
+
+    #[test]
+    fn without_an_index_stdout_comes_first_and_whole() {
+        let recording =
+            Recording::new(&[("stderr.1.log", b"xyz"), ("stdout.1.log", b"abc"), ("pty-output.1.log", b"p")]);
+        let (steps, problems) = recording.steps();
+        let expected = ["0 stdout abc", "0 stdout over", "0 stderr xyz", "0 stderr over", "0 pty p", "0 pty over"];
+        assert_eq!((steps, problems), (expected.map(str::to_owned).to_vec(), vec![]));
+    }
+
+    #[test]
+    fn a_large_file_comes_in_pieces() {
+        let stdout = vec![b'x'; 2 * PIECE + 1];
+        let recording = Recording::new(&[("stdout.1.log", &stdout)]);
+        let mut feed = recording.attempt().feed().expect("a feed");
+        let mut lengths = Vec::new();
+        while let Some(step) = feed.next_step().expect("a step") {
+            if let StepKind::Bytes { bytes, .. } = step.kind {
+                lengths.push(bytes.len());
+            }
+        }
+        assert_eq!(lengths, [PIECE, PIECE, 1]);
+        assert_eq!(feed.position(Stream::Stdout), stdout.len() as u64);
+    }
+
+    #[test]
+    fn bytes_without_a_record_are_not_used() {
+        let (steps, problems) = recording(&chunk("stdout", 0, 2)).steps();
+        assert_eq!(steps, ["10 stdout ab", "10 stdout over", "10 stderr over"]);
+        let expected = [
+            "4 bytes of stdout have no record in the chunk index and were not read",
+            "3 bytes of stderr have no record in the chunk index and were not read",
+        ];
+        assert_eq!(problems, expected);
+        let (steps, problems) = recording("").steps();
+        assert_eq!((steps, problems.len()), (vec!["0 stdout over".to_owned(), "0 stderr over".to_owned()], 2));
+    }
+
+    #[test]
+    fn a_record_that_does_not_fit_stops_its_stream_alone() {
+        let past_the_end = [chunk("stdout", 0, 2), chunk("stdout", 2, 7), chunk("stdout", 2, 4), chunk("stderr", 0, 3)];
+        let gap = [chunk("stdout", 0, 2), chunk("stdout", 3, 6), chunk("stdout", 2, 6), chunk("stderr", 0, 3)];
+        let overlap = [chunk("stdout", 0, 2), chunk("stdout", 1, 6), chunk("stdout", 2, 6), chunk("stderr", 0, 3)];
+        let overflow = [chunk("stdout", 0, 2), chunk("stdout", 2, u64::MAX), String::new(), chunk("stderr", 0, 3)];
+        let over = "{\"t_ns\":12,\"eof\":\"stdout\"}\n".to_owned();
+        let after_the_end = [chunk("stdout", 0, 2), over, chunk("stdout", 2, 6), chunk("stderr", 0, 3)];
+        for index in [past_the_end, gap, overlap, overflow, after_the_end] {
+            let (steps, problems) = recording(&index.concat()).steps();
+            let bytes: Vec<_> = steps.iter().filter(|step| !step.ends_with("over")).collect();
+            assert_eq!(bytes, ["10 stdout ab", "10 stderr xyz"], "{index:?}");
+            assert_eq!(steps.iter().filter(|step| step.ends_with("stdout over")).count(), 1);
+            assert_eq!(problems, ["the chunk index does not fit stdout; reading of stdout stopped there"], "{index:?}");
+        }
+    }
+
+    #[test]
+    fn a_record_of_a_file_that_is_not_there_is_no_step() {
+        let index = [chunk("stderr", 0, 3), chunk("stdout", 0, 3)].concat();
+        let recording = Recording::new(&[("stdout.1.log", b"abc"), ("chunks.1.jsonl", index.as_bytes())]);
+        assert_eq!(recording.steps().0, ["10 stdout abc", "10 stdout over"]);
+    }
+
+    #[test]
+    fn a_torn_index_is_told_of() {
+        let (steps, problems) =
+            recording(&[&chunk("stdout", 0, 6), "{\"t_ns\":1,\n", &chunk("stderr", 0, 3)].concat()).steps();
+        assert_eq!(steps, ["10 stdout abcdef", "10 stdout over", "10 stderr over"]);
+        let expected = [
+            "the chunk index has a line that is no record; what follows it was not used",
+            "3 bytes of stderr have no record in the chunk index and were not read",
+        ];
+        assert_eq!(problems, expected);
+    }
+
+    #[test]
+    fn a_stream_ends_once() {
+        let over = "{\"t_ns\":50,\"eof\":\"stdout\"}\n";
+        let (steps, _) = recording(&[&chunk("stdout", 0, 6), over, over].concat()).steps();
+        assert_eq!(steps, ["10 stdout abcdef", "50 stdout over", "50 stderr over"]);
+    }
+
+    #[test]
+    fn the_terminal_alone_stands_for_stdout() {
+        let index = [chunk("pty", 0, 2), "{\"t_ns\":20,\"eof\":\"pty\"}\n".to_owned()].concat();
+        let mask = b"{\"stream\":\"pty\",\"from\":1,\"to\":2}\n";
+        let files: [(&str, &[u8]); 3] =
+            [("pty-output.1.log", b"ab"), ("chunks.1.jsonl", index.as_bytes()), ("redact.1.jsonl", mask)];
+        let recording = Recording::new(&files);
+        assert!(recording.attempt().is_one_pty());
+        assert_eq!(recording.steps(), (vec!["10 stdout a*".to_owned(), "20 stdout over".to_owned()], vec![]));
+        let beside = Recording::new(&[files[0], files[1], files[2], ("stderr.1.log", b"")]);
+        assert!(!beside.attempt().is_one_pty());
+        assert_eq!(beside.steps().0, ["10 pty a*", "20 pty over", "20 stderr over"]);
+    }
+
+    #[test]
+    fn the_mask_holds_across_pieces() {
+        let stdout = vec![b'x'; PIECE + 10];
+        let mask = format!("{{\"stream\":\"stdout\",\"from\":{},\"to\":{}}}\n", PIECE - 2, PIECE + 3);
+        let recording = Recording::new(&[("stdout.1.log", &stdout), ("redact.1.jsonl", mask.as_bytes())]);
+        let mut feed = recording.attempt().feed().expect("a feed");
+        let mut read = Vec::new();
+        while let Some(step) = feed.next_step().expect("a step") {
+            if let StepKind::Bytes { bytes, .. } = step.kind {
+                read.extend_from_slice(bytes);
+            }
+        }
+        let mut expected = stdout;
+        expected[PIECE - 2..PIECE + 3].fill(b'*');
+        assert!(read == expected);
+    }
+
+    /// Showing what should be hidden is worse than showing nothing.
+    #[test]
+    fn a_mask_that_cannot_be_read_is_an_error() {
+        let recording = recording("");
+        std::fs::create_dir(recording.path().join(".audit/redact.1.jsonl")).expect("a new folder");
+        assert!(recording.attempt().feed().is_err());
+    }
+}

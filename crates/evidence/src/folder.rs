@@ -164,7 +164,81 @@ impl Attempt {
             files[at.index()] = Some(StreamFile { path, file, len });
         }
         let chunks = ChunkReader::open(&self.audit.join(format!("chunks.{}.jsonl", self.number)))?;
-        let mask = Mask::read(&self.audit.join(format!("redact.{}.jsonl", self.number)), one_pty);
+        let mask = Mask::read(&self.audit.join(format!("redact.{}.jsonl", self.number)), one_pty)?;
         Ok(Feed::new(files, chunks, mask, one_pty))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Recording;
+
+    fn numbers(recording: &Recording) -> Vec<u32> {
+        recording.folder().attempts().into_iter().map(|number| number.0).collect()
+    }
+
+    #[test]
+    fn attempts_are_found_by_any_of_their_files() {
+        let recording = Recording::new(&[
+            ("stdout.10.log", b""),
+            ("stderr.2.log", b""),
+            ("pty-output.3.log", b""),
+            ("meta.7.json", b""),
+            ("stdout.7.log", b""),
+        ]);
+        assert_eq!(numbers(&recording), [2, 3, 7, 10]);
+    }
+
+    #[test]
+    fn other_names_are_no_attempts() {
+        let names = ["stdout.0.log", "stdout.01.log", "stdout.+1.log", "stdout.log", "stdout.1.txt", "xstdout.1.log"];
+        let more = ["chunks.4.jsonl", "redact.4.jsonl", "meta.x.json", "stdin.4.log", "stdout.99999999999.log"];
+        let files: Vec<(&str, &[u8])> = names.iter().chain(&more).map(|name| (*name, &b""[..])).collect();
+        let recording = Recording::new(&files);
+        let error = Folder::open(recording.path()).expect_err("no attempt");
+        assert!(matches!(error.kind, EvidenceErrorKind::NoAttempt), "{error}");
+    }
+
+    #[test]
+    fn what_is_not_there_is_told() {
+        let recording = Recording::new(&[("stdout.1.log", b""), ("stdout.3.log", b"")]);
+        let error = Folder::open(&recording.path().join("nowhere")).expect_err("no folder");
+        assert!(matches!(error.kind, EvidenceErrorKind::NoFolder), "{error}");
+        let error = recording.folder().attempt(AttemptNumber(2)).expect_err("no attempt 2");
+        assert!(error.to_string().ends_with("has no attempt 2; it has 1, 3"), "{error}");
+    }
+
+    #[test]
+    fn the_folder_itself_may_be_given() {
+        let recording = Recording::new(&[("stdout.1.log", b"x")]);
+        let inner = Folder::open(&recording.path().join(".audit")).expect("a folder");
+        assert_eq!(inner.run_id().expect("an id"), recording.folder().run_id().expect("an id"));
+    }
+
+    #[test]
+    fn the_id_is_made_of_the_bytes() {
+        let id = |files: &[(&str, &[u8])]| Recording::new(files).folder().run_id().expect("an id");
+        let one = id(&[("stdout.1.log", b"x"), ("stderr.1.log", b"y")]);
+        assert_eq!(id(&[("stderr.1.log", b"y"), ("stdout.1.log", b"x")]), one);
+        let others = [
+            id(&[("stdout.1.log", b"y"), ("stderr.1.log", b"x")]),
+            id(&[("stdout.1.log", b"xy"), ("stderr.1.log", b"")]),
+            id(&[("stdout.2.log", b"x"), ("stderr.2.log", b"y")]),
+            id(&[("stdout.1.log", b"x"), ("pty-output.1.log", b"y")]),
+            id(&[("stdout.1.log", b"x")]),
+        ];
+        assert!(others.iter().all(|other| *other != one));
+    }
+
+    #[test]
+    fn the_id_of_a_run_record_prevails() {
+        let recording = Recording::new(&[("stdout.1.log", b"x")]);
+        let id = "0192f0c1-2d3e-7f40-8123-456789abcdef";
+        recording.write("run.json", format!("{{\"run_id\":\"{id}\",\"request\":{{}}}}").as_bytes());
+        assert_eq!(recording.folder().run_id().expect("an id").to_string(), id);
+        recording.write("run.json", b"{}");
+        let error = recording.folder().run_id().expect_err("no id in it");
+        assert!(matches!(error.kind, EvidenceErrorKind::BadRunRecord(_)), "{error}");
     }
 }

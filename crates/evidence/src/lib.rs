@@ -17,6 +17,8 @@ pub mod feed;
 pub mod folder;
 pub mod mask;
 pub mod meta;
+#[cfg(test)]
+mod testing;
 
 pub use error::EvidenceError;
 pub use feed::{Feed, Step};

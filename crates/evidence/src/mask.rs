@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::Stream;
+use crate::error::EvidenceError;
 
 /// Ranges to hide, per stream, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,11 +22,16 @@ struct Line {
 }
 
 impl Mask {
-    /// Reads `redact.N.jsonl`. A missing file masks nothing; a line that is no range is passed over, because the
-    /// ranges before and after it must hold all the same.
-    pub fn read(path: &Path, pty_is_stdout: bool) -> Self {
+    /// Reads `redact.N.jsonl`. A missing file masks nothing; one that cannot be read is an error, because what it hides
+    /// would be shown. A line that is no range is passed over, because the ranges before and after it must hold all the
+    /// same.
+    pub fn read(path: &Path, pty_is_stdout: bool) -> Result<Self, EvidenceError> {
         let mut mask = Self::default();
-        let Ok(bytes) = fs::read(path) else { return mask };
+        let bytes = match fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(mask),
+            Err(error) => return Err(EvidenceError::new(path, error)),
+        };
         for line in bytes.split(|b| *b == b'\n') {
             let Ok(line) = serde_json::from_slice::<Line>(line) else { continue };
             let stream = match line.stream.as_str() {
@@ -42,7 +48,7 @@ impl Mask {
         for ranges in &mut mask.ranges {
             ranges.sort_unstable();
         }
-        mask
+        Ok(mask)
     }
 
     /// Hides what of `bytes`, which begin at `offset`, lies in a range.
@@ -54,5 +60,61 @@ impl Mask {
             let stop = to.clamp(offset, end) - offset;
             bytes[start as usize..stop as usize].fill(b'*');
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Recording;
+
+    fn mask(lines: &str) -> Mask {
+        let recording = Recording::new(&[("redact.1.jsonl", lines.as_bytes())]);
+        Mask::read(&recording.path().join(".audit/redact.1.jsonl"), false).expect("readable")
+    }
+
+    fn applied(mask: &Mask, stream: Stream, offset: u64, text: &str) -> String {
+        let mut bytes = text.as_bytes().to_vec();
+        mask.apply(stream, offset, &mut bytes);
+        String::from_utf8(bytes).expect("ASCII")
+    }
+
+    #[test]
+    fn ranges_are_hidden_and_nothing_else() {
+        let mask = mask(concat!(
+            "{\"stream\":\"stdout\",\"from\":6,\"to\":8}\n",
+            "{\"stream\":\"stdout\",\"from\":1,\"to\":3}\n",
+            "{\"stream\":\"stdout\",\"from\":2,\"to\":4}\n",
+            "{\"stream\":\"stderr\",\"from\":0,\"to\":1}\n",
+            "{\"stream\":\"stdout\",\"from\":9,\"to\":9}\n",
+        ));
+        assert_eq!(applied(&mask, Stream::Stdout, 0, "0123456789"), "0***45**89");
+        assert_eq!(applied(&mask, Stream::Stdout, 0, "0123"), "0***", "the ranges came in another order");
+        assert_eq!(applied(&mask, Stream::Stderr, 0, "0123"), "*123");
+        assert_eq!(applied(&mask, Stream::Pty, 0, "0123"), "0123");
+    }
+
+    #[test]
+    fn a_range_may_begin_before_and_end_behind_a_piece() {
+        let mask = mask("{\"stream\":\"stdout\",\"from\":2,\"to\":8}\n");
+        assert_eq!(applied(&mask, Stream::Stdout, 0, "012"), "01*");
+        assert_eq!(applied(&mask, Stream::Stdout, 3, "345"), "***");
+        assert_eq!(applied(&mask, Stream::Stdout, 6, "6789"), "**89");
+        assert_eq!(applied(&mask, Stream::Stdout, 8, "89"), "89");
+    }
+
+    #[test]
+    fn a_line_that_is_no_range_spoils_no_other() {
+        let mask = mask(
+            "{\"stream\":\"stdout\",\"from\":0,\"to\":1}\nnonsense\n\n{\"stream\":\"stdout\",\"from\":2,\"to\":3}",
+        );
+        assert_eq!(applied(&mask, Stream::Stdout, 0, "0123"), "*1*3");
+    }
+
+    #[test]
+    fn a_missing_file_hides_nothing() {
+        let recording = Recording::new(&[]);
+        let mask = Mask::read(&recording.path().join("redact.1.jsonl"), false).expect("no error");
+        assert_eq!(mask, Mask::default());
     }
 }

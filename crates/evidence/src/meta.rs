@@ -94,3 +94,68 @@ where
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Recording;
+
+    fn meta(content: &str) -> Meta {
+        Recording::new(&[("stdout.1.log", b""), ("meta.1.json", content.as_bytes())]).attempt().meta
+    }
+
+    #[test]
+    fn facts_of_today() {
+        let meta = meta(concat!(
+            r#"{"engine":"codex","engine_version":"0.166.0","profile":"codex_ndjson","execution_mode":"interactive","#,
+            r#""exit_code":3,"signal":null,"ended_by":"linger","started_at":"2026-11-15T01:02:03Z","argv":["x"]}"#,
+        ));
+        let expected = Meta {
+            engine: Some("codex".to_owned()),
+            engine_version: Some("0.166.0".to_owned()),
+            profile: Some(ProfileId::CodexNdjson),
+            execution_mode: Some(ExecutionMode::Interactive),
+            exit_code: Some(3),
+            signal: None,
+            ended_by: Some(EndedBy::Linger),
+            started_at: "2026-11-15T01:02:03Z".parse().ok(),
+            problems: Vec::new(),
+        };
+        assert_eq!(meta, expected);
+    }
+
+    #[test]
+    fn facts_of_older_recordings() {
+        let old = meta(r#"{"engine":"codex","signal":15,"killed_by_timeout":true,"survivors":0,"env":{"A":"b"}}"#);
+        assert_eq!((old.ended_by, old.signal.as_deref()), (Some(EndedBy::HardTimeout), Some("15")));
+        assert_eq!(meta(r#"{"killed_by_timeout":false}"#).ended_by, None);
+        assert_eq!(meta(r#"{"killed_by_timeout":true,"ended_by":"linger"}"#).ended_by, Some(EndedBy::Linger));
+    }
+
+    #[test]
+    fn a_missing_or_broken_file_is_told_of_and_nothing_is_known() {
+        let missing = Recording::new(&[("stdout.1.log", b"")]);
+        assert!(!missing.attempt().has_meta());
+        let missing = missing.attempt().meta;
+        let broken = meta("{\"engine\":\"co");
+        let list = meta("[]");
+        for (meta, words) in [
+            (missing, "meta.1.json cannot be read"),
+            (broken, "meta.1.json is not readable"),
+            (list, "meta.1.json is not readable"),
+        ] {
+            let [problem] = &meta.problems[..] else { panic!("{meta:?}") };
+            assert!(problem.starts_with(words), "{problem}");
+            assert_eq!(Meta { problems: Vec::new(), ..meta }, Meta::default());
+        }
+    }
+
+    #[test]
+    fn a_fact_that_cannot_be_understood_spoils_no_other() {
+        let meta =
+            meta(r#"{"engine":"x","profile":"never_heard_of","started_at":"yesterday","exit_code":"0","ended_by":7}"#);
+        assert_eq!((meta.engine.as_deref(), meta.profile, meta.exit_code), (Some("x"), None, None));
+        let fields: Vec<_> = meta.problems.iter().filter_map(|problem| problem.split(':').next()).collect();
+        assert_eq!(fields, ["ended_by", "profile", "started_at"]);
+    }
+}

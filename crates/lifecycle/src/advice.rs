@@ -4,6 +4,7 @@ use skillrun_model::codes::{Code, ErrorCategory, NextAction, NextActionKind};
 use skillrun_model::status::EndedBy;
 use skillrun_model::verdict::{RunError, Verdict};
 use skillrun_model::{RunId, RunStatus};
+use skillrun_parse::ansi;
 
 use crate::control::ProcessExit;
 
@@ -11,7 +12,9 @@ use crate::control::ProcessExit;
 const DETAILS_MAX: usize = 20;
 
 fn error(category: ErrorCategory, code: Code, message: impl Into<String>) -> RunError {
-    RunError { category, code, message: message.into(), details: Vec::new() }
+    // Engines put escape sequences into their errors; what is shown has none.
+    let message = ansi::strip(&message.into()).into_owned();
+    RunError { category, code, message, details: Vec::new() }
 }
 
 /// An error that its code says all about.

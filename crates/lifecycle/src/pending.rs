@@ -1,6 +1,11 @@
 //! The question as it is put to the user: always built here, enriched by what the agent asked.
 
-use skillrun_model::interaction::{DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope};
+use serde_json::Value;
+use skillrun_model::interaction::{
+    AskOption, DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope,
+};
+
+use skillrun_parse::ansi;
 
 use crate::control::Control;
 use crate::reading::Reading;
@@ -27,15 +32,26 @@ pub(crate) fn build(reading: &Reading<'_>, control: &Control<'_>) -> Pending {
         interaction_id: control.next_interaction,
         scope: Scope::Turn,
         kind: ask.and_then(|a| a.kind).unwrap_or(InteractionKind::OpenText),
-        prompt,
-        options: ask.map(|a| a.options.clone()).unwrap_or_default(),
-        ui_hints: ask.and_then(|a| a.ui_hints.clone()),
+        prompt: ansi::strip(&prompt).into_owned(),
+        options: ask.map(|a| a.options.iter().map(shown_option).collect()).unwrap_or_default(),
+        ui_hints: ask.and_then(|a| a.ui_hints.clone()).map(shown),
         default_decision_policy,
         policy_source,
-        context: ask.and_then(|a| a.context.clone()),
+        context: ask.and_then(|a| a.context.clone()).map(shown),
         // Timers belong to the runtime; a settled turn only says that it waits.
         deadline: None,
         on_deadline: OnDeadline::Wait,
         source_attempt: control.attempt,
     }
+}
+
+/// The gate reads texts as the engine sent them; what is shown has no control characters.
+fn shown(mut value: Value) -> Value {
+    ansi::strip_value(&mut value);
+    value
+}
+
+fn shown_option(option: &AskOption) -> AskOption {
+    let clean = |text: &str| ansi::strip(text).into_owned();
+    AskOption { value: clean(&option.value), label: clean(&option.label), default: option.default }
 }

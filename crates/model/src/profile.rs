@@ -1,21 +1,22 @@
 //! Parser profiles: which format is read, in which version, and what its engine can do.
 
 use std::fmt;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::status::{Continuation, wire_enum};
 
-/// Name of an engine as the operator writes it. Engines are data, so this is open, unlike [`ProfileId`].
+/// Name of an engine as the operator writes it; shared, since every event carries it. Engines are data, so this is open, unlike [`ProfileId`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct EngineName(String);
+pub struct EngineName(Arc<str>);
 
 impl EngineName {
     pub const UNKNOWN: &'static str = "unknown";
 
-    pub fn new(name: impl Into<String>) -> Self {
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
         Self(name.into())
     }
 

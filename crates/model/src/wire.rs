@@ -5,13 +5,13 @@
 //! Events are written far more often than anything else, and most of an event is its envelope, the same keys each time.
 //! So envelopes are put together piece by piece ([`JsonText`]) and only their data goes through serde.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
 use crate::fcmp::FcmpEvent;
+use crate::ids::RunId;
 use crate::rasp::Event;
 use crate::time::Timestamp;
 
@@ -50,8 +50,21 @@ impl Formatter for LineFormatter {
 #[derive(Debug, Default)]
 pub struct JsonText {
     bytes: Vec<u8>,
-    /// Many events have the same moment; it is put into words once.
-    moment: Option<(Timestamp, String)>,
+    /// Many events have the same moment, and all the same run; they are put into words once.
+    moment: Spelled<Timestamp>,
+    run_id: Spelled<RunId>,
+}
+
+/// A value and its JSON.
+type Spelled<T> = Option<(T, String)>;
+
+fn spell<T: PartialEq + std::fmt::Display + Copy>(spelled: &mut Spelled<T>, value: T) -> &str {
+    let (known, json) = spelled.get_or_insert_with(|| (value, format!("\"{value}\"")));
+    if *known != value {
+        *known = value;
+        *json = format!("\"{value}\"");
+    }
+    json
 }
 
 impl JsonText {
@@ -62,9 +75,7 @@ impl JsonText {
     }
 
     pub(crate) fn number(&mut self, number: u64) -> &mut Self {
-        // Writing to a vector cannot fail.
-        let _ = write!(self.bytes, "{number}");
-        self
+        self.value(&number)
     }
 
     pub(crate) fn confidence(&mut self, confidence: f64) -> &mut Self {
@@ -73,14 +84,12 @@ impl JsonText {
     }
 
     pub(crate) fn moment(&mut self, moment: Timestamp) -> &mut Self {
-        if self.moment.as_ref().is_none_or(|(at, _)| *at != moment) {
-            let mut words = String::new();
-            let _ = write!(words, "\"{moment}\"");
-            self.moment = Some((moment, words));
-        }
-        if let Some((_, words)) = &self.moment {
-            self.bytes.extend_from_slice(words.as_bytes());
-        }
+        self.bytes.extend_from_slice(spell(&mut self.moment, moment).as_bytes());
+        self
+    }
+
+    pub(crate) fn run_id(&mut self, run_id: RunId) -> &mut Self {
+        self.bytes.extend_from_slice(spell(&mut self.run_id, run_id).as_bytes());
         self
     }
 

@@ -31,6 +31,20 @@ pub fn strip(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
+/// Makes every string inside a JSON value safe to show.
+pub fn strip_value(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::String(text) => {
+            if let Cow::Owned(clean) = strip(text) {
+                *text = clean;
+            }
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(strip_value),
+        serde_json::Value::Object(members) => members.values_mut().for_each(strip_value),
+        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {}
+    }
+}
+
 /// Where an escape sequence that begins at `at` ends. An unfinished one is only its ESC, so that a stray ESC never
 /// swallows the text behind it.
 fn after_sequence(bytes: &[u8], at: usize) -> usize {

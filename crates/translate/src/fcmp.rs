@@ -1,6 +1,6 @@
 //! RASP to FCMP: a pure function of the Log, with a bounded memory of what waits and which tools have which names.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 use skillrun_model::fcmp::data::{
     ArtifactCreated, AssistantDelta, AssistantFinal, AssistantReasoning, AssistantToolCall, AutoDecided,
@@ -8,9 +8,8 @@ use skillrun_model::fcmp::data::{
     UserInputReplied,
 };
 use skillrun_model::fcmp::{FcmpData, FcmpEvent, Meta};
-use skillrun_model::rasp::data::Foreign;
 use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, SourceStream, SpanRef};
-use skillrun_model::{Code, EngineName, RunId, RunStatus, Timestamp};
+use skillrun_model::{AttemptNumber, Code, EngineName, RunId, RunStatus, Timestamp};
 
 use crate::echo::{Decided, Waiting};
 
@@ -18,13 +17,26 @@ use crate::echo::{Decided, Waiting};
 const TOOL_NAMES: usize = 10_000;
 
 /// Translates one run. Events go in by value, in order of `seq`; none is changed.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct FcmpTranslator {
     seq: u64,
+    /// The attempt of the last event. An attempt may end without a word, so the next one ends it too.
+    attempt: AttemptNumber,
     waiting: Waiting,
     tool_names: HashMap<String, String>,
-    tool_order: VecDeque<String>,
     is_over: bool,
+}
+
+impl Default for FcmpTranslator {
+    fn default() -> Self {
+        Self {
+            seq: 0,
+            attempt: AttemptNumber::BEFORE_FIRST,
+            waiting: Waiting::default(),
+            tool_names: HashMap::new(),
+            is_over: false,
+        }
+    }
 }
 
 impl FcmpTranslator {
@@ -32,6 +44,10 @@ impl FcmpTranslator {
     pub fn push(&mut self, event: Event, out: &mut impl FnMut(FcmpEvent)) {
         if self.is_over {
             return;
+        }
+        if std::mem::replace(&mut self.attempt, event.attempt_number) != event.attempt_number {
+            let decided = self.waiting.end();
+            self.release(decided, out);
         }
         match event.data {
             Data::RawStdout(_) | Data::RawStderr(_) => {
@@ -132,13 +148,20 @@ impl FcmpTranslator {
             }
             Data::ToolCallStarted(call) => {
                 self.remember_tool(tool_call_id.as_deref(), &call.name);
-                self.tool(tool_call_id, ToolCallStatus::Started, call.input, None, None)
+                FcmpData::AssistantToolCall(AssistantToolCall {
+                    tool_call_id,
+                    name: Some(call.name),
+                    status: ToolCallStatus::Started,
+                    input: call.input,
+                    output: None,
+                    reason: None,
+                })
             }
             Data::ToolCallCompleted(call) => {
-                self.tool(tool_call_id, ToolCallStatus::Completed, None, call.output, None)
+                self.tool_ended(tool_call_id, ToolCallStatus::Completed, call.output, None)
             }
             Data::ToolCallFailed(call) => {
-                self.tool(tool_call_id, ToolCallStatus::Failed, None, call.output, Some(call.reason))
+                self.tool_ended(tool_call_id, ToolCallStatus::Failed, call.output, Some(call.reason))
             }
             Data::InteractionRequested(pending) => FcmpData::UserInputRequired(pending),
             Data::InteractionReplied(reply) => FcmpData::UserInputReplied(UserInputReplied {
@@ -195,28 +218,25 @@ impl FcmpTranslator {
         out(FcmpEvent { run_id, seq: self.seq, ts, engine, data, meta, correlation, raw_ref });
     }
 
+    /// Keeps the name of a call until it ends. Calls that never end are forgotten, all at once, when they are too many.
     fn remember_tool(&mut self, id: Option<&str>, name: &str) {
-        let Some(id) = id else { return };
-        if self.tool_names.insert(id.to_owned(), name.to_owned()).is_none() {
-            self.tool_order.push_back(id.to_owned());
+        if self.tool_names.len() >= TOOL_NAMES {
+            self.tool_names.clear();
         }
-        if self.tool_order.len() > TOOL_NAMES
-            && let Some(oldest) = self.tool_order.pop_front()
-        {
-            self.tool_names.remove(&oldest);
+        if let Some(id) = id {
+            self.tool_names.insert(id.to_owned(), name.to_owned());
         }
     }
 
-    fn tool(
-        &self,
+    fn tool_ended(
+        &mut self,
         tool_call_id: Option<String>,
         status: ToolCallStatus,
-        input: Option<Foreign>,
         output: Option<String>,
         reason: Option<String>,
     ) -> FcmpData {
-        let name = tool_call_id.as_ref().and_then(|id| self.tool_names.get(id)).cloned();
-        FcmpData::AssistantToolCall(AssistantToolCall { tool_call_id, name, status, input, output, reason })
+        let name = tool_call_id.as_ref().and_then(|id| self.tool_names.remove(id));
+        FcmpData::AssistantToolCall(AssistantToolCall { tool_call_id, name, status, input: None, output, reason })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Parse records to RASP events.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use skillrun_model::rasp::data::{
     Diagnostic, Foreign, MessageDelta, MessageFinal, RawText, ReasoningSummary, RunStatusChange, ToolCallCompleted,
@@ -39,7 +40,7 @@ struct OpenTool {
 #[derive(Debug)]
 pub(crate) struct ToRasp {
     names: MessageNames,
-    sessions: [Option<String>; 3],
+    sessions: [Option<Arc<str>>; 3],
     open_tools: HashMap<String, OpenTool>,
     tools_begun: u64,
     tools_cut: bool,
@@ -101,7 +102,7 @@ impl ToRasp {
         let mut emit = |level, data, correlation| out(builder.evidence(origin, level, data, correlation));
         match &record.kind {
             RecordKind::Session { id } => {
-                self.sessions[stream.index()].get_or_insert_with(|| id.clone());
+                self.sessions[stream.index()].get_or_insert_with(|| id.as_str().into());
             }
             RecordKind::Join | RecordKind::Usage(_) | RecordKind::End(_) => {}
             RecordKind::Status { phase, detail } => {
@@ -344,18 +345,10 @@ fn tool_input(input: Option<&str>) -> (Option<Foreign>, bool) {
 
 /// JSON without escaped control characters in its strings.
 fn without_controls(json: &str) -> String {
-    fn walk(value: &mut serde_json::Value) {
-        match value {
-            serde_json::Value::String(text) => *text = ansi::strip(text).into_owned(),
-            serde_json::Value::Array(items) => items.iter_mut().for_each(walk),
-            serde_json::Value::Object(members) => members.values_mut().for_each(walk),
-            serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {}
-        }
-    }
     let repaired = repair_surrogates(json);
     match serde_json::from_str(repaired.as_deref().unwrap_or(json)) {
         Ok(mut value) => {
-            walk(&mut value);
+            ansi::strip_value(&mut value);
             value.to_string()
         }
         Err(_) => "null".to_owned(),

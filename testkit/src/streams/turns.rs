@@ -17,7 +17,7 @@ const CALLS: u64 = 24;
 
 /// Writes turns of a session until there are at least so many bytes. Ends with the end of a turn.
 pub fn write_turns(profile: Profile, bytes: u64, out: &mut dyn Write) -> io::Result<Written> {
-    let mut turns = Turns { texts: Filler::new(600), thoughts: Filler::new(200), item: 0, turn: 0, buffer: Vec::new() };
+    let mut turns = Turns { texts: Filler::new(615), thoughts: Filler::new(200), item: 0, turn: 0, buffer: Vec::new() };
     let mut written = Written::default();
     while written.bytes < bytes {
         turns.buffer.clear();

@@ -37,7 +37,7 @@ pub struct FcmpEvent {
 impl FcmpEvent {
     /// Writes the event. Keys stand in the order of the contract.
     pub fn write_json(&self, out: &mut JsonText) {
-        out.raw("{\"protocol_version\":\"").raw(PROTOCOL_VERSION).raw("\",\"run_id\":").value(&self.run_id);
+        out.raw("{\"protocol_version\":\"").raw(PROTOCOL_VERSION).raw("\",\"run_id\":").run_id(self.run_id);
         out.raw(",\"seq\":").number(self.seq).raw(",\"ts\":").moment(self.ts);
         out.raw(",\"engine\":").value(&self.engine);
         out.raw(",\"session_id\":").value(&self.correlation.session_id);

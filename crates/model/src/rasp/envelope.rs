@@ -1,5 +1,7 @@
 //! The envelope every RASP event travels in.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -45,7 +47,8 @@ pub struct Source {
 pub struct Correlation {
     pub interaction_id: Option<InteractionId>,
     pub tool_call_id: Option<String>,
-    pub session_id: Option<String>,
+    /// Shared, since nearly every event of an attempt carries it.
+    pub session_id: Option<Arc<str>>,
     pub request_id: Option<String>,
     pub artifact_id: Option<String>,
     pub parent_run_id: Option<RunId>,
@@ -101,7 +104,7 @@ impl Event {
     /// Writes the event. Keys stand in the order of the contract.
     pub fn write_json(&self, out: &mut JsonText) {
         let event_type = self.event_type();
-        out.raw("{\"protocol_version\":\"").raw(PROTOCOL_VERSION).raw("\",\"run_id\":").value(&self.run_id);
+        out.raw("{\"protocol_version\":\"").raw(PROTOCOL_VERSION).raw("\",\"run_id\":").run_id(self.run_id);
         out.raw(",\"seq\":").number(self.seq).raw(",\"ts\":").moment(self.ts);
         out.raw(",\"attempt_number\":").number(u64::from(self.attempt_number.0));
         out.raw(",\"source\":{\"engine\":").value(&self.source.engine);
@@ -123,7 +126,7 @@ impl Event {
 
 impl Correlation {
     pub(crate) fn write_json(&self, out: &mut JsonText) {
-        fn text(out: &mut JsonText, key: &str, value: Option<&String>) {
+        fn text(out: &mut JsonText, key: &str, value: Option<&str>) {
             match value {
                 Some(value) => out.raw(key).value(value),
                 None => out.raw(key).raw("null"),
@@ -134,12 +137,12 @@ impl Correlation {
             Some(id) => out.number(u64::from(id.0)),
             None => out.raw("null"),
         };
-        text(out, ",\"tool_call_id\":", self.tool_call_id.as_ref());
-        text(out, ",\"session_id\":", self.session_id.as_ref());
-        text(out, ",\"request_id\":", self.request_id.as_ref());
-        text(out, ",\"artifact_id\":", self.artifact_id.as_ref());
+        text(out, ",\"tool_call_id\":", self.tool_call_id.as_deref());
+        text(out, ",\"session_id\":", self.session_id.as_deref());
+        text(out, ",\"request_id\":", self.request_id.as_deref());
+        text(out, ",\"artifact_id\":", self.artifact_id.as_deref());
         out.raw(",\"parent_run_id\":").value(&self.parent_run_id);
-        text(out, ",\"step_id\":", self.step_id.as_ref());
+        text(out, ",\"step_id\":", self.step_id.as_deref());
         out.raw("}");
     }
 }

@@ -223,7 +223,8 @@ fn a_flood_is_one_range_per_mib() {
         let [notice] = notices[..] else { panic!("{notices:?}") };
         let first = 100 * FLOOD_AFTER;
         assert_eq!(range(notice), Some((Stream::Stderr, first, first + 100)), "the other stream has no part in it");
-        let ranges: Vec<_> = told.events.iter().filter(|event| raw_of(event).is_some_and(|raw| raw.truncated)).collect();
+        let ranges: Vec<_> =
+            told.events.iter().filter(|event| raw_of(event).is_some_and(|raw| raw.truncated)).collect();
         let whole = MIB.div_ceil(100) * 100;
         let edges = [first, first + whole, first + 2 * whole, stderr.len()];
         let shown: Vec<_> = ranges.iter().map(|event| range(event).expect("a range")).collect();
@@ -231,7 +232,8 @@ fn a_flood_is_one_range_per_mib() {
         assert_eq!(shown, expected, "{profile}");
         let lines: u64 = ranges.iter().filter_map(|event| raw_of(event)?.lines).sum();
         assert_eq!(lines, flooding as u64);
-        let counted = told.coded(Code::LowConfidenceParse).into_iter().filter(|event| event.source.stream.as_str() == "stderr");
+        let counted =
+            told.coded(Code::LowConfidenceParse).into_iter().filter(|event| event.source.stream.as_str() == "stderr");
         let counts: Vec<_> = counted.map(|event| diagnostic_of(event).and_then(|told| told.count)).collect();
         assert_eq!(counts, [Some((FLOOD_AFTER + flooding) as u64)], "{profile}");
     }

@@ -55,7 +55,8 @@ fn final_ids(log: Vec<Event>) -> Vec<String> {
 }
 
 fn text(id: &str, text: &str) -> String {
-    let line = format!(r#"{{"type":"assistant","message":{{"id":"{id}","content":[{{"type":"text","text":"{text}"}}]}}}}"#);
+    let line =
+        format!(r#"{{"type":"assistant","message":{{"id":"{id}","content":[{{"type":"text","text":"{text}"}}]}}}}"#);
     line + "\n"
 }
 
