@@ -545,7 +545,7 @@ def failed_test(output):
     names = re.findall(r"^    (\S+)$", failures, re.MULTILINE)
     if not listed or not names:
         return None
-    row = re.search(r"row\(s\):\n(.*)", output)
+    row = re.search(r"row\(s\):\n(.+?) \(", output)
     return f"{names[0]}: {row[1]}" if row and names[0] == "decision_table" else names[0]
 
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use testkit::parallel;
 use testkit::scratch::Recording;
 use testkit::streams::{Profile, Shape};
 
@@ -61,9 +62,8 @@ struct Growth {
 pub(crate) fn measure(program: &Program, table: &mut Table) -> Result<(), Problem> {
     for form in Form::ALL {
         for shape in Shape::ALL {
-            let grown = Profile::ALL
+            let grown = parallel::each(&Profile::ALL, |profile| growth(program, form, shape, *profile))
                 .into_iter()
-                .map(|profile| growth(program, form, shape, profile))
                 .collect::<Result<Vec<_>, _>>()?;
             report(form, shape, &grown, table);
         }

@@ -30,7 +30,7 @@ enum Input {
 }
 
 impl Input {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 9] = [
         Self::Line(Shape::Letters),
         Self::LongString,
         Self::Line(Shape::OpenBraces),
@@ -39,7 +39,6 @@ impl Input {
         Self::Noise,
         Self::Blank,
         Self::Lines(Shape::CutEvents),
-        Self::Lines(Shape::NestedObjects),
         Self::OpenFence,
     ];
 

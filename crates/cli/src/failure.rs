@@ -17,15 +17,17 @@ pub(crate) enum Failure {
     Write { path: String, error: io::Error },
 }
 
-/// Why something cannot be written, without the numbers of the operating system.
+/// Why something cannot be written, in words of ours where the operating system's do not help.
 fn reason(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => "a file is in the way".to_owned(),
-        io::ErrorKind::NotFound => "there is no such folder".to_owned(),
-        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        io::ErrorKind::StorageFull => "the disk is full".to_owned(),
-        _ => error.to_string(),
-    }
+    const WORDS: &[(io::ErrorKind, &str)] = &[
+        (io::ErrorKind::AlreadyExists, "a file is in the way"),
+        (io::ErrorKind::NotADirectory, "a file is in the way"),
+        (io::ErrorKind::NotFound, "there is no such folder"),
+        (io::ErrorKind::PermissionDenied, "permission denied"),
+        (io::ErrorKind::StorageFull, "the disk is full"),
+    ];
+    let ours = WORDS.iter().find(|(kind, _)| *kind == error.kind());
+    ours.map_or_else(|| error.to_string(), |(_, words)| (*words).to_owned())
 }
 
 /// Whoever reads our output went away; that is their right and no failure.

@@ -119,8 +119,11 @@ fn events(case: &str, format: &str) -> Vec<Value> {
     recorded::json_lines(&output.stdout)
 }
 
-/// Each change makes an event wrong; the schema must say so, having agreed before.
-fn rejects(schema: &Validator, event: &Value, changes: &[(&str, fn(&mut Value))]) {
+/// Something that makes an event wrong, and what it is.
+type Change = (&'static str, fn(&mut Value));
+
+/// The schema must reject the event after each change, having agreed before.
+fn rejects(schema: &Validator, event: &Value, changes: &[Change]) {
     assert!(schema.is_valid(event), "{event}");
     for (what, change) in changes {
         let mut wrong = event.clone();

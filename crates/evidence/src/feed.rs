@@ -127,7 +127,7 @@ impl Feed {
                 let bytes = &self.buffer[..piece];
                 return Ok(Some(Step { t_ns: self.now, kind: StepKind::Bytes { stream, bytes } }));
             }
-            let kind = if self.chunks.is_some() { self.from_index()? } else { self.from_queue() };
+            let kind = if self.chunks.is_some() { self.next_of_index()? } else { self.next_of_queue() };
             match kind {
                 Progress::Step(kind) => return Ok(Some(Step { t_ns: self.now, kind })),
                 Progress::GoOn => {}
@@ -136,7 +136,7 @@ impl Feed {
         }
     }
 
-    fn from_index(&mut self) -> Result<Progress, EvidenceError> {
+    fn next_of_index(&mut self) -> Result<Progress, EvidenceError> {
         let Some(chunks) = &mut self.chunks else { return Ok(Progress::GoOn) };
         let Some(record) = chunks.next_record().map_err(|e| EvidenceError::new("chunk index", e))? else {
             self.index_torn = chunks.is_torn();
@@ -155,7 +155,7 @@ impl Feed {
         })
     }
 
-    fn from_queue(&mut self) -> Progress {
+    fn next_of_queue(&mut self) -> Progress {
         match self.queue.pop_front() {
             None => Progress::Done,
             Some(Queued::Eof(stream)) => self.end(stream),

@@ -43,6 +43,7 @@ pub fn attempt_ended(
     settled: &Settled,
     exit: &ProcessExit,
     ended_by: Option<EndedBy>,
+    elapsed_ms: Option<u64>,
 ) -> Vec<ControlEvent> {
     let verdict = &settled.verdict;
     let mut events: Vec<ControlEvent> =
@@ -60,7 +61,7 @@ pub fn attempt_ended(
         error_kind: verdict.error.as_ref().map(|e| e.category),
         details: verdict.error.as_ref().map(|e| e.message.clone()),
         timeout_ms: None,
-        elapsed_ms: None,
+        elapsed_ms,
         exit: Exit { code, signal, ended_by },
         verdict: for_event(verdict),
     };

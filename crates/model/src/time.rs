@@ -19,6 +19,11 @@ impl Timestamp {
         let span = jiff::SignedDuration::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX));
         Self(self.0.saturating_add(span).unwrap_or(jiff::Timestamp::MAX))
     }
+
+    /// Milliseconds from `earlier` to this moment; none when it is not later.
+    pub fn millis_since(self, earlier: Self) -> Option<u64> {
+        u64::try_from(self.0.duration_since(earlier.0).as_millis()).ok().filter(|ms| *ms > 0)
+    }
 }
 
 impl FromStr for Timestamp {

@@ -17,10 +17,7 @@ impl Coverage {
             SourceStream::Stderr => Stream::Stderr,
             SourceStream::Pty | SourceStream::Stdin | SourceStream::Control => return,
         };
-        let pieces: &[SpanRef] = match &event.data {
-            Data::MessageFinal(message) => &message.spans,
-            _ => &[],
-        };
+        let pieces: &[SpanRef] = if let Data::MessageFinal(message) = &event.data { &message.spans } else { &[] };
         if pieces.is_empty() {
             let raw = event.raw_ref;
             match stream {

@@ -61,10 +61,7 @@ pub(crate) struct Waiting {
 }
 
 fn text_of(event: &Event) -> Option<&str> {
-    match &event.data {
-        Data::RawStdout(raw) | Data::RawStderr(raw) => raw.text.as_deref(),
-        _ => None,
-    }
+    if let Data::RawStdout(raw) | Data::RawStderr(raw) = &event.data { raw.text.as_deref() } else { None }
 }
 
 fn cost(event: &Event) -> usize {

@@ -64,7 +64,27 @@ impl FcmpTranslator {
                 self.end_attempt(event, out);
                 self.is_over = true;
             }
-            _ => self.translate(event, out),
+            Data::RunStarted(_)
+            | Data::RunStatus(_)
+            | Data::RunHeartbeat(_)
+            | Data::MessageDelta(_)
+            | Data::ReasoningSummary(_)
+            | Data::InteractionRequested(_)
+            | Data::InteractionReplied(_)
+            | Data::InteractionTimeout(_)
+            | Data::AutoDecision(_)
+            | Data::ToolCallStarted(_)
+            | Data::ToolCallCompleted(_)
+            | Data::ToolCallFailed(_)
+            | Data::ArtifactCreated(_)
+            | Data::ArtifactIndexed(_)
+            | Data::ArtifactPreviewReady(_)
+            | Data::ParserWarning(_)
+            | Data::ParserError(_)
+            | Data::EngineError(_)
+            | Data::AttemptStarted(_)
+            | Data::TurnUsage(_)
+            | Data::UserMessage(_) => self.translate(event, out),
         }
     }
 

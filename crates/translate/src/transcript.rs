@@ -10,13 +10,15 @@ use skillrun_model::{AttemptNumber, RunStatus};
 
 /// Lines of a tool's output that are shown.
 const OUTPUT_LINES: usize = 6;
-/// Characters of one line of tool input or output that are shown.
-const LINE_CHARS: usize = 100;
+/// Characters of one line of tool input, tool output, noise or diagnostic that are shown: most of 80 columns.
+const LINE_CHARS: usize = 66;
 
 /// Writes a conversation down, event by event.
 #[derive(Debug, Default)]
 pub struct Transcript {
     attempt: Option<AttemptNumber>,
+    /// The last message, so that a question that repeats it need not be read twice.
+    last_message: String,
 }
 
 impl Transcript {
@@ -30,6 +32,7 @@ impl Transcript {
             }
             FcmpData::AssistantFinal(message) => {
                 let mark = if message.partial { " (partial: it was cut off)" } else { "" };
+                self.last_message.clone_from(&message.text);
                 writeln!(text, "assistant{mark}").and_then(|()| indented(&mut text, &message.text))
             }
             FcmpData::AssistantReasoning(reasoning) => {
@@ -50,7 +53,10 @@ impl Transcript {
                     }
                 }
             }
-            FcmpData::UserInputRequired(pending) => question(&mut text, pending),
+            FcmpData::UserInputRequired(pending) => {
+                let is_told = pending.prompt.trim() == self.last_message.trim();
+                question(&mut text, pending, is_told)
+            }
             FcmpData::UserInputReplied(reply) => {
                 writeln!(text, "user ({})", reply.resolution_mode).and_then(|()| indented(&mut text, &reply.text))
             }
@@ -66,7 +72,7 @@ impl Transcript {
                     Level::Error => "✗",
                 };
                 let count = warning.count.map(|n| format!(" ({n})")).unwrap_or_default();
-                writeln!(text, "{mark} {}{count}: {}", warning.code, shorten(&warning.message))
+                writeln!(text, "{mark} {}{count}\n  {}", warning.code, shorten(&warning.message))
             }
             FcmpData::RawStdout(raw) => raw_line(&mut text, "stdout", raw.text.as_deref()),
             FcmpData::RawStderr(raw) => raw_line(&mut text, "stderr", raw.text.as_deref()),
@@ -117,9 +123,12 @@ fn raw_line(text: &mut String, stream: &str, line: Option<&str>) -> std::fmt::Re
     }
 }
 
-fn question(text: &mut String, pending: &Pending) -> std::fmt::Result {
-    writeln!(text, "question {} ({})", pending.interaction_id.0, pending.kind)?;
-    indented(text, &pending.prompt)?;
+fn question(text: &mut String, pending: &Pending, is_told: bool) -> std::fmt::Result {
+    let where_it_is = if is_told { ": the message above" } else { "" };
+    writeln!(text, "question {} ({}){where_it_is}", pending.interaction_id.0, pending.kind)?;
+    if !is_told {
+        indented(text, &pending.prompt)?;
+    }
     for option in &pending.options {
         let mark = if option.default { "  (default)" } else { "" };
         writeln!(text, "  - {}: {}{mark}", option.value, option.label)?;

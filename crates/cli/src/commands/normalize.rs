@@ -165,7 +165,8 @@ impl Run<'_> {
             None
         } else {
             let settled = settle(&facts, &self.circumstances(attempt.number, &how, profile));
-            for event in closing::attempt_ended(&facts, &settled, &how.exit, how.ended_by) {
+            let elapsed_ms = self.now.millis_since(how.started_at);
+            for event in closing::attempt_ended(&facts, &settled, &how.exit, how.ended_by, elapsed_ms) {
                 self.write(event);
             }
             self.interactions += u32::from(settled.verdict.pending.is_some());

@@ -192,6 +192,7 @@ fn no_schema(rows: &mut Rows) {
     text(rows, "prose and a fenced marker", format!("All is well.\n```json\n{DONE}\n```\n"), "All is well.");
     text(rows, "an unclosed fence with a marker", format!("All is well.\n```\n{DONE}"), "All is well.");
     text(rows, "a fence with more than a marker", format!("Well.\n```\nso\n{DONE}\n```"), "Well.\n```\nso\n\n```");
+    text(rows, "a fence with more behind a marker", format!("Well.\n```\n{DONE}\nso\n```"), "Well.\n```\n\nso\n```");
     text(rows, "nothing but a marker", DONE.to_owned(), "");
     let fences = format!("```\ncode\n```\nWell.\n```\n{DONE}\n```\n```\nmore\n```");
     text(rows, "other fences stay", fences, "```\ncode\n```\nWell.\n\n```\nmore\n```");
@@ -230,6 +231,8 @@ fn too_large(rows: &mut Rows) {
         ExecutionMode::Auto => rule_9().output(ANSWER),
         ExecutionMode::Interactive => rule_11().output(ANSWER),
     });
+    let between = format!("{OTHER}, 1]}}\n{GOOD}\nSee [this](x).");
+    rows.row("a link is no end", TOO_LARGE, said(&between).cut(), auto().schema(), rule_9().output(ANSWER));
     let marked = format!("{GOOD}]}}\n{DONE}");
     let expect = rule_3().notes(&[Code::OutputTooLarge]);
     rows.both("the end of an object, then a marker", TOO_LARGE, said(&marked).cut(), auto().schema(), expect.clone());

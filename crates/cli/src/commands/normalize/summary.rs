@@ -259,7 +259,8 @@ impl AttemptSummary {
             }
         }
         if let Some(error) = &self.error {
-            let _ = writeln!(text, "error     {} ({}): {}", error.code, error.category, error.message);
+            let message = error.message.trim_end().replace('\n', "\n          ");
+            let _ = writeln!(text, "error     {} ({})\n          {message}", error.code, error.category);
         }
         if let Some(output) = &self.output {
             let _ = writeln!(text, "output    {}", Value::Object(output.clone()));

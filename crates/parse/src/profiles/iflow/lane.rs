@@ -7,10 +7,10 @@ use crate::profile::{Emit, Line, Outcome};
 use crate::profiles::stream_text::StreamText;
 use crate::record::{RecordKind, Span};
 
+use super::TEXT;
 use super::block::{AtEnd, OpenBlock, Step};
 use super::expressions::{OpenError, resume_hint};
 use super::fence::OpenFence;
-use super::TEXT;
 
 /// Of a session id: in a block that is JSON, in one that is not quite, and in a resume hint.
 const EXACT: f64 = 1.0;

@@ -64,6 +64,7 @@ const ROWS: &[Row] = &[
     not_done(KEY, r#"{"__SKILL_DONE": true, "SKILL_DONE__": true}"#, 0, false),
     not_done(MALFORMED, r#"{"__skill_done__": true}"#, 1, false),
     not_done(MALFORMED, r#"{"__Skill_Done__" : true}"#, 1, false),
+    not_done(MALFORMED, r#"{"__skill_done__": true, "a": "\u0041"}"#, 1, false),
     not_done(MALFORMED, r#"{"__SKILL_DONE__": "true"}"#, 1, true),
     not_done(MALFORMED, r#"{"__SKILL_DONE__": 1}"#, 1, true),
     not_done(DENIED, r#"{"__SKILL_DONE__": false}"#, 1, true),
@@ -126,8 +127,11 @@ fn decision_table() {
 #[test]
 fn lists_all_root_objects_with_their_standing() {
     let text = "{\"a\":1}\nsee {\"b\":2}\n```\n{\"c\":3}\n```\n{\"d\":1e999}\n{\"cut\": 1\n{\"__SKILL_DONE__\":true}";
-    let seen: Vec<_> =
-        scan(text).objects.iter().filter_map(|o| Some((Value::from(o.decode(text)?), o.standing, o.after_cut))).collect();
+    let seen: Vec<_> = scan(text)
+        .objects
+        .iter()
+        .filter_map(|o| Some((Value::from(o.decode(text)?), o.standing, o.after_cut)))
+        .collect();
     assert_eq!(
         seen,
         [
