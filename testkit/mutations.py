@@ -447,9 +447,18 @@ MUTATIONS = [
     Mutation("payload: prompt, fallback", "an empty prompt is put to the user", PENDING,
              ".unwrap_or_else(|| FALLBACK_PROMPT.to_owned())", ".unwrap_or_default()", GATE),
     Mutation("payload: prompt, fallback", "the question's own prompt is not used", PENDING,
-             "        .or(asked)\n", "        .or(asked.filter(|_| false))\n", GATE),
+             ".or(asked).unwrap_or_else", ".or(asked.filter(|_| false)).unwrap_or_else", GATE),
+    Mutation("payload: prompt, fallback", "a prompt that cannot be seen is put to the user", PENDING,
+             ".filter(|prompt| !prompt.trim().is_empty())", "", GATE),
+    Mutation("payload: control characters", "they stay in the prompt", PENDING,
+             "Some(ansi::strip(text).into_owned()).filter(|prompt|", "Some(text.to_owned()).filter(|prompt|", GATE),
+    Mutation("payload: control characters", "they stay in options", PENDING,
+             "let clean = |text: &str| ansi::strip(text).into_owned();", "let clean = |text: &str| text.to_owned();", GATE),
+    Mutation("payload: control characters", "they stay in hints and context", PENDING,
+             "    ansi::strip_value(&mut value);\n", "    std::convert::identity(&mut value);\n", GATE),
     Mutation("payload: options", "options are dropped", PENDING,
-             "ask.map(|a| a.options.clone()).unwrap_or_default()", "Vec::new()", GATE),
+             "ask.map(|a| a.options.iter().map(shown_option).collect()).unwrap_or_default()",
+             "ask.map(|a| a.options.iter().take(0).map(shown_option).collect()).unwrap_or_default()", GATE),
     Mutation("payload: ui_hints", "hints are dropped", PENDING,
              "ask.and_then(|a| a.ui_hints.clone())", "None", GATE),
     Mutation("payload: context", "the context is dropped", PENDING,
@@ -595,7 +604,8 @@ def main():
 
     with tempfile.TemporaryDirectory(prefix="mutations-") as folder:
         copy = Path(folder) / "repository"
-        shutil.copytree(ROOT, copy, ignore=NOT_COPIED)
+        # New times: an earlier run may have left what it compiled from a broken file, and cargo compares times.
+        shutil.copytree(ROOT, copy, ignore=NOT_COPIED, copy_function=shutil.copy)
         tests = Tests(copy)
         for arguments in (GATE, QUESTION, TEXT, FACTS):
             passed, output = tests.run(arguments)

@@ -190,9 +190,9 @@ impl<'a> Comparison<'a> {
     fn contains<'b>(&mut self, name: &str, found: impl Iterator<Item = &'b Value>) {
         if let Some(wanted) = self.wanted(name) {
             let found: Vec<Value> = found.cloned().collect();
-            let agrees = match wanted {
-                Value::Array(codes) => codes.iter().all(|code| found.contains(code)),
-                code => found.contains(code),
+            let agrees = match wanted.as_array() {
+                Some(codes) => codes.iter().all(|code| found.contains(code)),
+                None => found.contains(wanted),
             };
             self.check(name, agrees, wanted, &Value::Array(found));
         }

@@ -14,11 +14,8 @@ const FALLBACK_PROMPT: &str = "The agent ended its turn without a result and wit
 
 pub(crate) fn build(reading: &Reading<'_>, control: &Control<'_>) -> Pending {
     let ask = reading.ask.as_deref();
-    let asked = ask.and_then(|a| a.prompt.clone()).filter(|p| !p.trim().is_empty());
-    let prompt = Some(reading.prompt.clone())
-        .filter(|p| !p.trim().is_empty())
-        .or(asked)
-        .unwrap_or_else(|| FALLBACK_PROMPT.to_owned());
+    let asked = ask.and_then(|a| a.prompt.as_deref()).and_then(shown_prompt);
+    let prompt = shown_prompt(&reading.prompt).or(asked).unwrap_or_else(|| FALLBACK_PROMPT.to_owned());
     let policies = [
         (control.request_policy, PolicySource::Request),
         (control.skill_policy, PolicySource::Skill),
@@ -32,7 +29,7 @@ pub(crate) fn build(reading: &Reading<'_>, control: &Control<'_>) -> Pending {
         interaction_id: control.next_interaction,
         scope: Scope::Turn,
         kind: ask.and_then(|a| a.kind).unwrap_or(InteractionKind::OpenText),
-        prompt: ansi::strip(&prompt).into_owned(),
+        prompt,
         options: ask.map(|a| a.options.iter().map(shown_option).collect()).unwrap_or_default(),
         ui_hints: ask.and_then(|a| a.ui_hints.clone()).map(shown),
         default_decision_policy,
@@ -49,6 +46,11 @@ pub(crate) fn build(reading: &Reading<'_>, control: &Control<'_>) -> Pending {
 fn shown(mut value: Value) -> Value {
     ansi::strip_value(&mut value);
     value
+}
+
+/// None when there is nothing to see in it.
+fn shown_prompt(text: &str) -> Option<String> {
+    Some(ansi::strip(text).into_owned()).filter(|prompt| !prompt.trim().is_empty())
 }
 
 fn shown_option(option: &AskOption) -> AskOption {

@@ -26,10 +26,10 @@ impl Merged {
     /// Looks at a record on its way out.
     pub(crate) fn pass(&mut self, record: Record, sink: &mut impl FnMut(Record)) {
         match (&record.kind, record.span.stream) {
-            (RecordKind::Message { text, .. }, Stream::Stdout | Stream::Stderr) => {
-                if self.elsewhere.len() < COMPARED_MESSAGES {
-                    self.elsewhere.insert(hash(text.head()));
-                }
+            (RecordKind::Message { text, .. }, Stream::Stdout | Stream::Stderr)
+                if self.elsewhere.len() < COMPARED_MESSAGES =>
+            {
+                self.elsewhere.insert(hash(text.head()));
             }
             (RecordKind::Message { text, partial: false, .. }, Stream::Pty) => {
                 self.bytes += text.len();

@@ -310,7 +310,7 @@ mod tests {
             let written = write_turns(profile, 100_000, &mut out).unwrap();
             assert_eq!(written.bytes, out.len() as u64);
             let values = serde_json::Deserializer::from_slice(&out).into_iter::<serde_json::Value>();
-            let count = values.map(|value| value.unwrap()).count() as u64;
+            let count = values.collect::<Result<Vec<_>, _>>().unwrap().len() as u64;
             assert!(profile == Profile::GeminiJson || count == written.lines, "{profile:?}");
         }
     }

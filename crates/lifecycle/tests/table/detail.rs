@@ -170,6 +170,17 @@ fn a_question_enriches_the_payload() {
     assert_eq!(seen.policy_source, PolicySource::Model);
 }
 
+/// "Control characters are removed from text in events."
+#[test]
+fn the_payload_has_no_control_characters() {
+    let answer = "<ASK_USER_YAML>\nprompt: \"\\e[1mWhich?\"\noptions: [{value: \"\\e[1mr\", label: \"\\e[1mRed\"}]\n\
+                  ui_hints: {note: \"\\e[1mwide\"}\ncontext: [\"\\e[1mstep\"]\n</ASK_USER_YAML>";
+    let seen = pending(answer, &interactive());
+    assert_eq!(seen.prompt, "Which?");
+    assert_eq!(seen.options, [AskOption { value: "r".into(), label: "Red".into(), default: false }]);
+    assert_eq!((seen.ui_hints, seen.context), (Some(json!({"note": "wide"})), Some(json!(["step"]))));
+}
+
 #[test]
 fn an_unknown_kind_is_open_text() {
     let answer = ASK.replace("confirm", "telepathy");

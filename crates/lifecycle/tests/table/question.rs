@@ -58,6 +58,16 @@ pub(crate) fn rows(rows: &mut Rows) {
         interactive(),
         rule_14("Which colour?"),
     );
+    let colours = said("Which \u{1b}[31mcolour\u{1b}[0m?");
+    rows.row(
+        "a prompt with escapes",
+        "section 8: control characters",
+        colours,
+        interactive(),
+        rule_14("Which colour?"),
+    );
+    let unseen = said("\u{1b}[0m");
+    rows.row("a prompt of escapes alone", PROMPT, unseen, interactive(), rule_14(FALLBACK));
     let wrong = "<ASK_USER_YAML>\nkind: telepathy\nprompt: Go on?\n</ASK_USER_YAML>";
     let origin = "unknown becomes open_text with a diagnostic";
     let expect = rule_14("Go on?").notes(&[Code::AskUserKindUnknown]);

@@ -126,7 +126,7 @@ fn event(event: Event<'_>, emit: &mut Emit<'_>) -> Outcome {
         }
         "turn.completed" => {
             // Figures of another shape cost the usage, never the end.
-            if let Some(usage) = event.usage.and_then(|raw| json::decode::<Usage>(raw)) {
+            if let Some(usage) = event.usage.and_then(json::decode::<Usage>) {
                 emit.push(RecordKind::Usage(usage.into()));
             }
             emit.push(RecordKind::End(End::success()));

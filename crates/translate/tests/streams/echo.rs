@@ -3,7 +3,7 @@
 use skillrun_model::fcmp::{FcmpData, FcmpEvent};
 use skillrun_model::rasp::data::RunCompleted;
 use skillrun_model::rasp::{Correlation, Data, Event, Level, SourceStream};
-use skillrun_model::{AttemptNumber, Code, EngineName, ProfileId, Stream, Timestamp};
+use skillrun_model::{AttemptNumber, Code, ProfileId, Stream, Timestamp};
 
 use crate::run::{Arrival, builder, conversation, raw_of, read_with, story};
 
@@ -231,7 +231,6 @@ fn attempts_are_kept_apart() {
         (3, "c\n".to_owned() + &says(ABC)),
     ] {
         let arrivals = [Arrival::Bytes(OUT, stdout.as_bytes()), Arrival::End(OUT)];
-        builder.set_attempt(AttemptNumber(attempt), EngineName::new("codex"));
         log.extend(read_with(&mut builder, AttemptNumber(attempt), ProfileId::CodexNdjson, &arrivals).events);
     }
     let mut words = story(&conversation(log));

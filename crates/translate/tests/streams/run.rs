@@ -23,9 +23,7 @@ pub(crate) struct Told {
 }
 
 pub(crate) fn builder() -> EventBuilder {
-    let mut builder = EventBuilder::new(RunId::from_evidence_hash(&[7; 32]), EngineName::new("engine"));
-    builder.set_attempt(AttemptNumber(1), EngineName::new("engine"));
-    builder
+    EventBuilder::new(RunId::from_evidence_hash(&[7; 32]), EngineName::new("engine"))
 }
 
 /// Reads in the order given, each at its own moment.
@@ -39,6 +37,7 @@ pub(crate) fn read_with(
     profile: ProfileId,
     arrivals: &[Arrival<'_>],
 ) -> Told {
+    builder.set_attempt(attempt, EngineName::new("engine"));
     let mut pipeline = AttemptPipeline::new(attempt, profile, Timestamp::EPOCH);
     let mut events = Vec::new();
     for (at, arrival) in arrivals.iter().enumerate() {

@@ -107,7 +107,28 @@ impl Observed {
             Data::ParserWarning(d) | Data::ParserError(d) | Data::EngineError(d) => {
                 *self.diagnostics.entry(d.code).or_default() += 1;
             }
-            _ => {}
+            Data::ToolCallStarted(_)
+            | Data::RunStarted(_)
+            | Data::RunStatus(_)
+            | Data::RunHeartbeat(_)
+            | Data::RunCompleted(_)
+            | Data::RunFailed(_)
+            | Data::RunCanceled(_)
+            | Data::MessageDelta(_)
+            | Data::ReasoningSummary(_)
+            | Data::InteractionRequested(_)
+            | Data::InteractionReplied(_)
+            | Data::InteractionTimeout(_)
+            | Data::AutoDecision(_)
+            | Data::ArtifactCreated(_)
+            | Data::ArtifactIndexed(_)
+            | Data::ArtifactPreviewReady(_)
+            | Data::RawStdout(_)
+            | Data::RawStderr(_)
+            | Data::AttemptStarted(_)
+            | Data::AttemptEnded(_)
+            | Data::TurnUsage(_)
+            | Data::UserMessage(_) => {}
         }
     }
 
