@@ -15,11 +15,11 @@ pub struct EvidenceError {
 pub enum EvidenceErrorKind {
     #[error("cannot be read ({0})")]
     Io(#[from] std::io::Error),
-    #[error("there is no such folder; give a folder that has .audit/ in it, or the .audit folder itself")]
+    #[error("is not a folder; give one that has .audit/ in it, or the .audit folder itself")]
     NoFolder,
     #[error("has no recorded attempt (no stdout.N.log, stderr.N.log, pty-output.N.log or meta.N.json)")]
     NoAttempt,
-    #[error("has no attempt {0}; it has {1}")]
+    #[error("has no attempt {0}; its attempts: {1}")]
     NoSuchAttempt(u32, String),
     #[error("is not a run record ({0})")]
     BadRunRecord(String),

@@ -56,12 +56,12 @@ impl Meta {
             ended_by = Some(EndedBy::HardTimeout);
         }
         Self {
-            engine: text(file.engine),
-            engine_version: text(file.engine_version),
+            engine: text(file.engine, "engine", &mut problems),
+            engine_version: text(file.engine_version, "engine_version", &mut problems),
             profile: word(file.profile, "profile", &mut problems),
             execution_mode: word(file.execution_mode, "execution_mode", &mut problems),
-            exit_code: file.exit_code.and_then(|v| v.as_i64()).and_then(|n| i32::try_from(n).ok()),
-            signal: text(file.signal),
+            exit_code: exit_code(file.exit_code, &mut problems),
+            signal: text(file.signal, "signal", &mut problems),
             ended_by,
             started_at: word(file.started_at, "started_at", &mut problems),
             problems,
@@ -73,11 +73,25 @@ fn file_name(path: &Path) -> String {
     path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn text(value: Option<Value>) -> Option<String> {
+/// An exit code is a number, and nothing else: a wrong guess here would be a wrong verdict.
+fn exit_code(value: Option<Value>, problems: &mut Vec<String>) -> Option<i32> {
+    let value = value.filter(|v| !v.is_null())?;
+    let code = value.as_i64().and_then(|n| i32::try_from(n).ok());
+    if code.is_none() {
+        problems.push(format!("exit_code: {value} is not an exit code"));
+    }
+    code
+}
+
+fn text(value: Option<Value>, field: &str, problems: &mut Vec<String>) -> Option<String> {
     match value? {
         Value::String(text) => Some(text),
         Value::Number(number) => Some(number.to_string()),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        Value::Null => None,
+        other @ (Value::Bool(_) | Value::Array(_) | Value::Object(_)) => {
+            problems.push(format!("{field}: {other} is not text"));
+            None
+        }
     }
 }
 
@@ -85,7 +99,7 @@ fn word<T: std::str::FromStr>(value: Option<Value>, field: &str, problems: &mut 
 where
     T::Err: std::fmt::Display,
 {
-    let text = text(value)?;
+    let text = text(value, field, problems)?;
     match text.parse() {
         Ok(word) => Some(word),
         Err(error) => {

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::status::{Continuation, wire_enum};
 
-/// Name of an engine as the operator writes it; shared, since every event carries it. Engines are data, so this is open, unlike [`ProfileId`].
+/// Name of an engine as the operator writes it.
+// Open, unlike `ProfileId`, because engines are data; shared, because every event carries it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct EngineName(Arc<str>);

@@ -23,13 +23,15 @@ pub struct SchemaError {
 
 #[derive(Debug, thiserror::Error)]
 enum SchemaErrorKind {
+    #[error("there is no such schema file")]
+    Missing,
     #[error("the schema cannot be read ({0})")]
     Io(#[from] std::io::Error),
     #[error("the schema is larger than {SCHEMA_MAX} bytes")]
     TooLarge,
     #[error("the schema is not JSON ({0})")]
     NotJson(#[from] serde_json::Error),
-    #[error("this is not a JSON Schema ({0})")]
+    #[error("this is not a JSON Schema: {0}")]
     NotSchema(String),
 }
 
@@ -40,6 +42,9 @@ pub struct OutputSchema(jsonschema::Validator);
 impl OutputSchema {
     pub fn read(path: &Path) -> Result<Self, SchemaError> {
         let read = || -> Result<Self, SchemaErrorKind> {
+            if !path.is_file() {
+                return Err(SchemaErrorKind::Missing);
+            }
             if std::fs::metadata(path)?.len() > SCHEMA_MAX {
                 return Err(SchemaErrorKind::TooLarge);
             }

@@ -85,7 +85,9 @@ impl Transcript {
             FcmpData::ConversationCompleted(ended)
             | FcmpData::ConversationFailed(ended)
             | FcmpData::ConversationCanceled(ended) => {
-                writeln!(text, "\n== run {} · {}", ended.state, ended.reason_code)
+                // A marker that was found does not explain a failure; its error does.
+                let code = ended.error.as_ref().map_or(ended.reason_code, |error| error.code);
+                writeln!(text, "\n== run {} · {code}", ended.state)
             }
         };
         text

@@ -118,7 +118,9 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn write(&mut self, event: ControlEvent) {
-        let event = self.builder.control(self.now, event.level, event.data, event.correlation);
+        let session_id = event.correlation.session_id.or_else(|| self.session_id.as_deref().map(Into::into));
+        let correlation = Correlation { session_id, ..event.correlation };
+        let event = self.builder.control(self.now, event.level, event.data, correlation);
         self.outputs.event(event);
     }
 

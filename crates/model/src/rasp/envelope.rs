@@ -47,7 +47,7 @@ pub struct Source {
 pub struct Correlation {
     pub interaction_id: Option<InteractionId>,
     pub tool_call_id: Option<String>,
-    /// Shared, since nearly every event of an attempt carries it.
+    // Shared, since nearly every event of an attempt carries it.
     pub session_id: Option<Arc<str>>,
     pub request_id: Option<String>,
     pub artifact_id: Option<String>,

@@ -178,7 +178,9 @@ impl Outputs {
         }
         match self.format {
             Format::Summary => self.stdout.json(&summary),
-            Format::Conversation => self.words = summary.words(),
+            // Of several attempts the last that was judged decides; what came after it is only noted.
+            Format::Conversation if summary.is_judged() => self.words = summary.words(),
+            Format::Conversation => self.words.push_str(summary.words().trim_start()),
             Format::Rasp | Format::Fcmp | Format::Diagnostics => {}
         }
     }

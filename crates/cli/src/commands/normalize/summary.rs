@@ -259,37 +259,68 @@ impl AttemptSummary {
         self
     }
 
-    /// The verdict in words, for a terminal.
+    pub(crate) fn is_judged(&self) -> bool {
+        self.completion.is_some()
+    }
+
+    /// The verdict in words, for a terminal of 80 columns.
     pub(crate) fn words(&self) -> String {
-        use std::fmt::Write;
-        let mut text = String::new();
-        // Writing to a string cannot fail.
-        let _ = match (&self.completion, self.run_status, self.rule) {
+        let mut text = String::from("\n");
+        match (&self.completion, self.run_status, self.rule) {
             (Some(completion), Some(status), Some(rule)) => {
                 // What an error says, if there is one: a marker that was found does not explain a failure.
                 let code = self.error.as_ref().map_or(completion.reason_code, |error| error.code);
-                writeln!(text, "\nverdict   {status} · {code} (rule {rule})\n          {}", code.summary())
+                labelled(&mut text, "verdict", &format!("{status} · {code} (rule {rule})\n{}", code.summary()));
             }
-            _ => writeln!(text, "\nverdict   none: the run was over before attempt {}", self.attempt_number),
-        };
+            _ => {
+                let number = self.attempt_number;
+                labelled(&mut text, "note", &format!("attempt {number} came after the end; it is read, not judged"));
+            }
+        }
         if let Some(evidence) = &self.evidence {
             for (name, spans) in [("end", &evidence.end), ("marker", &evidence.marker), ("answer", &evidence.answer)] {
                 if let (Some(first), Some(last)) = (spans.first(), spans.last()) {
-                    let _ = writeln!(text, "evidence  {name}: bytes {}..{} of {}", first.from, last.to, first.stream);
+                    let place = format!("{name}: bytes {}..{} of {}", first.from, last.to, first.stream);
+                    labelled(&mut text, "evidence", &place);
                 }
             }
         }
         if let Some(error) = &self.error {
-            let message = error.message.trim_end().replace('\n', "\n          ");
-            let _ = writeln!(text, "error     {} ({})\n          {message}", error.code, error.category);
+            let message = error.message.trim_end();
+            labelled(&mut text, "error", &format!("{} ({})\n{message}", error.code, error.category));
         }
         if let Some(output) = &self.output {
-            let _ = writeln!(text, "output    {}", Value::Object(output.clone()));
+            text.push_str(&format!("{:LABEL$}{}\n", "output", Value::Object(output.clone())));
         }
         for warning in &self.warnings {
-            let _ = writeln!(text, "warning   {warning}: {}", warning.summary());
+            labelled(&mut text, "warning", &format!("{warning}\n{}", warning.summary()));
         }
         text
+    }
+}
+
+/// Width of the labels in front of the verdict's lines, and of what stands behind them.
+const LABEL: usize = 10;
+const COLUMNS: usize = 80 - LABEL;
+
+/// A label and its text, broken between words.
+fn labelled(out: &mut String, label: &str, text: &str) {
+    let mut label = label;
+    for line in text.lines() {
+        let mut column = 0;
+        for word in line.split(' ') {
+            let width = word.chars().count();
+            if column == 0 || column + 1 + width > COLUMNS {
+                let end = if column == 0 { "" } else { "\n" };
+                out.push_str(&format!("{end}{:LABEL$}{word}", std::mem::take(&mut label)));
+                column = width;
+            } else {
+                out.push(' ');
+                out.push_str(word);
+                column += 1 + width;
+            }
+        }
+        out.push('\n');
     }
 }
 
