@@ -94,12 +94,17 @@ impl Folder {
 
     /// The id in `run.json` beside `.audit`, or one made from the bytes of the evidence.
     pub fn run_id(&self) -> Result<RunId, EvidenceError> {
-        let record = self.audit.parent().unwrap_or(&self.audit).join("run.json");
+        // The folder may have been given as ".", whose parent no path shows.
+        let audit = self.audit.canonicalize().map_err(|e| EvidenceError::new(&self.audit, e))?;
+        let record = audit.parent().unwrap_or(&audit).join("run.json");
         match fs::read(&record) {
             Ok(bytes) => serde_json::from_slice::<RunRecord>(&bytes)
                 .map(|r| r.run_id)
                 .map_err(|e| EvidenceError::new(record, EvidenceErrorKind::BadRunRecord(e.to_string()))),
-            Err(_) => self.hash().map(|hash| RunId::from_evidence_hash(&hash)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                self.hash().map(|hash| RunId::from_evidence_hash(&hash))
+            }
+            Err(error) => Err(EvidenceError::new(record, error)),
         }
     }
 
@@ -206,7 +211,7 @@ mod tests {
         let error = Folder::open(&recording.path().join("nowhere")).expect_err("no folder");
         assert!(matches!(error.kind, EvidenceErrorKind::NoFolder), "{error}");
         let error = recording.folder().attempt(AttemptNumber(2)).expect_err("no attempt 2");
-        assert!(error.to_string().ends_with("has no attempt 2; it has 1, 3"), "{error}");
+        assert!(matches!(&error.kind, EvidenceErrorKind::NoSuchAttempt(2, known) if known == "1, 3"), "{error}");
     }
 
     #[test]

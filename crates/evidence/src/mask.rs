@@ -47,6 +47,14 @@ impl Mask {
         }
         for ranges in &mut mask.ranges {
             ranges.sort_unstable();
+            // Overlapping ranges become one, so that their ends are in order too.
+            ranges.dedup_by(|next, last| {
+                let joins = next.0 <= last.1;
+                if joins {
+                    last.1 = last.1.max(next.1);
+                }
+                joins
+            });
         }
         Ok(mask)
     }
@@ -55,7 +63,8 @@ impl Mask {
     pub fn apply(&self, stream: Stream, offset: u64, bytes: &mut [u8]) {
         let ranges = &self.ranges[stream.index()];
         let end = offset + bytes.len() as u64;
-        for &(from, to) in ranges.iter().take_while(|(from, _)| *from < end) {
+        let first = ranges.partition_point(|(_, to)| *to <= offset);
+        for &(from, to) in ranges[first..].iter().take_while(|(from, _)| *from < end) {
             let start = from.clamp(offset, end) - offset;
             let stop = to.clamp(offset, end) - offset;
             bytes[start as usize..stop as usize].fill(b'*');

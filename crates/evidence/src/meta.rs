@@ -170,6 +170,6 @@ mod tests {
             meta(r#"{"engine":"x","profile":"never_heard_of","started_at":"yesterday","exit_code":"0","ended_by":7}"#);
         assert_eq!((meta.engine.as_deref(), meta.profile, meta.exit_code), (Some("x"), None, None));
         let fields: Vec<_> = meta.problems.iter().filter_map(|problem| problem.split(':').next()).collect();
-        assert_eq!(fields, ["ended_by", "profile", "started_at"]);
+        assert_eq!(fields, ["ended_by", "profile", "exit_code", "started_at"]);
     }
 }

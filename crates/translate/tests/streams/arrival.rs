@@ -96,7 +96,7 @@ fn of_stream(told: &Told, stream: Stream) -> Vec<Event> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn reads_of_any_size_give_the_same(
