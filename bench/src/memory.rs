@@ -14,6 +14,8 @@ use crate::program::{Output, Program, cost_with_coverage};
 use crate::table::Table;
 
 const TARGET: u64 = 64_000_000;
+/// Written as JSON it just fits into a line that is read.
+const MESSAGE: usize = 4_100_000;
 const GIB: f64 = (1024 * 1024 * 1024) as f64;
 
 /// An input that is the same for all profiles.
@@ -25,12 +27,14 @@ enum Input {
     Lines(Shape),
     Noise,
     Blank,
+    /// Each byte of a message takes two when it is written.
+    Quotes,
     /// A fence that is opened and never closed, with text in it.
     OpenFence,
 }
 
 impl Input {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Line(Shape::Letters),
         Self::LongString,
         Self::Line(Shape::OpenBraces),
@@ -38,6 +42,7 @@ impl Input {
         Self::Line(Shape::NestedObjects),
         Self::Noise,
         Self::Blank,
+        Self::Quotes,
         Self::Lines(Shape::CutEvents),
         Self::OpenFence,
     ];
@@ -49,6 +54,7 @@ impl Input {
             Self::Lines(shape) => format!("short lines, {}", shape.name()),
             Self::Noise => "short lines, noise".to_owned(),
             Self::Blank => "blank lines".to_owned(),
+            Self::Quotes => "short lines, quotes".to_owned(),
             Self::OpenFence => "short lines in a fence that never closes".to_owned(),
         }
     }
@@ -66,6 +72,7 @@ impl Input {
             Self::Lines(shape) => shape.write_lines(bytes, out),
             Self::Noise => write_repeated(NOISE, bytes, out),
             Self::Blank => write_repeated(b"\n", bytes, out),
+            Self::Quotes => write_repeated([[b'"'; 79].as_slice(), b"\n"].concat().as_slice(), bytes, out),
             Self::OpenFence => framed(b"```json\n", b"{\"key\": \"value\", \"text\": \"some words\"},\n", b"", out),
         }
     }
@@ -91,6 +98,11 @@ pub(crate) fn measure(program: &Program, size: u64, table: &mut Table) -> Result
     };
     let costs = Profile::ALL.into_iter().map(run).collect::<Result<Vec<_>, _>>()?;
     report("ordinary work, to files", &costs, part, table);
+    let run = |profile: Profile| {
+        let recording = Recording::of_bytes(profile.message(&"\"".repeat(MESSAGE)).as_bytes())?;
+        one(program, &recording, profile, Output::Files)
+    };
+    report("one message of 4 MB of quotes, to files", &in_parallel(run)?, 2 * MESSAGE as u64, table);
     Ok(())
 }
 
