@@ -1,13 +1,13 @@
 //! Bytes to records. Push-style: bytes in any chunking go in, records with byte ranges come out; nothing is read twice
 //! and memory is bounded by the budgets below, whatever the input.
 //!
-//! - [`parser`]: the driver. Splits streams into lines, asks the profile about each, keeps what nobody understood.
-//! - [`profiles`]: one file per engine format.
-//! - [`record`]: what comes out.
-//! - [`lines`], [`document`], [`raw`]: lines with offsets, JSON over several lines, lines nobody understood.
-//! - [`merged`]: a terminal's recording beside the two streams.
-//! - [`text`]: objects, fences and the done marker inside a message's text.
-//! - [`ansi`], [`buffer`], [`classify`], [`json`]: text made safe to show, bounded text, error words, lines as JSON.
+//! - `parser`: the driver. Splits streams into lines, asks the profile about each, keeps what nobody understood.
+//! - `profiles`: one file per engine format.
+//! - `record`: what comes out.
+//! - `lines`, `document`, `raw`: lines with offsets, JSON over several lines, lines nobody understood.
+//! - `merged`: a terminal's recording beside the two streams.
+//! - `text`: objects, fences and the done marker inside a message's text.
+//! - `ansi`, `buffer`, `classify`, `json`: text made safe to show, bounded text, error words, lines as JSON.
 //!
 //! Per stream, any chunking gives the same records. Every byte lies in the span of at least one record that becomes
 //! an event.

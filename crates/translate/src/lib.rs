@@ -1,11 +1,11 @@
 //!
-//! - [`pipeline`]: one attempt's evidence in, events and facts out; the same live and offline.
-//! - [`builder`]: the one place where RASP events are made.
-//! - [`to_rasp`]: parse records to events.
-//! - [`facts`]: parse records to what the gate asks about.
-//! - [`coverage`]: which bytes lie in the range of an event.
-//! - [`fcmp`], [`echo`]: RASP to FCMP, without what only repeats a message.
-//! - [`transcript`]: FCMP to readable text.
+//! - `pipeline`: one attempt's evidence in, events and facts out; the same live and offline.
+//! - `builder`: the one place where RASP events are made.
+//! - `to_rasp`: parse records to events.
+//! - `facts`: parse records to what the gate asks about.
+//! - `coverage`: which bytes lie in the range of an event.
+//! - `fcmp`, `echo`: RASP to FCMP, without what only repeats a message.
+//! - `transcript`: FCMP to readable text.
 
 pub mod builder;
 pub mod coverage;
