@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use skillrun_lifecycle::Settled;
 use skillrun_model::codes::NextAction;
 use skillrun_model::interaction::Pending;
-use skillrun_model::rasp::data::TurnUsage;
+use skillrun_model::rasp::data::{MessageFinal, TurnUsage};
 use skillrun_model::rasp::{Data, Event};
 use skillrun_model::verdict::{Rule, RunError, Verdict, VerdictEvidence};
 use skillrun_model::{
@@ -17,8 +17,15 @@ use skillrun_parse::text::marker::MarkerForm;
 use skillrun_translate::Facts;
 use skillrun_translate::coverage::Coverage;
 
-/// Bytes of message text that a summary holds; what comes after is counted.
+/// Bytes of messages that a summary holds; what comes after is counted.
 const MESSAGES_BUDGET: usize = 4 * 1024 * 1024;
+
+/// What a message takes in a summary: millions of tiny ones must not fill memory either.
+fn message_cost(message: &MessageFinal) -> usize {
+    const KEYS: usize = 48;
+    message.text.len() + message.message_id.len() + KEYS
+}
+
 /// Tool calls that a summary lists.
 const TOOL_CALLS_MAX: usize = 10_000;
 
@@ -89,8 +96,8 @@ impl Observed {
         self.coverage.add(event);
         let tool_id = || event.correlation.tool_call_id.clone();
         match &event.data {
-            Data::MessageFinal(message) if self.message_bytes + message.text.len() <= MESSAGES_BUDGET => {
-                self.message_bytes += message.text.len();
+            Data::MessageFinal(message) if self.message_bytes + message_cost(message) <= MESSAGES_BUDGET => {
+                self.message_bytes += message_cost(message);
                 let (message_id, text) = (message.message_id.clone(), message.text.clone());
                 self.messages.push(MessageSummary { message_id, text, partial: message.partial });
             }
