@@ -70,6 +70,15 @@ fn endless_work_takes_little_memory() {
     assert_memory_is_bounded("work", |profile, out| write_turns(profile, INPUT, out).map(drop));
 }
 
+/// A message as large as may be, and every character of it twice as long in JSON. Found by `make bench`: each copy of it,
+/// and each buffer it is written through, counts.
+#[test]
+fn the_largest_message_takes_little_memory() {
+    assert_memory_is_bounded("one message", |profile, out| {
+        out.write_all(profile.message(&Shape::Quotes.text(4 * MIB)).as_bytes())
+    });
+}
+
 const HOSTILE: [Shape; 12] = [
     Shape::CutEvents,
     Shape::OpenBraces,

@@ -13,7 +13,7 @@ use crate::control::ProcessExit;
 use crate::settle::Settled;
 
 /// An output larger than this does not stand in an event.
-const OUTPUT_IN_EVENT: usize = 64 * 1024;
+const OUTPUT_IN_EVENT: u64 = 64 * 1024;
 
 /// A control event that is still to get its place in the Log.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,15 +75,41 @@ pub fn attempt_ended(
     events
 }
 
+/// Counts what is written and keeps nothing.
+#[derive(Default)]
+struct Counted(u64);
+
+impl std::io::Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// The verdict without an output that is too large to stand in an event.
 fn for_event(verdict: &Verdict) -> Verdict {
-    let mut verdict = verdict.clone();
-    let bytes = verdict.output.as_ref().and_then(|o| serde_json::to_vec(o).ok()).map_or(0, |json| json.len());
-    if bytes > OUTPUT_IN_EVENT {
-        verdict.output = None;
-        verdict.output_bytes = Some(bytes as u64);
+    let mut size = Counted::default();
+    let counted = serde_json::to_writer(&mut size, &verdict.output);
+    let fits = counted.is_ok() && size.0 <= OUTPUT_IN_EVENT;
+    Verdict {
+        rule: verdict.rule,
+        turn: verdict.turn,
+        completion: verdict.completion,
+        reason_code: verdict.reason_code,
+        run_status: verdict.run_status,
+        confidence: verdict.confidence,
+        error: verdict.error.clone(),
+        warnings: verdict.warnings.clone(),
+        output: if fits { verdict.output.clone() } else { None },
+        output_bytes: Some(size.0).filter(|_| !fits),
+        pending: verdict.pending.clone(),
+        answer_message_id: verdict.answer_message_id.clone(),
+        evidence: verdict.evidence.clone(),
     }
-    verdict
 }
 
 fn level(status: RunStatus) -> Level {

@@ -46,13 +46,45 @@ impl Formatter for LineFormatter {
     }
 }
 
-/// JSON text that is being put together.
-#[derive(Debug, Default)]
+/// So much is put together before it is written.
+const BUFFER: usize = 256 * 1024;
+
+/// JSON text that is being put together, in memory or on its way to a writer.
+#[derive(Default)]
 pub struct JsonText {
     bytes: Vec<u8>,
+    /// Where full buffers go, so that one huge message does not take its size in memory. None keeps everything.
+    writer: Option<Box<dyn Write>>,
+    /// The first thing that went wrong; nothing is written after it.
+    error: Option<io::Error>,
     /// Many events have the same moment, and all the same run; they are put into words once.
     moment: Spelled<Timestamp>,
     run_id: Spelled<RunId>,
+}
+
+impl std::fmt::Debug for JsonText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("JsonText").field("bytes", &self.bytes.len()).field("error", &self.error).finish_non_exhaustive()
+    }
+}
+
+impl Write for JsonText {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes.extend_from_slice(bytes);
+        if self.bytes.len() >= BUFFER {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if let Some(writer) = &mut self.writer {
+            let written = writer.write_all(&self.bytes);
+            self.bytes.clear();
+            written?;
+        }
+        Ok(())
+    }
 }
 
 /// A value and its JSON.
@@ -93,12 +125,11 @@ impl JsonText {
         self
     }
 
-    /// Anything else. A value of ours always has a JSON form; should one not, `null` stands in its place.
+    /// Anything else.
     pub(crate) fn value(&mut self, value: &(impl Serialize + ?Sized)) -> &mut Self {
-        let start = self.bytes.len();
-        if value.serialize(&mut Serializer::with_formatter(&mut self.bytes, LineFormatter)).is_err() {
-            self.bytes.truncate(start);
-            self.bytes.extend_from_slice(b"null");
+        if self.error.is_none() {
+            let written = value.serialize(&mut Serializer::with_formatter(&mut *self, LineFormatter));
+            self.error = written.err().map(io::Error::from);
         }
         self
     }
@@ -108,19 +139,15 @@ impl JsonText {
     }
 }
 
-/// So much is put together before it is written.
-const BUFFER: usize = 256 * 1024;
-
-/// Writes JSON lines.
+/// Writes JSON lines. The first error is told again by every later call.
 #[derive(Debug)]
-pub struct LineWriter<W> {
-    inner: W,
+pub struct LineWriter {
     text: JsonText,
 }
 
-impl<W: Write> LineWriter<W> {
-    pub fn new(inner: W) -> Self {
-        Self { inner, text: JsonText::default() }
+impl LineWriter {
+    pub fn new(writer: Box<dyn Write>) -> Self {
+        Self { text: JsonText { writer: Some(writer), ..JsonText::default() } }
     }
 
     pub fn rasp(&mut self, event: &Event) -> io::Result<()> {
@@ -140,49 +167,56 @@ impl<W: Write> LineWriter<W> {
 
     /// Text that is no JSON, as it is.
     pub fn plain(&mut self, text: &str) -> io::Result<()> {
-        self.text.raw(text);
-        self.write_full()
+        self.text.write_all(text.as_bytes())
     }
 
     fn end_line(&mut self) -> io::Result<()> {
-        self.text.bytes.push(b'\n');
-        self.write_full()
-    }
-
-    fn write_full(&mut self) -> io::Result<()> {
-        if self.text.bytes.len() < BUFFER { Ok(()) } else { self.write_out() }
-    }
-
-    fn write_out(&mut self) -> io::Result<()> {
-        let written = self.inner.write_all(&self.text.bytes);
-        // One huge message must not cost its size for ever after.
-        if self.text.bytes.capacity() > 4 * BUFFER {
-            self.text.bytes = Vec::new();
-        } else {
-            self.text.bytes.clear();
+        match &self.text.error {
+            Some(error) => Err(error.kind().into()),
+            None => self.text.write_all(b"\n"),
         }
-        written
     }
 
     pub fn flush(&mut self) -> io::Result<()> {
-        self.write_out()?;
-        self.inner.flush()
+        self.text.flush()?;
+        self.text.writer.as_mut().map_or(Ok(()), |writer| writer.flush())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::LineWriter;
+    use super::*;
 
     #[test]
     fn no_reader_sees_a_line_end_inside_a_value() {
         let text = "a\u{85}b\u{2028}c\u{2029}d…é\u{80}\u{e2}\n";
-        let mut lines = Vec::new();
-        let mut writer = LineWriter::new(&mut lines);
-        writer.value(&text).unwrap();
-        writer.flush().unwrap();
-        let line = String::from_utf8(lines).unwrap();
-        assert_eq!(line, "\"a\\u0085b\\u2028c\\u2029d…é\u{80}\u{e2}\\n\"\n");
+        let mut line = JsonText::default();
+        line.value(text);
+        let line = line.into_string();
+        assert_eq!(line, "\"a\\u0085b\\u2028c\\u2029d…é\u{80}\u{e2}\\n\"");
         assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
+    }
+
+    /// Fails after so many bytes, as a full disk does.
+    struct Full(usize);
+
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_told_and_memory_stays_small() {
+        let mut writer = LineWriter::new(Box::new(Full(4 * BUFFER)));
+        writer.value(&"x".repeat(2 * BUFFER)).unwrap();
+        assert!(writer.text.bytes.len() < BUFFER, "what is written is not kept");
+        let error = writer.value(&"x".repeat(4 * BUFFER)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(writer.value(&1).unwrap_err().kind(), io::ErrorKind::StorageFull);
     }
 }

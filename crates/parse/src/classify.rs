@@ -1,5 +1,8 @@
 //! Whose fault an engine's error is, from its status or its words. Only chooses advice; never decides a verdict.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use skillrun_model::codes::ErrorCategory;
 
 /// The category of an HTTP status, if it says something.
@@ -59,7 +62,24 @@ pub fn by_words(message: &str) -> ErrorCategory {
         .map_or(ErrorCategory::Engine, |(category, _)| *category)
 }
 
+/// One of these stands in every refusal; looking for them first spares nearly every line of noise a closer look.
+static HINTS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| [Finder::new("ession"), Finder::new("rollout")]);
+
 /// Whether the engine says that it does not know the session.
 pub fn refuses_session(message: &str) -> bool {
-    by_words(message) == ErrorCategory::Session
+    HINTS.iter().any(|hint| hint.find(message.as_bytes()).is_some()) && by_words(message) == ErrorCategory::Session
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HINTS, SESSION_REFUSED, refuses_session};
+
+    #[test]
+    fn every_refusal_has_a_hint() {
+        for words in SESSION_REFUSED {
+            assert!(HINTS.iter().any(|hint| hint.find(words.as_bytes()).is_some()), "{words}");
+            assert!(refuses_session(&format!("Error: {words} 0000")), "{words}");
+        }
+        assert!(!refuses_session("Loaded session from disk"));
+    }
 }

@@ -2,8 +2,9 @@
 //! record.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
-use memchr::memmem;
+use memchr::memmem::Finder;
 use skillrun_model::codes::Code;
 use skillrun_model::status::Phase;
 use skillrun_model::{ProfileId, Stream};
@@ -307,8 +308,11 @@ fn clean_ends(text: &str, start: u64) -> &str {
     if start == 0 { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text }
 }
 
+/// Made once: every line that nobody understood is searched.
+static MARKER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(DONE_KEY));
+
 fn mentions_marker(text: &str) -> bool {
-    memmem::find(text.as_bytes(), DONE_KEY.as_bytes()).is_some()
+    MARKER.find(text.as_bytes()).is_some()
 }
 
 impl Record {

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 /// A place lines are written to. The first error stays; writing after it does nothing.
 struct Lines {
     name: String,
-    writer: LineWriter<Box<dyn Write>>,
+    writer: LineWriter,
     error: Option<io::Error>,
 }
 
@@ -38,7 +38,7 @@ impl Lines {
         }
     }
 
-    fn write(&mut self, write: impl FnOnce(&mut LineWriter<Box<dyn Write>>) -> io::Result<()>) {
+    fn write(&mut self, write: impl FnOnce(&mut LineWriter) -> io::Result<()>) {
         if self.error.is_none() {
             self.error = write(&mut self.writer).err();
         }
