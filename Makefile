@@ -47,11 +47,13 @@ schemas: ## Write schemas/ anew from the types
 
 .PHONY: bench
 bench: build ## Measure speed, memory and linearity; writes docs/numbers.md
-	cargo run --release --locked -p bench --
+	cargo build --release --locked -p bench
+	target/release/bench
 
 .PHONY: bench-check
 bench-check: build ## Fail when an instruction count grew by more than 5 %
-	cargo run --release --locked -p bench -- --check
+	cargo build --release --locked -p bench
+	target/release/bench --check
 
 .PHONY: mutations
 mutations: ## Break each rule of the gate once and see a test fail

@@ -70,11 +70,15 @@ impl std::fmt::Debug for JsonText {
 
 impl Write for JsonText {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.bytes.extend_from_slice(bytes);
-        if self.bytes.len() >= BUFFER {
-            self.flush()?;
-        }
+        self.write_all(bytes)?;
         Ok(bytes.len())
+    }
+
+    // Called for every key and quote, so without the loop that the trait would put around `write`.
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.bytes.extend_from_slice(bytes);
+        if self.bytes.len() < BUFFER { Ok(()) } else { self.flush() }
     }
 
     fn flush(&mut self) -> io::Result<()> {
