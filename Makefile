@@ -24,7 +24,7 @@ help: ## List the commands
 run: ## Build, then read a recorded engine and print its conversation and verdict
 	cargo build --locked -p skillrun
 	@echo
-	target/debug/skillrun normalize testkit/corpus/codex-asks-then-done --schema testkit/corpus/output.schema.json --format conversation
+	cargo run --quiet --locked -p skillrun -- normalize testkit/corpus/codex-asks-then-done --schema testkit/corpus/output.schema.json --format conversation
 
 .PHONY: build
 build: ## Build the release binary, target/release/skillrun
@@ -42,8 +42,8 @@ test: ## Format, lint, documentation and all tests
 schemas: ## Write schemas/ anew from the types
 	cargo build --locked -p skillrun
 	mkdir -p schemas
-	target/debug/skillrun schema rasp > schemas/rasp.schema.json
-	target/debug/skillrun schema fcmp > schemas/fcmp.schema.json
+	cargo run --quiet --locked -p skillrun -- schema rasp > schemas/rasp.schema.json
+	cargo run --quiet --locked -p skillrun -- schema fcmp > schemas/fcmp.schema.json
 
 .PHONY: bench
 bench: build ## Measure speed, memory and linearity; writes docs/numbers.md
