@@ -1,0 +1,5 @@
+//! The attempt host.
+
+mod os_text;
+mod secrets;
+mod snapshot;

@@ -1,0 +1,1 @@
+//! Secrets (being written).
