@@ -1,5 +1,4 @@
 //! The attempt host.
 
-mod os_text;
 mod secrets;
 mod snapshot;

@@ -17,6 +17,7 @@ pub mod feed;
 pub mod folder;
 pub mod mask;
 pub mod meta;
+pub mod os_text;
 #[cfg(test)]
 mod testing;
 
@@ -24,5 +25,6 @@ pub use error::EvidenceError;
 pub use feed::{Feed, Step};
 pub use folder::{Attempt, Folder};
 pub use meta::Meta;
+pub use os_text::OsText;
 
 pub use skillrun_model::Stream;

@@ -88,13 +88,13 @@ impl<'de> Deserialize<'de> for OsText {
 }
 
 /// Two lower-case digits per byte.
-pub(crate) fn to_hex(bytes: &[u8]) -> String {
+pub fn to_hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digit = |value: u8| char::from(DIGITS[usize::from(value)]);
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
+pub fn from_hex(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|value| u8::try_from(value).ok());
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     if !rest.is_empty() {
@@ -114,7 +114,10 @@ mod tests {
             let json = serde_json::to_string(&word).expect("JSON");
             assert_eq!(serde_json::from_str::<OsText>(&json).expect("the same"), word, "{json}");
         }
-        assert_eq!(serde_json::to_string(&OsText::from(OsString::from_vec(vec![0xff, 0x0a]))).expect("JSON"), r#"{"hex":"ff0a"}"#);
+        assert_eq!(
+            serde_json::to_string(&OsText::from(OsString::from_vec(vec![0xff, 0x0a]))).expect("JSON"),
+            r#"{"hex":"ff0a"}"#
+        );
     }
 
     #[test]
