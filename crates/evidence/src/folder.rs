@@ -14,6 +14,7 @@ use crate::error::{EvidenceError, EvidenceErrorKind};
 use crate::feed::{Feed, StreamFile};
 use crate::mask::Mask;
 use crate::meta::Meta;
+use crate::names;
 
 /// A `.audit` folder.
 #[derive(Debug)]
@@ -40,17 +41,6 @@ pub struct Attempt {
 #[derive(Deserialize)]
 struct RunRecord {
     run_id: RunId,
-}
-
-const LOGS: [(&str, Stream); 3] = [("stdout", Stream::Stdout), ("stderr", Stream::Stderr), ("pty-output", Stream::Pty)];
-
-fn log_name(stream: Stream, number: AttemptNumber) -> String {
-    let name = match stream {
-        Stream::Stdout => "stdout",
-        Stream::Stderr => "stderr",
-        Stream::Pty => "pty-output",
-    };
-    format!("{name}.{number}.log")
 }
 
 impl Folder {
@@ -88,7 +78,7 @@ impl Folder {
             let known = self.attempts.keys().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             return Err(EvidenceError::new(&self.audit, EvidenceErrorKind::NoSuchAttempt(number.0, known)));
         };
-        let meta = Meta::read(&self.audit.join(format!("meta.{number}.json")));
+        let meta = Meta::read(&self.audit.join(names::meta(number)));
         Ok(Attempt { number, meta, audit: self.audit.clone(), files: *files })
     }
 
@@ -114,7 +104,7 @@ impl Folder {
         let mut buffer = vec![0; 64 * 1024];
         for (number, files) in &self.attempts {
             for stream in Stream::ALL.into_iter().filter(|s| files.streams[s.index()]) {
-                let name = log_name(stream, *number);
+                let name = names::log(stream, *number);
                 let path = self.audit.join(&name);
                 let mut file = File::open(&path).map_err(|e| EvidenceError::new(&path, e))?;
                 hasher.update(name.as_bytes());
@@ -136,16 +126,16 @@ impl Folder {
 
 /// What a file name in `.audit` says: a stream's log or, as `None`, a meta file; and the attempt.
 fn attempt_file(name: &str) -> Option<(Option<Stream>, AttemptNumber)> {
-    let (rest, what) = if let Some(rest) = name.strip_prefix("meta.") {
-        (rest.strip_suffix(".json")?, None)
-    } else {
-        let (rest, stream) =
-            LOGS.iter().find_map(|(log, stream)| Some((name.strip_prefix(log)?.strip_prefix('.')?, *stream)))?;
-        (rest.strip_suffix(".log")?, Some(stream))
+    let meta = names::number_in(name, names::meta).map(|number| (None, number));
+    let log = |(stream, made_by): (Stream, fn(AttemptNumber) -> String)| {
+        names::number_in(name, made_by).map(|number| (Some(stream), number))
     };
-    let number: u32 = rest.parse().ok().filter(|n| *n > 0)?;
-    // `stdout.01.log` is not a name we write; taking it would give two files for one attempt.
-    (number.to_string() == rest).then_some((what, AttemptNumber(number)))
+    let logs: [(Stream, fn(AttemptNumber) -> String); 3] = [
+        (Stream::Stdout, |n| names::log(Stream::Stdout, n)),
+        (Stream::Stderr, |n| names::log(Stream::Stderr, n)),
+        (Stream::Pty, |n| names::log(Stream::Pty, n)),
+    ];
+    meta.or_else(|| logs.into_iter().find_map(log))
 }
 
 impl Attempt {
@@ -162,14 +152,14 @@ impl Attempt {
         let one_pty = self.is_one_pty();
         let mut files: [Option<StreamFile>; 3] = [None, None, None];
         for stream in Stream::ALL.into_iter().filter(|s| self.files.streams[s.index()]) {
-            let path = self.audit.join(log_name(stream, self.number));
+            let path = self.audit.join(names::log(stream, self.number));
             let file = File::open(&path).map_err(|e| EvidenceError::new(&path, e))?;
             let len = file.metadata().map_err(|e| EvidenceError::new(&path, e))?.len();
             let at = if one_pty { Stream::Stdout } else { stream };
             files[at.index()] = Some(StreamFile { path, file, len });
         }
-        let chunks = ChunkReader::open(&self.audit.join(format!("chunks.{}.jsonl", self.number)))?;
-        let mask = Mask::read(&self.audit.join(format!("redact.{}.jsonl", self.number)), one_pty)?;
+        let chunks = ChunkReader::open(&self.audit.join(names::chunks(self.number)))?;
+        let mask = Mask::read(&self.audit.join(names::redact(self.number)), one_pty)?;
         Ok(Feed::new(files, chunks, mask, one_pty))
     }
 }

@@ -1,4 +1,4 @@
-//! The format of `.audit`, read side: what an engine process wrote, byte for byte, in recorded order, through the mask.
+//! The format of `.audit`: what an engine process wrote, byte for byte; read in recorded order, through the mask.
 //!
 //! ```text
 //! .audit/  meta.N.json       facts about attempt N: engine, mode, exit (see [`meta`])
@@ -7,24 +7,34 @@
 //!          pty-output.N.log  the terminal's copy; alone it stands for stdout (`one_pty`)
 //!          chunks.N.jsonl    the order of reads, ends of streams and the host's acts (see [`chunks`])
 //!          redact.N.jsonl    ranges that hold secrets: `{"stream","from","to"}` (see [`mask`])
+//!          stdin.N.log       what was written to the process
+//!          host.N.json       the host's own record, there when the attempt is over (see [`host_record`])
+//!          claim.N           made before the process; whoever made it has the attempt
+//!          host.sock         the socket of a living host
 //! ```
 //!
-//! [`folder`] finds attempts, [`feed`] gives one attempt's bytes record by record. Nothing here interprets a byte.
+//! [`recorder`] writes. [`folder`] finds attempts, [`feed`] gives one attempt's bytes record by record. Nothing here interprets a byte.
 
 pub mod chunks;
 pub mod error;
 pub mod feed;
 pub mod folder;
+pub mod host_record;
 pub mod mask;
 pub mod meta;
+pub mod names;
 pub mod os_text;
+pub mod recorder;
 #[cfg(test)]
 mod testing;
+pub mod whole_file;
 
 pub use error::EvidenceError;
 pub use feed::{Feed, Step};
 pub use folder::{Attempt, Folder};
+pub use host_record::HostRecord;
 pub use meta::Meta;
 pub use os_text::OsText;
+pub use recorder::Recorder;
 
 pub use skillrun_model::Stream;

@@ -29,6 +29,7 @@ pub(crate) fn limit(words: Option<&str>) -> RunError {
 pub(crate) fn timeout(ended_by: Option<EndedBy>) -> RunError {
     let message = match ended_by {
         Some(EndedBy::Stall) => "the engine wrote nothing for too long and was ended",
+        Some(EndedBy::WaitTimeout) => "a question waited for an answer past its deadline and the engine was ended",
         _ => "the engine ran longer than it may and was ended",
     };
     error(ErrorCategory::Timeout, Code::Timeout, message)

@@ -80,7 +80,7 @@ fn ended_after_success(facts: &Facts, control: &Control<'_>, clean_end: bool) ->
         EndPolicy::Exit { .. } => return false,
     }
     match ended_by {
-        EndedBy::Linger | EndedBy::HardTimeout | EndedBy::Stall | EndedBy::Budget => {
+        EndedBy::Linger | EndedBy::HardTimeout | EndedBy::Stall | EndedBy::WaitTimeout | EndedBy::Budget => {
             let recorded = facts.acts.iter().find(|act| act.act == ended_by);
             clean_end && recorded.is_none_or(|act| act.after_success)
         }
@@ -227,11 +227,13 @@ impl Gate<'_> {
     fn broken_process(&self) -> Option<Decision> {
         match self.control.ended_by {
             // What the host did after the success end is no failure.
-            Some(EndedBy::Linger | EndedBy::HardTimeout | EndedBy::Stall | EndedBy::Budget) if self.lingered => {
+            Some(EndedBy::Linger | EndedBy::HardTimeout | EndedBy::Stall | EndedBy::WaitTimeout | EndedBy::Budget)
+                if self.lingered =>
+            {
                 return None;
             }
             // 4
-            Some(EndedBy::HardTimeout | EndedBy::Stall) => {
+            Some(EndedBy::HardTimeout | EndedBy::Stall | EndedBy::WaitTimeout) => {
                 let error = advice::timeout(self.control.ended_by);
                 return Some(Decision::failed(Rule::TimedOut, TurnState::TimedOut, Code::Timeout, error));
             }

@@ -90,6 +90,14 @@ codes! {
     ToolCallsCut = "TOOL_CALLS_CUT",
     EngineVersionUntested = "ENGINE_VERSION_UNTESTED",
 
+    // What the host noticed.
+    PipeSmall = "PIPE_SMALL",
+    SecretShort = "SECRET_SHORT",
+    SnapshotFailed = "SNAPSHOT_FAILED",
+    SnapshotLimited = "SNAPSHOT_LIMITED",
+    SurvivorsEnded = "SURVIVORS_ENDED",
+    SurvivorsLeft = "SURVIVORS_LEFT",
+
     // What the engine said of itself.
     EngineError = "ENGINE_ERROR",
     EngineRetry = "ENGINE_RETRY",

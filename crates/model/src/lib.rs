@@ -27,6 +27,6 @@ pub mod wire;
 pub use codes::Code;
 pub use ids::{AttemptNumber, InteractionId, RunId};
 pub use profile::{EngineName, ProfileId};
-pub use status::{CompletionState, EndedBy, ExecutionMode, RunStatus, TurnState};
+pub use status::{CompletionState, EndedBy, ExecutionMode, RunStatus, StdinKind, TurnState, Wiring};
 pub use stream::Stream;
 pub use time::Timestamp;

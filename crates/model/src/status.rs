@@ -102,12 +102,37 @@ wire_enum! {
         Stall = "stall",
         /// The host ended it after its success end.
         Linger = "linger",
+        /// A question waited for a person past its deadline, and nobody was there to decide.
+        WaitTimeout = "wait_timeout",
         Canceled = "canceled",
         /// The byte budget of the evidence was used up.
         Budget = "budget",
         HostError = "host_error",
         HostLost = "host_lost",
         NotStarted = "not_started",
+    }
+}
+
+wire_enum! {
+    /// How the streams of an engine are connected.
+    Wiring {
+        Pipes = "pipes",
+        /// A terminal for each stream, and a controlling one, so that the streams stay apart.
+        SplitPty = "split_pty",
+        /// One terminal for everything, as a person would have it.
+        OnePty = "one_pty",
+    }
+}
+
+wire_enum! {
+    /// What an engine finds on its standard input.
+    StdinKind {
+        /// `/dev/null`
+        Null = "null",
+        Pipe = "pipe",
+        Tty = "tty",
+        /// A pipe with the content of a file in it, and then its end.
+        File = "file",
     }
 }
 

@@ -1,0 +1,55 @@
+//! Names of the files in `.audit`.
+
+use skillrun_model::{AttemptNumber, Stream};
+
+/// The socket of a living host.
+pub const SOCKET: &str = "host.sock";
+
+pub fn log(stream: Stream, number: AttemptNumber) -> String {
+    let name = match stream {
+        Stream::Stdout => "stdout",
+        Stream::Stderr => "stderr",
+        Stream::Pty => "pty-output",
+    };
+    format!("{name}.{number}.log")
+}
+
+/// What was written to the process.
+pub fn stdin(number: AttemptNumber) -> String {
+    format!("stdin.{number}.log")
+}
+
+pub fn chunks(number: AttemptNumber) -> String {
+    format!("chunks.{number}.jsonl")
+}
+
+pub fn redact(number: AttemptNumber) -> String {
+    format!("redact.{number}.jsonl")
+}
+
+pub fn meta(number: AttemptNumber) -> String {
+    format!("meta.{number}.json")
+}
+
+/// The host's own record.
+pub fn host(number: AttemptNumber) -> String {
+    format!("host.{number}.json")
+}
+
+/// Created by a host before it starts a process; whoever creates it has the attempt.
+pub fn claim(number: AttemptNumber) -> String {
+    format!("claim.{number}")
+}
+
+/// Freed when the disk is full, so that the end can still be recorded.
+pub fn reserve(number: AttemptNumber) -> String {
+    format!("reserve.{number}")
+}
+
+/// The number in a name that one of the functions above made of it.
+pub fn number_in(name: &str, made_by: fn(AttemptNumber) -> String) -> Option<AttemptNumber> {
+    let digits = name.split('.').find(|part| part.bytes().all(|b| b.is_ascii_digit()) && !part.is_empty())?;
+    let number = AttemptNumber(digits.parse().ok().filter(|n| *n > 0)?);
+    // `claim.01` is not a name we write; taking it would give two files for one attempt.
+    (made_by(number) == name).then_some(number)
+}

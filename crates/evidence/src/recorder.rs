@@ -1,0 +1,437 @@
+//! The write side: one attempt's bytes, the index over them, and the ranges that hold secrets.
+//!
+//! Bytes reach their file first, then the ranges to hide, then the record in the index. A reader who uses only bytes
+//! that have a record therefore never sees half of anything, and never a secret before its mask.
+//!
+//! Nothing here reads a clock: every moment is given, in nanoseconds since the attempt began.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use skillrun_model::{AttemptNumber, EndedBy};
+
+use crate::Stream;
+use crate::error::EvidenceError;
+use crate::names;
+use crate::whole_file;
+
+/// Writes the evidence of one attempt.
+#[derive(Debug)]
+pub struct Recorder {
+    number: AttemptNumber,
+    streams: [Option<StreamLog>; 3],
+    stdin: Log,
+    chunks: Lines,
+    redact: Lines,
+    next_record: u64,
+    batches: u64,
+}
+
+/// A file that is only ever added to, its size and its hash.
+#[derive(Debug)]
+struct Log {
+    file: File,
+    len: u64,
+    hasher: blake3::Hasher,
+}
+
+#[derive(Debug)]
+struct StreamLog {
+    log: Log,
+    /// Up to here the index has records.
+    recorded: u64,
+    /// Up to here it may have them: what follows could be the beginning of a secret.
+    clear: u64,
+    is_over: bool,
+}
+
+/// A file of lines. What could not be written waits, and no half line is left behind.
+#[derive(Debug)]
+struct Lines {
+    file: File,
+    len: u64,
+    waiting: Vec<u8>,
+    hasher: blake3::Hasher,
+}
+
+/// Size and hash of a file that is complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sealed {
+    pub name: String,
+    pub len: u64,
+    /// BLAKE3, hexadecimal.
+    pub hash: String,
+}
+
+#[derive(Serialize)]
+struct BytesLine {
+    i: u64,
+    t_ns: u64,
+    stream: &'static str,
+    from: u64,
+    to: u64,
+    batch: u64,
+}
+
+#[derive(Serialize)]
+struct EofLine {
+    i: u64,
+    t_ns: u64,
+    eof: &'static str,
+}
+
+#[derive(Serialize)]
+struct ActLine {
+    i: u64,
+    t_ns: u64,
+    act: EndedBy,
+}
+
+#[derive(Serialize)]
+struct RedactLine<'a> {
+    stream: &'a str,
+    from: u64,
+    to: u64,
+}
+
+fn word(stream: Stream) -> &'static str {
+    match stream {
+        Stream::Stdout => "stdout",
+        Stream::Stderr => "stderr",
+        Stream::Pty => "pty",
+    }
+}
+
+impl Log {
+    fn create(path: &Path) -> Result<Self, EvidenceError> {
+        let file = whole_file::create(path).map_err(|e| EvidenceError::new(path, e))?;
+        Ok(Self { file, len: 0, hasher: blake3::Hasher::new() })
+    }
+
+    /// What was written before an error counts: it is in the file.
+    fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match self.file.write(bytes) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => {
+                    self.hasher.update(&bytes[..written]);
+                    self.len += written as u64;
+                    bytes = &bytes[written..];
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Lines {
+    fn create(path: &Path) -> Result<Self, EvidenceError> {
+        let file = whole_file::create(path).map_err(|e| EvidenceError::new(path, e))?;
+        Ok(Self { file, len: 0, waiting: Vec::new(), hasher: blake3::Hasher::new() })
+    }
+
+    fn add(&mut self, line: &impl Serialize) -> io::Result<()> {
+        serde_json::to_writer(&mut self.waiting, line)?;
+        self.waiting.push(b'\n');
+        Ok(())
+    }
+
+    /// All waiting lines, or none of them.
+    fn write(&mut self) -> io::Result<()> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        if let Err(error) = self.file.write_all(&self.waiting) {
+            // Half a line would hide every line after it. The cursor goes back with the end of the file.
+            self.file.set_len(self.len)?;
+            io::Seek::seek(&mut self.file, io::SeekFrom::Start(self.len))?;
+            return Err(error);
+        }
+        self.len += self.waiting.len() as u64;
+        self.hasher.update(&self.waiting);
+        self.waiting.clear();
+        Ok(())
+    }
+}
+
+impl Recorder {
+    /// Creates the files of an attempt; none of them may exist.
+    pub fn create(audit: &Path, number: AttemptNumber, streams: &[Stream]) -> Result<Self, EvidenceError> {
+        let path = |name: String| -> PathBuf { audit.join(name) };
+        let mut logs = [None, None, None];
+        for &stream in streams {
+            let log = Log::create(&path(names::log(stream, number)))?;
+            logs[stream.index()] = Some(StreamLog { log, recorded: 0, clear: 0, is_over: false });
+        }
+        Ok(Self {
+            number,
+            streams: logs,
+            stdin: Log::create(&path(names::stdin(number)))?,
+            chunks: Lines::create(&path(names::chunks(number)))?,
+            redact: Lines::create(&path(names::redact(number)))?,
+            next_record: 0,
+            batches: 0,
+        })
+    }
+
+    pub fn number(&self) -> AttemptNumber {
+        self.number
+    }
+
+    /// Bytes in the file of a stream.
+    pub fn written(&self, stream: Stream) -> u64 {
+        self.streams[stream.index()].as_ref().map_or(0, |s| s.log.len)
+    }
+
+    /// Bytes that readers may use.
+    pub fn recorded(&self, stream: Stream) -> u64 {
+        self.streams[stream.index()].as_ref().map_or(0, |s| s.recorded)
+    }
+
+    /// Bytes of all streams together.
+    pub fn total(&self) -> u64 {
+        Stream::ALL.into_iter().map(|stream| self.written(stream)).sum()
+    }
+
+    /// Bytes that were written to the process.
+    pub fn stdin_len(&self) -> u64 {
+        self.stdin.len
+    }
+
+    pub fn batches(&self) -> u64 {
+        self.batches
+    }
+
+    pub fn is_over(&self, stream: Stream) -> bool {
+        self.streams[stream.index()].as_ref().is_none_or(|s| s.is_over)
+    }
+
+    /// Adds bytes of a stream. Nobody sees them before [`Recorder::clear`] and [`Recorder::announce`].
+    pub fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.streams[stream.index()] {
+            Some(log) => log.log.write(bytes),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds what was written to the process.
+    pub fn write_stdin(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stdin.write(bytes)
+    }
+
+    /// Hides a range from all readers, from the next announcement on.
+    pub fn hide(&mut self, stream: Stream, range: Range<u64>) -> io::Result<()> {
+        self.redact.add(&RedactLine { stream: word(stream), from: range.start, to: range.end })
+    }
+
+    /// Hides a range of what was written to the process.
+    pub fn hide_stdin(&mut self, range: Range<u64>) -> io::Result<()> {
+        self.redact.add(&RedactLine { stream: "stdin", from: range.start, to: range.end })
+    }
+
+    /// Everything before `to` holds no secret that is not hidden.
+    pub fn clear(&mut self, stream: Stream, to: u64) {
+        if let Some(log) = &mut self.streams[stream.index()] {
+            log.clear = to.min(log.log.len).max(log.recorded);
+        }
+    }
+
+    /// Something clear has no record yet.
+    pub fn has_news(&self) -> bool {
+        self.streams.iter().flatten().any(|log| log.recorded < log.clear)
+    }
+
+    /// Gives everything that is clear its records, as one batch. On an error nothing is announced and the same call can
+    /// be made again.
+    pub fn announce(&mut self, t_ns: u64) -> io::Result<()> {
+        if self.has_news() {
+            for stream in Stream::ALL {
+                let Some(log) = &mut self.streams[stream.index()] else { continue };
+                if log.recorded < log.clear {
+                    let (from, to) = (log.recorded, log.clear);
+                    log.recorded = to;
+                    let line =
+                        BytesLine { i: self.next_record, t_ns, stream: word(stream), from, to, batch: self.batches };
+                    self.next_record += 1;
+                    self.chunks.add(&line)?;
+                }
+            }
+            self.batches += 1;
+        }
+        self.write_lines()
+    }
+
+    /// The end of a stream; everything before it is announced first.
+    pub fn end(&mut self, t_ns: u64, stream: Stream) -> io::Result<()> {
+        let Some(log) = &mut self.streams[stream.index()] else { return Ok(()) };
+        if std::mem::replace(&mut log.is_over, true) {
+            return Ok(());
+        }
+        log.clear = log.log.len;
+        let announced = self.announce(t_ns);
+        self.chunks.add(&EofLine { i: self.next_record, t_ns, eof: word(stream) })?;
+        self.next_record += 1;
+        announced?;
+        self.write_lines()
+    }
+
+    /// An act of the host, after everything that was clear before it.
+    pub fn act(&mut self, t_ns: u64, act: EndedBy) -> io::Result<()> {
+        let announced = self.announce(t_ns);
+        self.chunks.add(&ActLine { i: self.next_record, t_ns, act })?;
+        self.next_record += 1;
+        announced?;
+        self.write_lines()
+    }
+
+    /// Writes what waits: first what hides, then what shows.
+    pub fn write_lines(&mut self) -> io::Result<()> {
+        self.redact.write()?;
+        self.chunks.write()
+    }
+
+    /// Sees that everything is on the disk; the files get no more bytes.
+    pub fn seal(mut self) -> io::Result<Vec<Sealed>> {
+        self.write_lines()?;
+        let number = self.number;
+        let logs = Stream::ALL.into_iter().zip(self.streams).filter_map(|(stream, log)| Some((stream, log?)));
+        let logs = logs.map(|(stream, log)| (names::log(stream, number), log.log));
+        let mut sealed = Vec::new();
+        for (name, log) in logs.chain([(names::stdin(number), self.stdin)]) {
+            sealed.push(sealed_file(name, &log.file, log.len, &log.hasher)?);
+        }
+        for (name, lines) in [(names::chunks(number), self.chunks), (names::redact(number), self.redact)] {
+            sealed.push(sealed_file(name, &lines.file, lines.len, &lines.hasher)?);
+        }
+        Ok(sealed)
+    }
+}
+
+fn sealed_file(name: String, file: &File, len: u64, hasher: &blake3::Hasher) -> io::Result<Sealed> {
+    // An empty file has nothing to lose but its name, and the folder is synced by whoever writes the record.
+    if len > 0 {
+        file.sync_data()?;
+    }
+    Ok(Sealed { name, len, hash: hasher.finalize().to_hex().to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Recording;
+    use std::fs;
+
+    fn recorder(recording: &Recording) -> Recorder {
+        let streams = [Stream::Stdout, Stream::Stderr];
+        Recorder::create(&recording.path().join(".audit"), AttemptNumber(1), &streams).expect("new files")
+    }
+
+    #[test]
+    fn what_is_written_is_read_in_the_same_order() {
+        let recording = Recording::new(&[]);
+        let mut recorder = recorder(&recording);
+        let mut put = |t_ns, stream, bytes: &[u8]| {
+            recorder.write(stream, bytes).expect("written");
+            recorder.clear(stream, recorder.written(stream));
+            recorder.announce(t_ns).expect("announced");
+        };
+        put(1, Stream::Stdout, b"ab");
+        put(2, Stream::Stderr, b"xyz");
+        put(3, Stream::Stdout, b"cdef");
+        recorder.act(4, EndedBy::Linger).expect("an act");
+        recorder.end(5, Stream::Stdout).expect("an end");
+        recorder.end(6, Stream::Stderr).expect("an end");
+        recorder.end(7, Stream::Stderr).expect("nothing the second time");
+        let sealed = recorder.seal().expect("on disk");
+        let expected = ["1 stdout ab", "2 stderr xyz", "3 stdout cdef", "4 linger", "5 stdout over", "6 stderr over"];
+        assert_eq!(recording.steps(), (expected.map(str::to_owned).to_vec(), vec![]));
+        for file in &sealed {
+            let bytes = fs::read(recording.path().join(".audit").join(&file.name)).expect("a file");
+            assert_eq!((file.len, &file.hash), (bytes.len() as u64, &blake3::hash(&bytes).to_hex().to_string()));
+        }
+        assert_eq!(sealed.len(), 5, "two streams, stdin, index and mask");
+    }
+
+    #[test]
+    fn what_is_not_clear_has_no_record_until_the_stream_ends() {
+        let recording = Recording::new(&[]);
+        let mut recorder = recorder(&recording);
+        recorder.write(Stream::Stdout, b"abcdef").expect("written");
+        recorder.clear(Stream::Stdout, 4);
+        recorder.announce(1).expect("announced");
+        assert_eq!((recorder.recorded(Stream::Stdout), recorder.has_news()), (4, false));
+        let (steps, problems) = recording.steps();
+        assert_eq!(steps[0], "1 stdout abcd");
+        assert_eq!(problems, ["2 bytes of stdout have no record in the chunk index and were not read"]);
+        recorder.end(2, Stream::Stdout).expect("the end");
+        let (steps, problems) = recording.steps();
+        assert_eq!((&steps[..2], problems.len()), (&["1 stdout abcd".to_owned(), "2 stdout ef".to_owned()][..], 0));
+    }
+
+    #[test]
+    fn a_hidden_range_is_on_disk_before_its_bytes_have_a_record() {
+        let recording = Recording::new(&[]);
+        let mut recorder = recorder(&recording);
+        recorder.write(Stream::Stdout, b"key=hunter22!").expect("written");
+        recorder.hide(Stream::Stdout, 4..12).expect("hidden");
+        recorder.clear(Stream::Stdout, 13);
+        recorder.announce(1).expect("announced");
+        assert_eq!(recording.steps().0[0], "1 stdout key=********!");
+        let kept = fs::read(recording.path().join(".audit/stdout.1.log")).expect("the file");
+        assert_eq!(kept, b"key=hunter22!");
+    }
+
+    #[test]
+    fn streams_announced_together_share_a_batch() {
+        let recording = Recording::new(&[]);
+        let mut recorder = recorder(&recording);
+        for stream in [Stream::Stderr, Stream::Stdout] {
+            recorder.write(stream, b"x").expect("written");
+            recorder.clear(stream, 1);
+        }
+        recorder.announce(9).expect("announced");
+        let index = fs::read_to_string(recording.path().join(".audit/chunks.1.jsonl")).expect("the index");
+        let expected = concat!(
+            r#"{"i":0,"t_ns":9,"stream":"stdout","from":0,"to":1,"batch":0}"#,
+            "\n",
+            r#"{"i":1,"t_ns":9,"stream":"stderr","from":0,"to":1,"batch":0}"#,
+            "\n"
+        );
+        assert_eq!((index.as_str(), recorder.batches()), (expected, 1));
+    }
+
+    #[test]
+    fn files_are_for_their_owner_alone_and_never_written_twice() {
+        use std::os::unix::fs::PermissionsExt;
+        let recording = Recording::new(&[]);
+        drop(recorder(&recording));
+        for entry in fs::read_dir(recording.path().join(".audit")).expect("a folder") {
+            let mode = entry.expect("an entry").metadata().expect("metadata").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        let again = Recorder::create(&recording.path().join(".audit"), AttemptNumber(1), &[Stream::Stdout]);
+        assert!(again.is_err());
+    }
+
+    #[test]
+    fn a_failed_line_is_written_later_and_leaves_no_half() {
+        // /dev/full refuses every byte, as a full disk does.
+        let full = File::options().write(true).open("/dev/full").expect("/dev/full");
+        let recording = Recording::new(&[]);
+        let path = recording.path().join(".audit/lines");
+        let mut lines = Lines::create(&path).expect("a file");
+        lines.add(&1).expect("a line");
+        lines.write().expect("written");
+        let good = std::mem::replace(&mut lines.file, full);
+        lines.add(&2).expect("a line");
+        lines.write().expect_err("no room");
+        lines.file = good;
+        lines.write().expect("room again");
+        assert_eq!(fs::read(&path).expect("the file"), b"1\n2\n");
+    }
+}
