@@ -18,7 +18,7 @@ pub(crate) enum Failure {
 }
 
 /// Why something cannot be written, in words of ours where the operating system's do not help.
-fn reason(error: &io::Error) -> String {
+pub(crate) fn reason(error: &io::Error) -> String {
     const WORDS: &[(io::ErrorKind, &str)] = &[
         (io::ErrorKind::AlreadyExists, "a file is in the way"),
         (io::ErrorKind::NotADirectory, "a file is in the way"),

@@ -10,7 +10,7 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     match commands::run(args::Args::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(failure) => failure.report(),
     }
 }

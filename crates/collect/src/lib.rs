@@ -1,4 +1,38 @@
-//! The attempt host.
+//! The attempt host: runs one engine process and records it truthfully.
+//!
+//! ```text
+//!  starter ── plan ──▶ host (a process of its own) ── fork, exec ──▶ engine
+//!     │                 │  ▲ stdout, stderr, terminal                 │
+//!     └── owner ◀─ host.sock ┘  │                                      └─ its children: found and ended
+//!         progress, input,      ▼
+//!         cancel, next attempt  .audit/
+//! ```
+//!
+//! - [`plan`]: what to run and how, as the starter hands it over. [`environment`]: which variables an engine gets.
+//! - [`start`]: starts a host. [`owner`]: attaches to one, or finds that it is gone. [`protocol`]: what they say.
+//! - [`host`]: the host itself, one thread, one loop. Its record outlives everybody.
+//! - `wiring`, `spawn`: pipes and terminals, fork and exec. `process`: signals, the tree, leftovers of a dead host.
+//! - `secrets`: finds values that must be masked. `snapshot`: which files an attempt changed.
+//!
+//! Nothing here interprets what an engine writes.
 
+mod claim;
+pub mod environment;
+pub mod error;
+pub mod host;
+mod lines;
+pub mod owner;
+pub mod plan;
+mod process;
+pub mod protocol;
 mod secrets;
+pub mod signals;
 mod snapshot;
+mod spawn;
+pub mod start;
+mod wiring;
+
+pub use error::CollectError;
+pub use owner::{Attached, Owner, attach};
+pub use plan::Plan;
+pub use start::start;

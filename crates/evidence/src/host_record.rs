@@ -141,7 +141,7 @@ impl HostRecord {
     /// Writes `meta.N.json`.
     pub fn write_meta(&self, audit: &Path) -> io::Result<()> {
         let file = MetaFile { host: self, parse: None, completion: None, turn_state: None, session_id: None };
-        whole_file::replace(&audit.join(names::meta(self.attempt_number)), &json(&file)?)
+        whole_file::replace_view(&audit.join(names::meta(self.attempt_number)), &json(&file)?)
     }
 
     /// Writes `host.N.json`; from then on the attempt is over.
@@ -170,7 +170,7 @@ pub fn write_lost_meta(audit: &Path, number: AttemptNumber, survivors: &[Survivo
     meta.insert("attempt_number".to_owned(), serde_json::to_value(number)?);
     meta.insert("ended_by".to_owned(), serde_json::to_value(EndedBy::HostLost)?);
     meta.insert("survivors".to_owned(), serde_json::to_value(survivors)?);
-    whole_file::replace(&path, &json(&meta)?)
+    whole_file::replace_view(&path, &json(&meta)?)
 }
 
 fn json(value: &impl Serialize) -> io::Result<Vec<u8>> {

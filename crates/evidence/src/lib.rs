@@ -13,7 +13,7 @@
 //!          host.sock         the socket of a living host
 //! ```
 //!
-//! [`recorder`] writes. [`folder`] finds attempts, [`feed`] gives one attempt's bytes record by record. Nothing here interprets a byte.
+//! [`recorder`] writes, [`tail`] follows what is being written. [`folder`] finds attempts, [`feed`] gives one attempt's bytes record by record. Nothing here interprets a byte.
 
 pub mod chunks;
 pub mod error;
@@ -25,6 +25,7 @@ pub mod meta;
 pub mod names;
 pub mod os_text;
 pub mod recorder;
+pub mod tail;
 #[cfg(test)]
 mod testing;
 pub mod whole_file;
@@ -36,5 +37,6 @@ pub use host_record::HostRecord;
 pub use meta::Meta;
 pub use os_text::OsText;
 pub use recorder::Recorder;
+pub use tail::Tail;
 
 pub use skillrun_model::Stream;

@@ -241,6 +241,11 @@ impl Recorder {
         }
     }
 
+    /// How far a stream was said to be clear.
+    pub fn clear_to(&self, stream: Stream) -> u64 {
+        self.streams[stream.index()].as_ref().map_or(0, |s| s.clear)
+    }
+
     /// Something clear has no record yet.
     pub fn has_news(&self) -> bool {
         self.streams.iter().flatten().any(|log| log.recorded < log.clear)

@@ -15,6 +15,23 @@ pub(crate) fn create(path: &Path) -> io::Result<File> {
 
 /// Writes a file so that readers see all of it or the one before, also after a power failure.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    swap(path, content, Durability::Synced)?;
+    sync_folder(path.parent().unwrap_or(Path::new(".")))
+}
+
+/// Writes a view: readers see all of it or the one before. After a power failure it may be the one before, or none; it
+/// can be made again.
+pub fn replace_view(path: &Path, content: &[u8]) -> io::Result<()> {
+    swap(path, content, Durability::Left)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Durability {
+    Synced,
+    Left,
+}
+
+fn swap(path: &Path, content: &[u8], durability: Durability) -> io::Result<()> {
     let beside = path.with_file_name(match path.file_name() {
         Some(name) => {
             let mut name = name.to_owned();
@@ -26,15 +43,16 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let written = (|| {
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(PRIVATE).open(&beside)?;
         file.write_all(content)?;
-        file.sync_all()?;
+        if durability == Durability::Synced {
+            file.sync_all()?;
+        }
         fs::rename(&beside, path)
     })();
     if written.is_err() {
         // The half-written one is of no use to anybody; on a full disk it is in the way.
         fs::remove_file(&beside).ok();
     }
-    written?;
-    sync_folder(path.parent().unwrap_or(Path::new(".")))
+    written
 }
 
 /// Makes the names in a folder survive a power failure.

@@ -26,6 +26,13 @@ impl Timestamp {
     }
 }
 
+impl TryFrom<std::time::SystemTime> for Timestamp {
+    type Error = jiff::Error;
+    fn try_from(time: std::time::SystemTime) -> Result<Self, Self::Error> {
+        time.try_into().map(Self)
+    }
+}
+
 impl FromStr for Timestamp {
     type Err = jiff::Error;
     fn from_str(s: &str) -> Result<Self, Self::Err> {

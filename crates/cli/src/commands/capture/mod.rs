@@ -1,0 +1,122 @@
+//! `skillrun capture`: runs a command under a host, shows what it writes, and exits as it did.
+//!
+//! `plan` makes the host's plan of the arguments, `follow` is the owner until the end.
+
+mod follow;
+mod plan;
+
+use std::io::{self, Write};
+use std::process::{Command, ExitCode};
+
+use skillrun_collect::{CollectError, start};
+use skillrun_evidence::HostRecord;
+use skillrun_model::EndedBy;
+
+use crate::args::Capture;
+use follow::Outcome;
+
+/// An error of our own.
+const OWN_ERROR: u8 = 125;
+const TIMED_OUT: u8 = 124;
+/// As if the terminal had interrupted it.
+const CANCELED: u8 = 130;
+
+pub(crate) fn run(args: &Capture) -> ExitCode {
+    match capture(args) {
+        Ok(code) => ExitCode::from(code),
+        Err(problem) => {
+            tell(&format!("error: {problem}"));
+            ExitCode::from(OWN_ERROR)
+        }
+    }
+}
+
+fn capture(args: &Capture) -> Result<u8, Problem> {
+    let prepared = plan::prepare(args)?;
+    let mut host = Command::new(std::env::current_exe().map_err(CollectError::NoHost)?);
+    host.arg("attempt-host");
+    start(host, &prepared.plan)?;
+    let outcome = follow::follow(&prepared)?;
+    Ok(exit_code(&outcome, &prepared))
+}
+
+/// Why nothing could be captured, in one sentence.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Problem {
+    #[error(transparent)]
+    Collect(#[from] CollectError),
+    #[error(transparent)]
+    Evidence(#[from] skillrun_evidence::EvidenceError),
+    #[error("{0}")]
+    Input(String),
+}
+
+/// Says how it ended where the exit code alone does not.
+fn exit_code(outcome: &Outcome, prepared: &plan::Prepared) -> u8 {
+    let place = prepared.audit.display();
+    match outcome {
+        Outcome::Ended(record) => {
+            for warning in &record.warnings {
+                tell(&format!("warning: {}: {}", warning.code, warning.message));
+            }
+            code_of(record)
+        }
+        Outcome::Lost => {
+            tell(&format!("error: the host was killed; what it recorded until then is in {place}"));
+            OWN_ERROR
+        }
+        Outcome::Detached => {
+            tell(&format!("note: left running; its recording goes on in {place}"));
+            CANCELED
+        }
+    }
+}
+
+fn code_of(record: &HostRecord) -> u8 {
+    let own = exit_of(record);
+    let Some(ended_by) = record.ended_by else { return OWN_ERROR };
+    let why = record.error.as_ref().map_or("", |error| error.message.as_str());
+    match ended_by {
+        EndedBy::Exited | EndedBy::Linger => own,
+        EndedBy::HardTimeout => {
+            tell("error: it ran longer than --timeout allows and was ended");
+            TIMED_OUT
+        }
+        EndedBy::Stall => {
+            tell("error: it wrote nothing for longer than --stall allows and was ended");
+            TIMED_OUT
+        }
+        EndedBy::WaitTimeout => TIMED_OUT,
+        EndedBy::Canceled => CANCELED,
+        EndedBy::Budget => {
+            tell("error: it wrote more than --max-bytes allows and was ended");
+            OWN_ERROR
+        }
+        EndedBy::NotStarted => {
+            tell(&format!("error: {why}"));
+            record.exit_code.and_then(|code| u8::try_from(code).ok()).unwrap_or(OWN_ERROR)
+        }
+        EndedBy::HostError | EndedBy::HostLost => {
+            tell(&format!("error: {why}"));
+            OWN_ERROR
+        }
+    }
+}
+
+/// The exit code of the command, as a shell has it.
+fn exit_of(record: &HostRecord) -> u8 {
+    match (record.exit_code, &record.signal) {
+        (Some(code), _) => u8::try_from(code & 0xff).unwrap_or(OWN_ERROR),
+        (None, Some(signal)) => {
+            let number = skillrun_collect::signals::number_of(signal);
+            number.and_then(|number| u8::try_from(128 + number).ok()).unwrap_or(OWN_ERROR)
+        }
+        (None, None) => OWN_ERROR,
+    }
+}
+
+/// A line for the person at the terminal.
+fn tell(line: &str) {
+    // Nothing is left to do if stderr is gone.
+    let _ = writeln!(io::stderr(), "skillrun: {line}");
+}

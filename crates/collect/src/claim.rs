@@ -1,0 +1,85 @@
+//! `claim.N`: whoever creates it has attempt N. It says who that is, so that others can tell a living host from a dead
+//! one, and find what a dead one left.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use skillrun_evidence::{OsText, names};
+use skillrun_model::{AttemptNumber, RunId};
+
+use crate::plan::Plan;
+use crate::process::list::{self, Process};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Claim {
+    pub(crate) run_id: RunId,
+    pub(crate) attempt: AttemptNumber,
+    pub(crate) nonce: String,
+    host_pid: u32,
+    host_began: u64,
+    boot_id: String,
+    /// The engine's folder for temporary files; removed at the end.
+    pub(crate) temporary: OsText,
+}
+
+impl Claim {
+    /// A claim of this process.
+    pub(crate) fn new(plan: &Plan, temporary: &Path) -> io::Result<Self> {
+        let pid = std::process::id();
+        let me = Process::read(pid).ok_or_else(|| io::Error::other("/proc cannot be read"))?;
+        Ok(Self {
+            run_id: plan.run_id,
+            attempt: plan.attempt,
+            nonce: plan.nonce.clone(),
+            host_pid: pid,
+            host_began: me.began,
+            boot_id: list::boot_id(),
+            temporary: temporary.into(),
+        })
+    }
+
+    /// The same host, for the next attempt of its process.
+    pub(crate) fn for_next(&self, attempt: AttemptNumber) -> Self {
+        Self { attempt, ..self.clone() }
+    }
+
+    /// Takes the attempt; an error of kind `AlreadyExists` when somebody has it. The file is never seen half-written.
+    pub(crate) fn take(&self, audit: &Path) -> io::Result<()> {
+        let beside = audit.join(format!("claim.{}.{}", self.attempt, self.nonce));
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+        let taken = file
+            .write_all(&serde_json::to_vec(self)?)
+            .and_then(|()| fs::hard_link(&beside, audit.join(names::claim(self.attempt))));
+        fs::remove_file(&beside)?;
+        taken
+    }
+
+    /// Who has the attempt; none if nobody does.
+    pub(crate) fn read(audit: &Path, attempt: AttemptNumber) -> io::Result<Option<Self>> {
+        match fs::read(audit.join(names::claim(attempt))) {
+            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(crate) fn host_is_alive(&self) -> bool {
+        let now = Process::read(self.host_pid);
+        self.boot_id == list::boot_id() && now.is_some_and(|now| now.began == self.host_began && !now.is_over)
+    }
+
+    /// All attempts of a folder that somebody has or had, in order.
+    pub(crate) fn all(audit: &Path) -> io::Result<Vec<AttemptNumber>> {
+        let mut numbers = Vec::new();
+        for entry in fs::read_dir(audit)? {
+            if let Some(number) = entry?.file_name().to_str().and_then(|name| names::number_in(name, names::claim)) {
+                numbers.push(number);
+            }
+        }
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+}

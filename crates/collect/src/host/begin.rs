@@ -1,0 +1,182 @@
+//! The beginning of a host: from the plan on its standard input to the answer on its standard output.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use rustix::stdio::{dup2_stdin, dup2_stdout};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use skillrun_evidence::{OsText, names};
+
+use super::desk::Desk;
+use super::run::Host;
+use crate::claim::Claim;
+use crate::environment::{TAG, TEMPORARY};
+use crate::owner::remove_stale_socket;
+use crate::plan::{Plan, SnapshotPlan, Variable, VariableKind};
+use crate::snapshot::{Limits, Rules, Snapshots};
+use crate::start::Ready;
+
+/// Largest plan; environments are limited to two megabytes by the kernel.
+const PLAN_MAX: u64 = 16 << 20;
+
+/// Room that is given back when the disk is full, so that the end can be recorded.
+const RESERVE: u64 = 256 * 1024;
+
+/// Everything a host holds before it starts a process.
+pub(super) struct Begun {
+    pub(super) plan: Plan,
+    pub(super) audit: PathBuf,
+    pub(super) claim: Claim,
+    pub(super) desk: Desk,
+    pub(super) signals: Signals,
+    pub(super) snapshots: Option<Snapshots>,
+    pub(super) temporary: PathBuf,
+}
+
+/// Descriptors that become readable when a signal comes.
+#[derive(Debug)]
+pub(super) struct Signals {
+    pub(super) child: UnixStream,
+    pub(super) end: UnixStream,
+}
+
+/// Runs a host to its end. The exit code is of no meaning to anybody; the record is.
+pub fn main() -> ExitCode {
+    // A terminal's interrupt is for the starter, not for us.
+    rustix::process::setsid().ok();
+    let begun = read_plan().and_then(begin);
+    let answer = match &begun {
+        Ok(_) => Ready::Listening,
+        Err(reason) => Ready::Refused(reason.clone()),
+    };
+    let told = serde_json::to_vec(&answer).map_err(io::Error::from).and_then(|json| {
+        let mut out = io::stdout();
+        out.write_all(&json).and_then(|()| out.flush())
+    });
+    // The starter may be gone by now; that is its affair.
+    drop(told);
+    let_go_of_starter();
+    match begun {
+        Ok(begun) => {
+            Host::new(begun).live();
+            ExitCode::SUCCESS
+        }
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn read_plan() -> Result<Plan, String> {
+    let mut bytes = Vec::new();
+    io::stdin().take(PLAN_MAX).read_to_end(&mut bytes).map_err(|error| format!("no plan could be read ({error})"))?;
+    serde_json::from_slice(&bytes).map_err(|error| format!("the plan is not readable ({error})"))
+}
+
+/// The starter's pipes are closed, so that it sees the end of the answer and we do not hold what it waits for.
+fn let_go_of_starter() {
+    if let Ok(null) = File::options().read(true).write(true).open("/dev/null") {
+        dup2_stdin(null.as_fd()).ok();
+        dup2_stdout(null.as_fd()).ok();
+    }
+}
+
+fn begin(mut plan: Plan) -> Result<Begun, String> {
+    let audit = plan.audit.as_path().to_owned();
+    let why = |doing: &'static str| move |error: io::Error| format!("{doing} ({error})");
+    let snapshots = match &plan.snapshot {
+        SnapshotPlan::Off => None,
+        SnapshotPlan::On { ignore } => {
+            let rules = Rules::new(ignore).map_err(|error| error.to_string())?;
+            Some(Snapshots::new(plan.workspace.as_path(), &audit, rules, Limits::default()))
+        }
+    };
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        .map_err(|error| format!("orphans cannot be adopted ({error})"))?;
+    let signals = Signals::watch().map_err(why("signals cannot be watched"))?;
+    refuse_beside_living_host(&audit, &plan)?;
+    let temporary = plan.temporary.as_path().join(format!("skillrun-{}", plan.nonce));
+    let claim = Claim::new(&plan, &temporary).map_err(why("the attempt cannot be claimed"))?;
+    claim.take(&audit).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => format!("attempt {} was already begun here", plan.attempt),
+        _ => format!("the attempt cannot be claimed in {} ({error})", audit.display()),
+    })?;
+    let opened = (|| {
+        remove_stale_socket(&audit);
+        let desk = Desk::open(&audit).map_err(why("the socket cannot be made"))?;
+        DirBuilder::new().mode(0o700).create(&temporary).map_err(why("a folder for temporary files cannot be made"))?;
+        reserve(&audit.join(names::reserve(plan.attempt))).map_err(why("there is no room to record anything"))?;
+        Ok(desk)
+    })();
+    let desk = opened.inspect_err(|_: &String| {
+        // Nothing was begun, so nothing is claimed.
+        fs::remove_file(audit.join(names::claim(plan.attempt))).ok();
+        fs::remove_dir(&temporary).ok();
+        fs::remove_file(audit.join(names::reserve(plan.attempt))).ok();
+    })?;
+    complete_environment(&mut plan, &temporary);
+    Ok(Begun { plan, audit, claim, desk, signals, snapshots, temporary })
+}
+
+/// Two processes in one workspace would spoil each other's snapshots, and there is one socket.
+fn refuse_beside_living_host(audit: &Path, plan: &Plan) -> Result<(), String> {
+    let numbers = Claim::all(audit).map_err(|error| format!("{} cannot be read ({error})", audit.display()))?;
+    for number in numbers.into_iter().filter(|number| *number != plan.attempt) {
+        if let Ok(Some(claim)) = Claim::read(audit, number)
+            && claim.host_is_alive()
+        {
+            // A host that has written its record is about to leave.
+            if skillrun_evidence::HostRecord::read(audit, number).is_ok_and(|record| record.is_some()) {
+                continue;
+            }
+            return Err(format!("attempt {number} is still running in {}", audit.display()));
+        }
+    }
+    Ok(())
+}
+
+fn reserve(path: &Path) -> io::Result<()> {
+    let file = File::create_new(path)?;
+    let made = rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, RESERVE);
+    // Not every file system can promise room; then there is none to give back.
+    match made {
+        Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Adds what the host itself gives to the process.
+fn complete_environment(plan: &mut Plan, temporary: &Path) {
+    let tag = format!("{}/{}/{}", plan.run_id, plan.attempt, plan.nonce);
+    plan.variables.retain(|variable| ![TAG, TEMPORARY].contains(&variable.name.as_os_str().to_str().unwrap_or("")));
+    let add = |name: &str, value: OsText| Variable { name: name.into(), value, kind: VariableKind::Plain };
+    let own = [add(TAG, tag.as_str().into()), add(TEMPORARY, temporary.into())];
+    plan.variables.extend(own);
+}
+
+impl Signals {
+    fn watch() -> io::Result<Self> {
+        let (child, child_writer) = UnixStream::pair()?;
+        let (end, end_writer) = UnixStream::pair()?;
+        child.set_nonblocking(true)?;
+        end.set_nonblocking(true)?;
+        signal_hook::low_level::pipe::register(SIGCHLD, child_writer)?;
+        for signal in [SIGTERM, SIGINT, SIGHUP] {
+            signal_hook::low_level::pipe::register(signal, end_writer.try_clone()?)?;
+        }
+        Ok(Self { child, end })
+    }
+
+    /// Whether a signal has come since the last look.
+    pub(super) fn came(mut stream: &UnixStream) -> bool {
+        let mut came = false;
+        let mut buffer = [0; 256];
+        while matches!(stream.read(&mut buffer), Ok(1..)) {
+            came = true;
+        }
+        came
+    }
+}

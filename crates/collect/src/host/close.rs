@@ -1,0 +1,187 @@
+//! The end of a host: nobody is left, everything is read, the record is on disk.
+
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use skillrun_evidence::HostRecord;
+use skillrun_evidence::host_record::{Drain, FsCounts};
+use skillrun_evidence::names;
+use skillrun_model::{AttemptNumber, Code, EndedBy};
+
+use super::part::{Part, Trouble};
+use super::record;
+use super::run::{Host, Running, progress};
+use crate::process::{tree, usage};
+use crate::protocol::Notice;
+use crate::snapshot::{SnapshotError, Taken};
+
+/// How long the owner may take to hear the last words.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+impl Host {
+    pub(super) fn close(mut self, mut running: Running) {
+        let main = running.main;
+        let mut exit = running.exit.map(|(exit, _)| exit);
+        let living_main = running.exit.is_none().then_some(main);
+        let ended = tree::end_all(living_main, running.group.as_ref(), |pid, status| {
+            if pid == main {
+                exit = Some(status);
+            }
+        });
+        drop(running.group.take());
+        let now = self.clock.now();
+        running.drained += running.streams.drain(now) as u64;
+        let exited = running.exit.map_or(now, |(_, at)| at);
+        let drain = Drain { bytes: running.drained, ms: now.saturating_sub(exited) / 1_000_000 };
+        self.free_reserve();
+        running.streams.close(self.clock.now());
+        let mut part = running.streams.into_part();
+        if let Some(Trouble::Disk(error)) = &part.trouble {
+            let message = format!("the evidence could not be written ({error})");
+            self.fail(message);
+            self.record.ended_by = Some(EndedBy::HostError);
+            // The reserve was given back: what could not be said before can be said now.
+            part.recorder.write_lines().ok();
+        }
+        record::set_exit(&mut self.record, exit);
+        let why = running.ladder.map_or(EndedBy::Exited, |ladder| ladder.why);
+        self.record.ended_by.get_or_insert(why);
+        self.record.rusage = usage::of_children();
+        self.note_survivors(ended);
+        self.snapshot_after(&mut |_| {});
+        self.finish(part, drain);
+    }
+
+    /// The process never began.
+    pub(super) fn close_unstarted(mut self, part: Option<Part>) {
+        self.free_reserve();
+        let now = self.clock.now();
+        match part {
+            Some(mut part) => {
+                for stream in skillrun_model::Stream::ALL {
+                    part.end(now, stream);
+                }
+                self.snapshot_after(&mut |_| {});
+                self.finish(part, Drain::default());
+            }
+            None => {
+                self.record.ended_at = Some(record::wall_clock());
+                let record = self.record.clone();
+                if record.write(&self.audit).is_ok() {
+                    record.write_meta(&self.audit).ok();
+                }
+                self.leave();
+            }
+        }
+    }
+
+    fn finish(mut self, part: Part, drain: Drain) {
+        let now = self.clock.now();
+        self.record.ended_at = Some(self.record.started_at.plus_nanos(now.saturating_sub(part.begun)));
+        self.desk.progress(progress(&part));
+        let record = self.record.clone();
+        self.write_record(record, part, drain);
+        self.leave();
+    }
+
+    fn note_survivors(&mut self, ended: tree::Ended) {
+        let names = || {
+            let names: Vec<_> = ended.survivors.iter().take(5).map(|survivor| survivor.name.as_str()).collect();
+            format!("{} ({})", ended.total, names.join(", "))
+        };
+        if ended.is_partial {
+            record::warn(&mut self.record, Code::SurvivorsLeft, format!("processes that do not end: {}", names()));
+        } else if ended.total > 0 {
+            record::warn(
+                &mut self.record,
+                Code::SurvivorsEnded,
+                format!("processes ended after the engine: {}", names()),
+            );
+        }
+        self.record.survivors = ended.survivors;
+        self.record.survivors_total = ended.total;
+    }
+
+    /// Seals the evidence and writes the record, then the view of it.
+    pub(super) fn write_record(&mut self, mut record: HostRecord, part: Part, drain: Drain) {
+        record::set_capture(&mut record, &part, drain);
+        match part.recorder.seal() {
+            Ok(sealed) => record::set_hashes(&mut record, sealed),
+            Err(error) => {
+                let message = format!("the evidence could not be brought to the disk ({error})");
+                record
+                    .error
+                    .get_or_insert(skillrun_evidence::host_record::HostError { code: Code::HostError, message });
+                record.ended_by = Some(EndedBy::HostError);
+            }
+        }
+        // Without a record the attempt counts as lost, which is what it then is.
+        if record.write(&self.audit).is_ok() {
+            record.write_meta(&self.audit).ok();
+        }
+        self.record.ended_by = record.ended_by;
+    }
+
+    /// Gives the disk the room that was kept for the end.
+    pub(super) fn free_reserve(&self) {
+        fs::remove_file(self.audit.join(names::reserve(self.plan.attempt))).ok();
+    }
+
+    /// Tells the owner, and cleans up what is of no use to anybody.
+    fn leave(&mut self) {
+        self.desk.remove_socket();
+        let ended_by = self.record.ended_by.unwrap_or(EndedBy::HostError);
+        self.desk.tell(&Notice::Ended { ended_by });
+        let begin = self.clock.now();
+        while !self.desk.is_idle() && self.clock.now().saturating_sub(begin) < LAST_WORDS.as_nanos() as u64 {
+            if self.desk.flush().is_some() {
+                break;
+            }
+            if !self.desk.is_idle() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        fs::remove_dir_all(&self.temporary).ok();
+    }
+
+    /// Lists the workspace before an attempt. `breathe` is called all the while.
+    pub(super) fn snapshot_before(&mut self, cache: Option<AttemptNumber>, breathe: &mut dyn FnMut(&Self)) {
+        let Some(snapshots) = self.snapshots.take() else { return };
+        let attempt = self.record.attempt_number;
+        let taken = snapshots.before(attempt, cache, wall_ns(), &mut || breathe(self));
+        self.snapshots = Some(snapshots);
+        self.note_snapshot(taken.map(|taken| (taken, None)));
+    }
+
+    /// Lists it again, and what has changed.
+    pub(super) fn snapshot_after(&mut self, breathe: &mut dyn FnMut(&Self)) {
+        let Some(snapshots) = self.snapshots.take() else { return };
+        let attempt = self.record.attempt_number;
+        let secrets = self.secrets();
+        let mask = |bytes: &mut Vec<u8>| secrets.mask(bytes);
+        let taken = snapshots.after(attempt, wall_ns(), &mask, &mut || breathe(self));
+        self.snapshots = Some(snapshots);
+        self.note_snapshot(taken.map(|(taken, counts)| {
+            (taken, Some(FsCounts { created: counts.created, modified: counts.modified, deleted: counts.deleted }))
+        }));
+    }
+
+    fn note_snapshot(&mut self, taken: Result<(Taken, Option<FsCounts>), SnapshotError>) {
+        match taken {
+            Ok((taken, counts)) => {
+                self.record.fs_diff = counts.or(self.record.fs_diff);
+                let is_known = self.record.warnings.iter().any(|warning| warning.code == Code::SnapshotLimited);
+                if (taken.limited || taken.truncated) && !is_known {
+                    record::warn(&mut self.record, Code::SnapshotLimited, Code::SnapshotLimited.summary());
+                }
+            }
+            Err(error) => record::warn(&mut self.record, Code::SnapshotFailed, error.to_string()),
+        }
+    }
+}
+
+/// The wall clock in nanoseconds, as files are dated.
+fn wall_ns() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,248 @@
+//! The host's side of `host.sock`: one owner at a time, nobody waited for.
+//!
+//! Notices are queued and written as the owner reads. Progress is not queued: an owner that was slow hears of the
+//! newest only. An owner that reads nothing loses its place before the queue can grow.
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::event::PollFlags;
+use serde::Serialize;
+
+use super::deadlines::{Moment, after};
+use crate::lines::{Line, Lines};
+use crate::owner::SocketPlace;
+use crate::protocol::{CloseReason, HostHello, Notice, OwnerHello, Progress, Request, VERSION};
+
+/// Most bytes that wait for an owner to read them.
+const QUEUE_MAX: usize = 1 << 20;
+
+/// How long an owner may take to greet.
+const GREETING: Duration = Duration::from_secs(5);
+
+#[derive(Debug)]
+pub(crate) struct Desk {
+    listener: UnixListener,
+    place: SocketPlace,
+    seat: Option<Seat>,
+}
+
+/// Somebody who is attached, or about to be.
+#[derive(Debug)]
+struct Seat {
+    stream: UnixStream,
+    lines: Lines,
+    queue: Vec<u8>,
+    greeting: Greeting,
+    progress: Option<Progress>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Greeting {
+    DueBy(Moment),
+    Done,
+}
+
+/// What the desk has to tell the host.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    Came,
+    Left,
+    Asked(Request),
+}
+
+impl Desk {
+    pub(crate) fn open(audit: &Path) -> io::Result<Self> {
+        let place = SocketPlace::open(audit)?;
+        let listener = UnixListener::bind(place.path())?;
+        // The folder is closed to other users already; this says so on the socket too.
+        std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o600))?;
+        listener.set_nonblocking(true)?;
+        Ok(Self { listener, place, seat: None })
+    }
+
+    pub(crate) fn remove_socket(&self) {
+        std::fs::remove_file(self.place.path()).ok();
+    }
+
+    pub(crate) fn listener(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
+
+    /// The descriptor of whoever is attached, and what it is waited for.
+    pub(crate) fn seat(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
+        let seat = self.seat.as_ref()?;
+        let flags = if seat.has_something() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+        Some((seat.stream.as_fd(), flags))
+    }
+
+    /// When an owner that has not greeted loses its place.
+    pub(crate) fn due(&self) -> Option<Moment> {
+        match self.seat.as_ref()?.greeting {
+            Greeting::DueBy(moment) => Some(moment),
+            Greeting::Done => None,
+        }
+    }
+
+    /// Takes connections. A second owner is told that there is one.
+    pub(crate) fn accept(&mut self, now: Moment, hello: &HostHello) {
+        // The one who has the place may have gone without our having looked.
+        while let Ok((stream, _)) = self.listener.accept() {
+            if stream.set_nonblocking(true).is_err() {
+                continue;
+            }
+            let mut seat = Seat {
+                stream,
+                lines: Lines::default(),
+                queue: Vec::new(),
+                greeting: Greeting::DueBy(after(now, GREETING)),
+                progress: None,
+            };
+            seat.say(hello);
+            if self.seat.is_some() {
+                seat.say(&Notice::Closed { reason: CloseReason::Owned, version: VERSION });
+                seat.flush().ok();
+            } else if seat.flush().is_ok() {
+                self.seat = Some(seat);
+            }
+        }
+    }
+
+    /// Reads what the owner asks.
+    pub(crate) fn read(&mut self, now: Moment) -> Vec<Event> {
+        let mut events = Vec::new();
+        let Some(seat) = &mut self.seat else { return events };
+        let was_attached = seat.greeting == Greeting::Done;
+        let mut stays = seat.fill();
+        loop {
+            let heard = match seat.greeting {
+                Greeting::DueBy(moment) => match seat.lines.next::<OwnerHello>() {
+                    Line::Read(OwnerHello { skillrun_owner: VERSION }) => {
+                        seat.greeting = Greeting::Done;
+                        events.push(Event::Came);
+                        continue;
+                    }
+                    Line::Read(OwnerHello { skillrun_owner: _ }) => Err(CloseReason::Version),
+                    Line::Unreadable => Err(CloseReason::Unreadable),
+                    Line::Missing if now >= moment => Err(CloseReason::Unreadable),
+                    Line::Missing => Ok(None),
+                },
+                Greeting::Done => match seat.lines.next::<Request>() {
+                    Line::Read(Request::Detach) => Err(CloseReason::Detached),
+                    Line::Read(request) => Ok(Some(request)),
+                    Line::Unreadable => Err(CloseReason::Unreadable),
+                    Line::Missing => Ok(None),
+                },
+            };
+            match heard {
+                Ok(Some(request)) => events.push(Event::Asked(request)),
+                Ok(None) => break,
+                Err(reason) => {
+                    seat.say(&Notice::Closed { reason, version: VERSION });
+                    seat.flush().ok();
+                    stays = false;
+                    break;
+                }
+            }
+        }
+        if !stays {
+            let is_attached = was_attached || seat.greeting == Greeting::Done;
+            self.seat = None;
+            if is_attached {
+                events.push(Event::Left);
+            }
+        }
+        events
+    }
+
+    pub(crate) fn tell(&mut self, notice: &Notice) {
+        if let Some(seat) = self.attached() {
+            seat.say(notice);
+        }
+    }
+
+    /// How far the streams are; only the newest counts.
+    pub(crate) fn progress(&mut self, progress: Progress) {
+        if let Some(seat) = self.attached() {
+            seat.progress = Some(progress);
+        }
+    }
+
+    fn attached(&mut self) -> Option<&mut Seat> {
+        self.seat.as_mut().filter(|seat| seat.greeting == Greeting::Done)
+    }
+
+    /// Writes what the owner takes. An owner that does not read is treated as gone.
+    pub(crate) fn flush(&mut self) -> Option<Event> {
+        let seat = self.seat.as_mut()?;
+        if seat.flush().is_ok() && seat.queue.len() <= QUEUE_MAX {
+            return None;
+        }
+        let was_attached = seat.greeting == Greeting::Done;
+        self.seat = None;
+        was_attached.then_some(Event::Left)
+    }
+
+    /// Everything was taken, or nobody is there.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.seat.as_ref().is_none_or(|seat| !seat.has_something())
+    }
+}
+
+impl Seat {
+    fn has_something(&self) -> bool {
+        !self.queue.is_empty() || self.progress.is_some()
+    }
+
+    fn say(&mut self, message: &impl Serialize) {
+        // Progress that was made before something else is told before it.
+        if let Some(progress) = self.progress.take() {
+            self.put(&Notice::Progress(progress));
+        }
+        self.put(message);
+    }
+
+    fn put(&mut self, message: &impl Serialize) {
+        // Our own types always become JSON.
+        if let Ok(line) = serde_json::to_vec(message) {
+            self.queue.extend_from_slice(&line);
+            self.queue.push(b'\n');
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        loop {
+            if self.queue.is_empty() {
+                let Some(progress) = self.progress.take() else { return Ok(()) };
+                self.put(&Notice::Progress(progress));
+            }
+            match self.stream.write(&self.queue) {
+                Ok(written) => {
+                    self.queue.drain(..written);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Reads what is there, a megabyte at most; false when the other side has hung up.
+    fn fill(&mut self) -> bool {
+        let mut buffer = [0; 16 * 1024];
+        for _ in 0..64 {
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return false,
+                Ok(read) => self.lines.push(&buffer[..read]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,171 @@
+//! What the engine is given: inputs of the owner, each once, or the content of a file.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Read;
+
+use rustix::event::PollFlags;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::{Errno, write};
+use skillrun_evidence::os_text::from_hex;
+
+use crate::protocol::{INPUT_MAX, InputAnswer};
+use crate::wiring::{END_OF_INPUT, Input, terminal_would_cut};
+
+/// Most ids that are remembered; an engine that is asked more often than that is given nothing more.
+const IDS_MAX: usize = 1 << 16;
+
+/// Longest id.
+const ID_MAX: usize = 256;
+
+/// Read from a file at a time.
+const PIECE: usize = 64 * 1024;
+
+#[derive(Debug)]
+pub(crate) struct Inputs {
+    end: Input,
+    file: Option<File>,
+    waiting: Option<Waiting>,
+    written: HashSet<String>,
+    /// Closed as soon as nothing waits.
+    is_closing: bool,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    /// None for what comes from a file.
+    id: Option<String>,
+    bytes: Vec<u8>,
+    done: usize,
+}
+
+/// What came of writing.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wrote {
+    /// Bytes the kernel took, to be recorded.
+    pub(crate) bytes: Vec<u8>,
+    /// The owner's input that is done with.
+    pub(crate) answer: Option<(String, InputAnswer)>,
+}
+
+impl Inputs {
+    pub(crate) fn new(end: Input, file: Option<File>) -> Self {
+        Self { end, file, waiting: None, written: HashSet::new(), is_closing: false }
+    }
+
+    /// The descriptor, when there is something to write.
+    pub(crate) fn polled(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
+        let has_something = self.waiting.is_some() || self.file.is_some();
+        self.end().filter(|_| has_something).map(|end| (end.as_fd(), PollFlags::OUT))
+    }
+
+    fn end(&self) -> Option<&OwnedFd> {
+        match &self.end {
+            Input::Closed => None,
+            Input::Pipe(end) | Input::Terminal(end) => Some(end),
+        }
+    }
+
+    /// Takes an input of the owner. An answer is given at once if it is refused, else when it is written.
+    pub(crate) fn accept(&mut self, id: String, text: Option<String>, hex: Option<&str>) -> Option<InputAnswer> {
+        if id.len() > ID_MAX {
+            return Some(InputAnswer::TooLarge);
+        }
+        if self.written.contains(&id) {
+            return Some(InputAnswer::Repeated);
+        }
+        let bytes = match (text, hex) {
+            (Some(text), _) => text.into_bytes(),
+            (None, Some(hex)) => match from_hex(hex) {
+                Some(bytes) => bytes,
+                None => return Some(InputAnswer::TooLarge),
+            },
+            (None, None) => Vec::new(),
+        };
+        let refused = match &self.end {
+            Input::Closed => Some(InputAnswer::Closed),
+            Input::Pipe(_) | Input::Terminal(_) if self.is_closing || self.file.is_some() => Some(InputAnswer::Closed),
+            Input::Pipe(_) | Input::Terminal(_) if self.waiting.is_some() => Some(InputAnswer::Busy),
+            Input::Pipe(_) | Input::Terminal(_) if bytes.len() > INPUT_MAX => Some(InputAnswer::TooLarge),
+            Input::Pipe(_) | Input::Terminal(_) if self.written.len() >= IDS_MAX => Some(InputAnswer::Closed),
+            Input::Terminal(end) if terminal_would_cut(end, &bytes) => Some(InputAnswer::LineTooLong),
+            Input::Pipe(_) | Input::Terminal(_) => None,
+        };
+        if refused.is_none() {
+            self.written.insert(id.clone());
+            self.waiting = Some(Waiting { id: Some(id), bytes, done: 0 });
+        }
+        refused
+    }
+
+    /// No more input, once everything before is written.
+    pub(crate) fn close(&mut self) {
+        self.is_closing = true;
+        self.close_if_done();
+    }
+
+    fn close_if_done(&mut self) {
+        if self.is_closing && self.waiting.is_none() && self.file.is_none() {
+            match std::mem::replace(&mut self.end, Input::Closed) {
+                // A terminal has no end of its own; the key for it does the same. Full is full: nobody reads then.
+                Input::Terminal(end) => drop(write(&end, END_OF_INPUT)),
+                Input::Pipe(_) | Input::Closed => {}
+            }
+        }
+    }
+
+    /// Writes what the kernel takes.
+    pub(crate) fn write(&mut self) -> Wrote {
+        let mut wrote = Wrote::default();
+        if self.waiting.is_none() {
+            self.fill_from_file();
+        }
+        let (Some(waiting), Some(end)) = (&mut self.waiting, Self::end_of(&self.end)) else {
+            self.close_if_done();
+            return wrote;
+        };
+        let is_gone = match write(end, &waiting.bytes[waiting.done..]) {
+            Ok(count) => {
+                wrote.bytes.extend_from_slice(&waiting.bytes[waiting.done..waiting.done + count]);
+                waiting.done += count;
+                false
+            }
+            Err(Errno::AGAIN | Errno::INTR) => false,
+            Err(_) => true,
+        };
+        if is_gone || waiting.done == waiting.bytes.len() {
+            let answer = if is_gone { InputAnswer::Closed } else { InputAnswer::Written };
+            wrote.answer = self.waiting.take().and_then(|waiting| waiting.id).map(|id| (id, answer));
+        }
+        if is_gone {
+            // The process has closed its input, or is gone.
+            self.end = Input::Closed;
+            self.file = None;
+        }
+        self.close_if_done();
+        wrote
+    }
+
+    fn end_of(end: &Input) -> Option<&OwnedFd> {
+        match end {
+            Input::Closed => None,
+            Input::Pipe(end) | Input::Terminal(end) => Some(end),
+        }
+    }
+
+    fn fill_from_file(&mut self) {
+        let Some(file) = &mut self.file else { return };
+        let mut bytes = vec![0; PIECE];
+        match file.read(&mut bytes) {
+            Ok(count) if count > 0 => {
+                bytes.truncate(count);
+                self.waiting = Some(Waiting { id: None, bytes, done: 0 });
+            }
+            // The end; a file that cannot be read any further ends there too.
+            Ok(_) | Err(_) => {
+                self.file = None;
+                self.is_closing = true;
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The ladder: how a process is asked to end, and in the end made to. Pure.
+
+use std::collections::VecDeque;
+
+use skillrun_model::EndedBy;
+
+use super::deadlines::{Moment, after};
+use crate::plan::Rung;
+use crate::signals::SignalName;
+
+/// A process that is being ended, and why.
+#[derive(Debug)]
+pub(crate) struct Ladder {
+    pub(crate) why: EndedBy,
+    rungs: VecDeque<Rung>,
+    next_at: Moment,
+}
+
+/// What to do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Climb {
+    Send(SignalName),
+    Wait,
+    /// Asking is over: everybody is ended now. The last rung says so, and so does the end of a ladder without it.
+    Top,
+}
+
+impl Ladder {
+    pub(crate) fn new(why: EndedBy, rungs: &[Rung], now: Moment) -> Self {
+        Self { why, rungs: rungs.iter().copied().collect(), next_at: now }
+    }
+
+    pub(crate) fn climb(&mut self, now: Moment) -> Climb {
+        if now < self.next_at {
+            return Climb::Wait;
+        }
+        match self.rungs.pop_front() {
+            Some(rung) if rung.signal == SignalName::KILL => {
+                self.rungs.clear();
+                Climb::Top
+            }
+            Some(rung) => {
+                self.next_at = after(now, rung.pause);
+                Climb::Send(rung.signal)
+            }
+            None => Climb::Top,
+        }
+    }
+
+    /// When there is something to do.
+    pub(crate) fn next_at(&self) -> Moment {
+        self.next_at
+    }
+
+    /// Another ladder, from its foot; the first reason stays. Somebody who cancels what is being ended already wants it
+    /// to go faster.
+    pub(crate) fn restart(&mut self, rungs: &[Rung], now: Moment) {
+        self.rungs = rungs.iter().copied().collect();
+        self.next_at = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn each_rung_has_its_pause_and_then_it_is_over() {
+        let pause = Duration::from_nanos(10);
+        let rungs = [
+            Rung { signal: SignalName::INT, pause },
+            Rung { signal: SignalName::TERM, pause },
+            Rung { signal: SignalName::KILL, pause: Duration::ZERO },
+        ];
+        let mut ladder = Ladder::new(EndedBy::Canceled, &rungs, 100);
+        assert_eq!(ladder.climb(100), Climb::Send(SignalName::INT));
+        assert_eq!(ladder.climb(105), Climb::Wait);
+        assert_eq!(ladder.climb(111), Climb::Send(SignalName::TERM));
+        assert_eq!(ladder.climb(121), Climb::Top);
+        assert_eq!(ladder.climb(122), Climb::Top);
+    }
+
+    #[test]
+    fn a_ladder_without_a_last_rung_has_its_pause_and_an_end() {
+        let rungs = [Rung { signal: SignalName::TERM, pause: Duration::from_nanos(10) }];
+        let mut ladder = Ladder::new(EndedBy::Canceled, &rungs, 0);
+        assert_eq!(ladder.climb(0), Climb::Send(SignalName::TERM));
+        assert_eq!((ladder.climb(9), ladder.next_at(), ladder.climb(10)), (Climb::Wait, 10, Climb::Top));
+        assert_eq!(Ladder::new(EndedBy::Canceled, &[], 5).climb(5), Climb::Top);
+    }
+}

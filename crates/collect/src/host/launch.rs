@@ -1,0 +1,126 @@
+//! Starts the process of an attempt.
+
+use rustix::process::Pid;
+use skillrun_evidence::Recorder;
+use skillrun_evidence::host_record::HostError;
+use skillrun_model::Code;
+
+use super::deadlines::Deadlines;
+use super::input::Inputs;
+use super::part::Part;
+use super::record;
+use super::run::{Host, Running};
+use super::streams::Streams;
+use crate::plan::{StdinPlan, Variable, VariableKind};
+use crate::process::tree::Left;
+use crate::secrets::Secrets;
+use crate::spawn::{NOT_FOUND, NotStarted, spawn};
+use crate::wiring::{HostEnds, Wires, open_input_file, recorded_streams};
+
+/// Shortest value that is looked for.
+const SECRET_MIN: usize = 8;
+
+struct HostWires {
+    ends: HostEnds,
+    file: Option<std::fs::File>,
+}
+
+impl Host {
+    /// Creates the files and starts the process. If it does not start, the record says why, and what files there are
+    /// come back.
+    pub(super) fn launch(&mut self) -> Result<Running, Option<Part>> {
+        let now = self.clock.now();
+        self.record.started_at = record::wall_clock();
+        let streams = recorded_streams(self.plan.wiring, &self.plan.stdin);
+        let recorder = match Recorder::create(&self.audit, self.plan.attempt, streams) {
+            Ok(recorder) => recorder,
+            Err(error) => {
+                self.not_started(NotStarted::before(format!("nothing can be recorded: {error}")));
+                return Err(None);
+            }
+        };
+        let part = Part::new(recorder, now);
+        let secrets = self.secrets();
+        self.warn_of_short_secrets();
+        match self.start_process() {
+            Ok((main, wires)) => {
+                self.record.pid = Some(main.as_raw_nonzero().get().unsigned_abs());
+                let file = wires.file;
+                let host = wires.ends;
+                let running = Running {
+                    main,
+                    streams: Streams::new(host.streams, secrets, self.plan.limits.max_bytes, part),
+                    deadlines: Deadlines::new(self.plan.limits, now),
+                    ladder: None,
+                    exit: None,
+                    drained: 0,
+                    group: None,
+                    inputs: Inputs::new(host.stdin, file),
+                    wants_group: true,
+                    left: Left::Some,
+                    is_at_top: false,
+                    change_over_by: None,
+                    held: host.held,
+                };
+                // The one at the end tells the same and more; this one is for a host that is killed before.
+                self.record.write_meta(&self.audit).ok();
+                Ok(running)
+            }
+            Err(why) => {
+                self.not_started(why);
+                Err(Some(part))
+            }
+        }
+    }
+
+    fn not_started(&mut self, why: NotStarted) {
+        let NotStarted { exit_code, message } = why;
+        let code = match exit_code {
+            Some(NOT_FOUND) => Code::EngineNotFound,
+            Some(_) => Code::EngineNotStarted,
+            None => Code::HostError,
+        };
+        record::set_not_started(&mut self.record, exit_code, HostError { code, message });
+    }
+
+    fn start_process(&mut self) -> Result<(Pid, HostWires), NotStarted> {
+        let workspace = self.plan.workspace.as_path().to_owned();
+        let shown = workspace.display();
+        if !workspace.is_dir() {
+            return Err(NotStarted::before(format!("the workspace {shown} is not a folder")));
+        }
+        if let Err(error) = rustix::fs::access(&workspace, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK) {
+            return Err(NotStarted::before(format!("the workspace {shown} cannot be written to ({error})")));
+        }
+        let file = match &self.plan.stdin {
+            StdinPlan::File(path) => Some(open_input_file(path.as_path()).map_err(|error| {
+                NotStarted::before(format!("{}: cannot be read as input ({error})", path.as_path().display()))
+            })?),
+            StdinPlan::Null | StdinPlan::Pipe | StdinPlan::Tty => None,
+        };
+        let wires = Wires::new(self.plan.wiring, &self.plan.stdin)
+            .map_err(|error| NotStarted::before(format!("no pipe or terminal could be had ({error})")))?;
+        if wires.pipes_are_small {
+            record::warn(&mut self.record, Code::PipeSmall, Code::PipeSmall.summary());
+        }
+        let main = spawn(&self.plan.argv, &workspace, &self.plan.variables, wires.engine)
+            .map_err(|error| NotStarted::of(&self.plan.argv, &workspace, &self.plan.variables, &error))?;
+        Ok((main, HostWires { ends: wires.host, file }))
+    }
+
+    pub(super) fn secrets(&self) -> Secrets {
+        let marked = self.plan.variables.iter().filter(|variable| variable.kind == VariableKind::Secret);
+        let values = marked.map(|variable| variable.value.as_bytes()).filter(|value| value.len() >= SECRET_MIN);
+        Secrets::new(values)
+    }
+
+    fn warn_of_short_secrets(&mut self) {
+        let is_short = |variable: &&Variable| {
+            variable.kind == VariableKind::Secret && variable.value.as_bytes().len() < SECRET_MIN
+        };
+        for variable in self.plan.variables.iter().filter(is_short) {
+            let message = format!("{} is too short to be masked", variable.name.as_path().display());
+            record::warn(&mut self.record, Code::SecretShort, message);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! A sticky process goes on to its next attempt: the files of one are closed, those of the next opened, in one step.
+
+use std::time::Duration;
+
+use skillrun_evidence::Recorder;
+use skillrun_evidence::host_record::Drain;
+use skillrun_model::AttemptNumber;
+
+use super::deadlines::{Moment, after};
+use super::part::Part;
+use super::record;
+use super::run::{Host, Running, progress};
+use crate::protocol::{Notice, Progress};
+use crate::wiring::recorded_streams;
+
+/// How long streams may take to reach a line end.
+const CHANGE_OVER: Duration = Duration::from_secs(1);
+
+impl Host {
+    /// Opens the next attempt of a sticky process.
+    pub(super) fn begin_next(
+        &mut self,
+        running: &mut Running,
+        now: Moment,
+        attempt: AttemptNumber,
+    ) -> Result<(), String> {
+        let expected = AttemptNumber(self.record.attempt_number.0 + 1);
+        if attempt != expected {
+            return Err(format!("the next attempt is {expected}, not {attempt}"));
+        }
+        if running.streams.is_changing_over() {
+            return Err(format!("attempt {attempt} is being opened already"));
+        }
+        if running.exit.is_some() || running.ladder.is_some() {
+            return Err("the process is over or being ended".to_owned());
+        }
+        let claim = self.claim.for_next(attempt);
+        claim.take(&self.audit).map_err(|error| format!("attempt {attempt} cannot be claimed ({error})"))?;
+        let streams = recorded_streams(self.plan.wiring, &self.plan.stdin);
+        let recorder = Recorder::create(&self.audit, attempt, streams)
+            .map_err(|error| format!("attempt {attempt} cannot be recorded: {error}"))?;
+        self.claim = claim;
+        running.streams.begin_next(Part::new(recorder, now));
+        running.change_over_by = Some(after(now, CHANGE_OVER));
+        Ok(())
+    }
+
+    /// Closes the attempt before and goes on with the next.
+    pub(super) fn change_over(&mut self, running: &mut Running, now: Moment) {
+        running.change_over_by = None;
+        let Some(old) = running.streams.change_over(now) else { return };
+        let sizes = progress(&old);
+        let number = AttemptNumber(self.record.attempt_number.0 + 1);
+        self.snapshot_after(&mut |host| running.breathe(host.clock.now()));
+        let mut next = record::opening(&self.plan, number, self.record.pid);
+        next.started_at = self.record.started_at.plus_nanos(running.streams.part.begun.saturating_sub(old.begun));
+        let mut before = std::mem::replace(&mut self.record, next);
+        before.process_continues = true;
+        before.ended_at = Some(before.started_at.plus_nanos(now.saturating_sub(old.begun)));
+        let cache = before.attempt_number;
+        self.write_record(before, old, Drain::default());
+        self.record.ended_by = None;
+        self.snapshot_before(Some(cache), &mut |host| running.breathe(host.clock.now()));
+        self.record.write_meta(&self.audit).ok();
+        running.deadlines.begin(self.clock.now());
+        self.desk.tell(&Notice::NextAttempt(Progress { attempt: number, ..sizes }));
+        self.desk.progress(progress(&running.streams.part));
+    }
+}

@@ -1,0 +1,133 @@
+//! The evidence of one attempt while it is being written: recorder, secrets, budget, and what went wrong.
+
+use std::io;
+
+use skillrun_evidence::Recorder;
+use skillrun_model::Stream;
+
+use super::deadlines::Moment;
+use crate::secrets::{Scanner, Secrets};
+
+/// Why nothing more is recorded.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// The byte budget is used up.
+    Budget,
+    /// A file takes no more.
+    Disk(io::Error),
+}
+
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) recorder: Recorder,
+    scanners: [Scanner; 3],
+    stdin_scanner: Scanner,
+    /// The recorder's time begins here.
+    pub(crate) begun: Moment,
+    last_announced: Moment,
+    pub(crate) trouble: Option<Trouble>,
+    pub(crate) discarded: u64,
+    pub(crate) reads: u64,
+    last_bytes: [Option<u8>; 3],
+}
+
+/// Reads within this time share a record.
+const TOGETHER: Moment = 1_000_000;
+
+impl Part {
+    pub(crate) fn new(recorder: Recorder, begun: Moment) -> Self {
+        Self {
+            recorder,
+            scanners: [Scanner::new(), Scanner::new(), Scanner::new()],
+            stdin_scanner: Scanner::new(),
+            begun,
+            last_announced: begun.saturating_sub(TOGETHER),
+            trouble: None,
+            discarded: 0,
+            reads: 0,
+            last_bytes: [None; 3],
+        }
+    }
+
+    fn time(&self, now: Moment) -> u64 {
+        now.saturating_sub(self.begun)
+    }
+
+    /// Takes bytes of a stream. What cannot be kept is counted.
+    pub(crate) fn take(&mut self, secrets: &Secrets, stream: Stream, bytes: &[u8], max_bytes: u64) {
+        self.reads += 1;
+        if self.trouble.is_some() {
+            self.discarded += bytes.len() as u64;
+            return;
+        }
+        let room = usize::try_from(max_bytes.saturating_sub(self.recorder.total())).unwrap_or(usize::MAX);
+        let before = self.recorder.written(stream);
+        let kept = &bytes[..bytes.len().min(room)];
+        if let Err(error) = self.recorder.write(stream, kept) {
+            self.trouble = Some(Trouble::Disk(error));
+        } else if kept.len() < bytes.len() {
+            self.trouble = Some(Trouble::Budget);
+        }
+        let written = (self.recorder.written(stream) - before) as usize;
+        self.discarded += (bytes.len() - written) as u64;
+        let written = &bytes[..written];
+        self.last_bytes[stream.index()] = written.last().copied().or(self.last_bytes[stream.index()]);
+        let mut found = Vec::new();
+        let clear = self.scanners[stream.index()].push(secrets, written, &mut found);
+        for range in found {
+            if let Err(error) = self.recorder.hide(stream, range) {
+                self.trouble = Some(Trouble::Disk(error));
+            }
+        }
+        self.recorder.clear(stream, clear);
+    }
+
+    /// Notes what the process was given.
+    pub(crate) fn gave(&mut self, secrets: &Secrets, bytes: &[u8]) {
+        if let Err(error) = self.recorder.write_stdin(bytes) {
+            self.trouble.get_or_insert(Trouble::Disk(error));
+        }
+        let mut found = Vec::new();
+        self.stdin_scanner.push(secrets, bytes, &mut found);
+        for range in found {
+            self.recorder.hide_stdin(range).ok();
+        }
+    }
+
+    /// Everything so far ends with a whole line, and no secret has begun.
+    pub(crate) fn is_at_line_end(&self, stream: Stream) -> bool {
+        let is_clear = self.scanners[stream.index()].end() == self.clear_to(stream);
+        is_clear && self.last_bytes[stream.index()].is_none_or(|byte| byte == b'\n')
+    }
+
+    fn clear_to(&self, stream: Stream) -> u64 {
+        self.recorder.clear_to(stream)
+    }
+
+    /// When what is there will be announced.
+    pub(crate) fn announce_at(&self) -> Option<Moment> {
+        self.recorder.has_news().then_some(self.last_announced.saturating_add(TOGETHER))
+    }
+
+    pub(crate) fn announce(&mut self, now: Moment) {
+        self.last_announced = now;
+        let time = self.time(now);
+        if let Err(error) = self.recorder.announce(time) {
+            self.trouble.get_or_insert(Trouble::Disk(error));
+        }
+    }
+
+    pub(crate) fn end(&mut self, now: Moment, stream: Stream) {
+        let time = self.time(now);
+        if let Err(error) = self.recorder.end(time, stream) {
+            self.trouble.get_or_insert(Trouble::Disk(error));
+        }
+    }
+
+    pub(crate) fn act(&mut self, now: Moment, act: skillrun_model::EndedBy) {
+        let time = self.time(now);
+        if let Err(error) = self.recorder.act(time, act) {
+            self.trouble.get_or_insert(Trouble::Disk(error));
+        }
+    }
+}

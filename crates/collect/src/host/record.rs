@@ -1,0 +1,100 @@
+//! The host's record in the making.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use skillrun_evidence::HostRecord;
+use skillrun_evidence::host_record::{Bytes, Capture, Drain, FORMAT, HostError, Warning};
+use skillrun_evidence::recorder::Sealed;
+use skillrun_model::{AttemptNumber, Code, EndedBy, Stream, Timestamp};
+
+use super::part::Part;
+use crate::environment;
+use crate::plan::{Plan, VariableKind};
+use crate::process::tree::Exit;
+use crate::signals;
+
+/// What is known when an attempt begins.
+pub(crate) fn opening(plan: &Plan, attempt: AttemptNumber, pid: Option<u32>) -> HostRecord {
+    let mut env_names: Vec<_> = plan.variables.iter().map(|variable| variable.name.clone()).collect();
+    env_names.extend([environment::TAG.into(), environment::TEMPORARY.into()]);
+    env_names.sort_unstable();
+    env_names.dedup();
+    let secrets = plan.variables.iter().filter(|variable| variable.kind == VariableKind::Secret);
+    HostRecord {
+        format: FORMAT,
+        run_id: plan.run_id,
+        attempt_number: attempt,
+        label: plan.label.clone(),
+        wiring: plan.wiring,
+        stdin: plan.stdin.kind(),
+        argv: plan.argv.clone(),
+        cwd: plan.workspace.clone(),
+        env_names,
+        secret_names: secrets.map(|variable| variable.name.clone()).collect(),
+        host_pid: std::process::id(),
+        pid,
+        started_at: wall_clock(),
+        ended_at: None,
+        exit_code: None,
+        signal: None,
+        ended_by: None,
+        error: None,
+        survivors: Vec::new(),
+        survivors_total: 0,
+        rusage: None,
+        bytes: Bytes::default(),
+        hashes: BTreeMap::new(),
+        capture: Capture::default(),
+        warnings: Vec::new(),
+        fs_diff: None,
+        process_continues: false,
+    }
+}
+
+pub(crate) fn wall_clock() -> Timestamp {
+    Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::EPOCH)
+}
+
+pub(crate) fn warn(record: &mut HostRecord, code: Code, message: impl Into<String>) {
+    record.warnings.push(Warning { code, message: message.into() });
+}
+
+/// How the main process ended.
+pub(crate) fn set_exit(record: &mut HostRecord, exit: Option<Exit>) {
+    let (code, signal) = told(exit);
+    record.exit_code = code;
+    record.signal = signal;
+}
+
+/// An exit as records and notices tell it.
+pub(crate) fn told(exit: Option<Exit>) -> (Option<i32>, Option<String>) {
+    match exit {
+        Some(Exit::Code(code)) => (Some(code), None),
+        Some(Exit::Signal(number)) => (None, Some(signals::name_of(number))),
+        None => (None, None),
+    }
+}
+
+/// The process never began; the exit code is a shell's for the same, if the command is to blame.
+pub(crate) fn set_not_started(record: &mut HostRecord, exit_code: Option<i32>, error: HostError) {
+    record.ended_by = Some(EndedBy::NotStarted);
+    record.exit_code = exit_code;
+    record.error = Some(error);
+}
+
+/// What was collected.
+pub(crate) fn set_capture(record: &mut HostRecord, part: &Part, drain: Drain) {
+    let recorder = &part.recorder;
+    record.bytes = Bytes {
+        stdout: recorder.recorded(Stream::Stdout),
+        stderr: recorder.recorded(Stream::Stderr),
+        pty: recorder.recorded(Stream::Pty),
+        stdin: recorder.stdin_len(),
+    };
+    record.capture = Capture { reads: part.reads, batches: recorder.batches(), drain, discarded: part.discarded };
+}
+
+pub(crate) fn set_hashes(record: &mut HostRecord, sealed: Vec<Sealed>) {
+    record.hashes = sealed.into_iter().map(|file| (file.name, file.hash)).collect();
+}

@@ -1,0 +1,350 @@
+//! The loop: bytes, requests, ends and deadlines, in the order they come.
+
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
+use rustix::process::Pid;
+use skillrun_evidence::HostRecord;
+use skillrun_evidence::host_record::HostError;
+use skillrun_model::{Code, EndedBy, Stream};
+
+use super::begin::{Begun, Signals};
+use super::deadlines::{Deadlines, Moment};
+use super::desk::Desk;
+use super::input::Inputs;
+use super::ladder::{Climb, Ladder};
+use super::part::{Part, Trouble};
+use super::record;
+use super::streams::Streams;
+use crate::claim::Claim;
+use crate::plan::{Plan, Rung};
+use crate::process::cgroup::Cgroup;
+use crate::process::tree::{self, Exit, Left};
+use crate::protocol::{HostHello, Notice, Progress, VERSION};
+use crate::snapshot::Snapshots;
+
+/// A process that lives this long gets a control group; moving one costs too much for a short life.
+const SETTLED: Moment = 100_000_000;
+
+/// A host with everything it needs.
+pub(super) struct Host {
+    pub(super) plan: Plan,
+    pub(super) audit: PathBuf,
+    pub(super) claim: Claim,
+    pub(super) desk: Desk,
+    pub(super) snapshots: Option<Snapshots>,
+    pub(super) temporary: PathBuf,
+    pub(super) record: HostRecord,
+    pub(super) clock: Clock,
+    signals: Signals,
+}
+
+/// A process that was started, and everything about it.
+pub(super) struct Running {
+    pub(super) main: Pid,
+    pub(super) streams: Streams,
+    pub(super) deadlines: Deadlines,
+    pub(super) ladder: Option<Ladder>,
+    pub(super) exit: Option<(Exit, Moment)>,
+    pub(super) drained: u64,
+    pub(super) group: Option<Cgroup>,
+    pub(super) inputs: Inputs,
+    pub(super) wants_group: bool,
+    pub(super) left: Left,
+    /// Nobody is asked any more.
+    pub(super) is_at_top: bool,
+    pub(super) change_over_by: Option<Moment>,
+    /// Keeps the controlling terminal open.
+    pub(super) held: Option<OwnedFd>,
+}
+
+/// One monotonic clock for everything.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clock(Instant);
+
+impl Clock {
+    pub(super) fn now(self) -> Moment {
+        u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Host {
+    pub(super) fn new(begun: Begun) -> Self {
+        let Begun { plan, audit, claim, desk, signals, snapshots, temporary } = begun;
+        let record = record::opening(&plan, plan.attempt, None);
+        Self { plan, audit, claim, desk, snapshots, temporary, record, clock: Clock(Instant::now()), signals }
+    }
+
+    /// From the first snapshot to the record.
+    pub(super) fn live(mut self) {
+        self.snapshot_before(None, &mut |_| {});
+        match self.launch() {
+            Ok(mut running) => {
+                let lived = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.run(&mut running)));
+                if lived.is_err() {
+                    self.record.ended_by = Some(EndedBy::HostError);
+                    self.fail("the host came upon an error of its own");
+                }
+                self.close(running);
+            }
+            Err(part) => self.close_unstarted(part),
+        }
+    }
+
+    /// Notes an error of the host; the first one counts.
+    pub(super) fn fail(&mut self, message: impl Into<String>) {
+        let error = HostError { code: Code::HostError, message: message.into() };
+        self.record.error.get_or_insert(error);
+    }
+
+    pub(super) fn run(&mut self, running: &mut Running) {
+        loop {
+            let now = self.clock.now();
+            self.tend(running, now);
+            if self.is_over(running, now) {
+                break;
+            }
+            let ready = self.wait(running, now);
+            self.handle(running, &ready);
+        }
+    }
+
+    /// Does what is due by the clock.
+    fn tend(&mut self, running: &mut Running, now: Moment) {
+        if running.streams.announce_at().is_some_and(|at| now >= at) {
+            running.streams.announce(now);
+            self.desk.progress(progress(&running.streams.part));
+        }
+        self.see_to_trouble(running, now);
+        if running.streams.has_changed_over() || running.change_over_by.is_some_and(|by| now >= by) {
+            self.change_over(running, now);
+        }
+        if running.ladder.is_none()
+            && let Some((at, why)) = running.deadlines.next()
+            && now >= at
+        {
+            self.end(running, now, why, &self.plan.ladder.clone());
+        }
+        if let Some(ladder) = &mut running.ladder {
+            match ladder.climb(now) {
+                Climb::Send(signal) => {
+                    let main = running.exit.is_none().then_some(running.main);
+                    tree::signal(main, signal.signal());
+                }
+                Climb::Wait => {}
+                Climb::Top => running.is_at_top = true,
+            }
+        }
+        if running.wants_group && now >= running.streams.part.begun.saturating_add(SETTLED) {
+            running.wants_group = false;
+            running.group = Cgroup::create(&self.plan.nonce);
+            if let Some(group) = &running.group {
+                // Who is not in it is found by walking.
+                group.adopt(tree::descendants).ok();
+            }
+        }
+        if let Some(event) = self.desk.flush() {
+            self.desk_event(running, now, event);
+        }
+    }
+
+    fn see_to_trouble(&mut self, running: &mut Running, now: Moment) {
+        let Some(trouble) = &running.streams.part.trouble else { return };
+        if running.ladder.is_some() {
+            return;
+        }
+        let why = match trouble {
+            Trouble::Budget => EndedBy::Budget,
+            Trouble::Disk(error) => {
+                let message = format!("the evidence could not be written ({error})");
+                self.fail(message);
+                self.free_reserve();
+                EndedBy::HostError
+            }
+        };
+        // What is written after this is lost, so there is nothing to be polite for.
+        let at_once = [Rung { signal: crate::signals::SignalName::KILL, pause: std::time::Duration::ZERO }];
+        self.end(running, now, why, &at_once);
+    }
+
+    /// Begins to end the process.
+    pub(super) fn end(&mut self, running: &mut Running, now: Moment, why: EndedBy, rungs: &[Rung]) {
+        running.streams.part.act(now, why);
+        running.ladder = Some(Ladder::new(why, rungs, now));
+    }
+
+    fn is_over(&self, running: &Running, now: Moment) -> bool {
+        if running.ladder.is_some() {
+            return running.is_at_top || (running.exit.is_some() && running.left == Left::Nobody);
+        }
+        match running.exit {
+            None => false,
+            Some(_) if running.streams.are_over() => true,
+            // A wrapper that was killed may have left the real program; only the streams or a deadline tell.
+            Some((Exit::Signal(_), _)) if !running.deadlines.turn_is_over() => false,
+            Some((_, exited)) => now >= running.deadlines.streams_linger_until(exited),
+        }
+    }
+
+    /// The next moment at which something is due.
+    fn next_moment(&self, running: &Running) -> Option<Moment> {
+        let ladder = running.ladder.as_ref().map(Ladder::next_at);
+        let deadline = running.deadlines.next().map(|(at, _)| at).filter(|_| ladder.is_none());
+        let linger = running.exit.map(|(_, exited)| running.deadlines.streams_linger_until(exited));
+        let group = running.wants_group.then(|| running.streams.part.begun.saturating_add(SETTLED));
+        let moments =
+            [ladder, deadline, linger, group, running.streams.announce_at(), running.change_over_by, self.desk.due()];
+        moments.into_iter().flatten().min()
+    }
+
+    fn wait(&self, running: &Running, now: Moment) -> Ready {
+        let mut fds: Vec<PollFd<'_>> = Vec::with_capacity(8);
+        let mut what = Vec::with_capacity(8);
+        let mut add = |source: Source, fd, flags: PollFlags| {
+            fds.push(PollFd::from_borrowed_fd(fd, flags));
+            what.push(source);
+        };
+        for (stream, fd, flags) in running.streams.polled() {
+            add(Source::Stream(stream), fd, flags);
+        }
+        add(Source::Child, self.signals.child.as_fd(), PollFlags::IN);
+        add(Source::End, self.signals.end.as_fd(), PollFlags::IN);
+        add(Source::Listener, self.desk.listener(), PollFlags::IN);
+        if let Some((fd, flags)) = self.desk.seat() {
+            add(Source::Owner, fd, flags);
+        }
+        if let Some((fd, flags)) = running.inputs.polled() {
+            add(Source::Input, fd, flags);
+        }
+        let timeout = self.next_moment(running).map(|at| {
+            let nanos = at.saturating_sub(now);
+            Timespec { tv_sec: (nanos / 1_000_000_000).cast_signed(), tv_nsec: (nanos % 1_000_000_000).cast_signed() }
+        });
+        // An interruption, or too little memory for a moment: look again.
+        if poll(&mut fds, timeout.as_ref()).is_err() {
+            return Ready(Vec::new());
+        }
+        let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
+        Ready(what.into_iter().zip(&fds).filter(|(_, fd)| is_ready(fd)).map(|(source, _)| source).collect())
+    }
+
+    fn handle(&mut self, running: &mut Running, ready: &Ready) {
+        let now = self.clock.now();
+        for source in &ready.0 {
+            match source {
+                Source::Stream(stream) => {
+                    let count = running.streams.read(*stream, now);
+                    if count > 0 {
+                        running.deadlines.byte(now);
+                        running.note_drained(count);
+                    }
+                    if running.streams.part.recorder.is_over(*stream) {
+                        self.desk.progress(progress(&running.streams.part));
+                    }
+                }
+                Source::Child => {
+                    Signals::came(&self.signals.child);
+                    self.reap(running, now);
+                }
+                Source::End => {
+                    if Signals::came(&self.signals.end) && running.ladder.is_none() {
+                        self.fail("the host was told to end by a signal");
+                        self.end(running, now, EndedBy::HostError, &self.plan.ladder.clone());
+                    }
+                }
+                Source::Owner => {
+                    for event in self.desk.read(now) {
+                        self.desk_event(running, now, event);
+                    }
+                }
+                Source::Listener => self.desk.accept(now, &self.hello()),
+                Source::Input => self.write_input(running),
+            }
+        }
+        if self.desk.due().is_some_and(|due| now >= due) {
+            for event in self.desk.read(now) {
+                self.desk_event(running, now, event);
+            }
+        }
+    }
+
+    fn hello(&self) -> HostHello {
+        HostHello {
+            skillrun_host: VERSION,
+            run_id: self.plan.run_id,
+            attempt: self.record.attempt_number,
+            pid: std::process::id(),
+        }
+    }
+
+    fn reap(&mut self, running: &mut Running, now: Moment) {
+        let main = running.main;
+        let mut exit = None;
+        running.left = tree::reap(|pid, status| {
+            if pid == main {
+                exit = Some(status);
+            }
+        });
+        if let Some(exit) = exit {
+            running.exit = Some((exit, now));
+            let (exit_code, signal) = record::told(Some(exit));
+            self.desk.tell(&Notice::Exited { exit_code, signal });
+        }
+    }
+
+    pub(super) fn write_input(&mut self, running: &mut Running) {
+        let wrote = running.inputs.write();
+        if !wrote.bytes.is_empty() {
+            running.streams.gave(&wrote.bytes);
+        }
+        if let Some((id, answer)) = wrote.answer {
+            self.desk.tell(&Notice::Input { id, answer });
+        }
+    }
+}
+
+impl Running {
+    fn note_drained(&mut self, count: usize) {
+        if self.exit.is_some() {
+            self.drained += count as u64;
+        }
+    }
+
+    /// Reads what has come meanwhile, for work that takes long.
+    pub(super) fn breathe(&mut self, now: Moment) {
+        for stream in Stream::ALL {
+            let count = self.streams.read(stream, now);
+            if count > 0 {
+                self.deadlines.byte(now);
+            }
+        }
+    }
+}
+
+/// What became ready.
+struct Ready(Vec<Source>);
+
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    Stream(Stream),
+    /// A child has ended.
+    Child,
+    /// We are told to end.
+    End,
+    Listener,
+    Owner,
+    Input,
+}
+
+pub(super) fn progress(part: &Part) -> Progress {
+    let recorder = &part.recorder;
+    Progress {
+        attempt: recorder.number(),
+        stdout: recorder.recorded(Stream::Stdout),
+        stderr: recorder.recorded(Stream::Stderr),
+        pty: recorder.recorded(Stream::Pty),
+    }
+}

@@ -1,0 +1,184 @@
+//! Reads what the engine writes, and gives each byte to the attempt it belongs to.
+//!
+//! A sticky process goes on from one attempt to the next. Each stream changes over at its next line end; until all have,
+//! two attempts are open.
+
+use rustix::event::PollFlags;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::{Errno, read};
+use skillrun_model::Stream;
+
+use super::deadlines::Moment;
+use super::part::Part;
+use crate::secrets::Secrets;
+
+/// Most bytes of one read.
+const READ: usize = 256 * 1024;
+
+/// Reads of one stream in a row, so that no stream keeps the others and the clock waiting.
+const READS: usize = 4;
+
+#[derive(Debug)]
+pub(crate) struct Streams {
+    ends: [Option<OwnedFd>; 3],
+    secrets: Secrets,
+    max_bytes: u64,
+    pub(crate) part: Part,
+    next: Option<Next>,
+    buffer: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Next {
+    part: Part,
+    /// Streams that belong to it already.
+    has: [bool; 3],
+}
+
+impl Streams {
+    pub(crate) fn new(ends: [Option<OwnedFd>; 3], secrets: Secrets, max_bytes: u64, part: Part) -> Self {
+        Self { ends, secrets, max_bytes, part, next: None, buffer: vec![0; READ] }
+    }
+
+    /// The evidence, once nothing more comes.
+    pub(crate) fn into_part(self) -> Part {
+        self.part
+    }
+
+    pub(crate) fn polled(&self) -> impl Iterator<Item = (Stream, BorrowedFd<'_>, PollFlags)> {
+        Stream::ALL
+            .into_iter()
+            .filter_map(|stream| self.ends[stream.index()].as_ref().map(|end| (stream, end.as_fd(), PollFlags::IN)))
+    }
+
+    /// Reads what is there; the number of bytes.
+    pub(crate) fn read(&mut self, stream: Stream, now: Moment) -> usize {
+        self.read_at_most(stream, now, READS)
+    }
+
+    /// Reads all that is there, once nobody is left who could write more.
+    pub(crate) fn drain(&mut self, now: Moment) -> usize {
+        // A pipe or a terminal holds a few megabytes at most; whoever writes on without end is none of ours.
+        const ENOUGH: usize = 64;
+        Stream::ALL.into_iter().map(|stream| self.read_at_most(stream, now, ENOUGH)).sum()
+    }
+
+    fn read_at_most(&mut self, stream: Stream, now: Moment, reads: usize) -> usize {
+        let mut total = 0;
+        for _ in 0..reads {
+            let Some(end) = &self.ends[stream.index()] else { break };
+            match read(end, &mut self.buffer[..]) {
+                Ok(0) | Err(Errno::IO) => {
+                    // A terminal says so when its last user is gone.
+                    self.ends[stream.index()] = None;
+                    self.end(stream, now);
+                    break;
+                }
+                Ok(count) => {
+                    total += count;
+                    self.take(stream, count);
+                    if count < READ / 2 {
+                        break;
+                    }
+                }
+                Err(Errno::INTR) => {}
+                Err(_) => break,
+            }
+        }
+        total
+    }
+
+    fn take(&mut self, stream: Stream, count: usize) {
+        let bytes = &self.buffer[..count];
+        let Some(next) = &mut self.next else {
+            self.part.take(&self.secrets, stream, bytes, self.max_bytes);
+            return;
+        };
+        let mut rest = bytes;
+        if !next.has[stream.index()] {
+            let line = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
+            let (ours, later) = bytes.split_at(line);
+            self.part.take(&self.secrets, stream, ours, self.max_bytes);
+            next.has[stream.index()] = self.part.is_at_line_end(stream);
+            rest = later;
+            if !next.has[stream.index()] {
+                // A secret may go on behind the line end; then the line after it counts.
+                self.part.take(&self.secrets, stream, later, self.max_bytes);
+                return;
+            }
+        }
+        if !rest.is_empty() {
+            next.part.take(&self.secrets, stream, rest, self.max_bytes);
+        }
+    }
+
+    fn end(&mut self, stream: Stream, now: Moment) {
+        match &mut self.next {
+            Some(next) => {
+                next.has[stream.index()] = true;
+                next.part.end(now, stream);
+            }
+            None => self.part.end(now, stream),
+        }
+    }
+
+    /// What the process was given belongs to the newest attempt.
+    pub(crate) fn gave(&mut self, bytes: &[u8]) {
+        let part = self.next.as_mut().map_or(&mut self.part, |next| &mut next.part);
+        part.gave(&self.secrets, bytes);
+    }
+
+    /// stdout and stderr are over. The controlling terminal does not count: the host itself keeps it open.
+    pub(crate) fn are_over(&self) -> bool {
+        [Stream::Stdout, Stream::Stderr].iter().all(|stream| self.ends[stream.index()].is_none())
+    }
+
+    /// Ends what has not ended; nobody is left who could write.
+    pub(crate) fn close(&mut self, now: Moment) {
+        for stream in Stream::ALL {
+            self.ends[stream.index()] = None;
+            self.part.end(now, stream);
+        }
+    }
+
+    pub(crate) fn announce_at(&self) -> Option<Moment> {
+        let next = self.next.as_ref().and_then(|next| next.part.announce_at());
+        [self.part.announce_at(), next].into_iter().flatten().min()
+    }
+
+    pub(crate) fn announce(&mut self, now: Moment) {
+        self.part.announce(now);
+        if let Some(next) = &mut self.next {
+            next.part.announce(now);
+        }
+    }
+
+    /// From each stream's next line end on, bytes belong to this part.
+    pub(crate) fn begin_next(&mut self, part: Part) {
+        let has = Stream::ALL.map(|stream| self.ends[stream.index()].is_none() || self.part.is_at_line_end(stream));
+        self.next = Some(Next { part, has });
+    }
+
+    pub(crate) fn is_changing_over(&self) -> bool {
+        self.next.is_some()
+    }
+
+    /// Every stream has reached a line end.
+    pub(crate) fn has_changed_over(&self) -> bool {
+        self.next.as_ref().is_some_and(|next| next.has.iter().all(|has| *has))
+    }
+
+    /// The new part becomes the only one; gives back the old one, everything in it announced.
+    pub(crate) fn change_over(&mut self, now: Moment) -> Option<Part> {
+        let next = self.next.take()?;
+        let mut old = std::mem::replace(&mut self.part, next.part);
+        for stream in Stream::ALL {
+            old.recorder.clear(stream, u64::MAX);
+            if self.ends[stream.index()].is_none() {
+                self.part.end(now, stream);
+            }
+        }
+        old.announce(now);
+        Some(old)
+    }
+}

@@ -1,0 +1,64 @@
+//! Lines of JSON out of reads of any size.
+
+use serde::de::DeserializeOwned;
+
+use crate::protocol::LINE_MAX;
+
+/// Collects bytes and gives out whole lines.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    bytes: Vec<u8>,
+    /// Up to here no line end was found.
+    searched: usize,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line<T> {
+    Read(T),
+    /// It is no message of ours, or longer than any.
+    Unreadable,
+    /// No whole line is there.
+    Missing,
+}
+
+impl Lines {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    pub(crate) fn next<T: DeserializeOwned>(&mut self) -> Line<T> {
+        let Some(end) = memchr::memchr(b'\n', &self.bytes[self.searched..]) else {
+            self.searched = self.bytes.len();
+            return if self.bytes.len() > LINE_MAX { Line::Unreadable } else { Line::Missing };
+        };
+        let end = self.searched + end;
+        let read = serde_json::from_slice(&self.bytes[..end]);
+        self.bytes.drain(..=end);
+        self.searched = 0;
+        read.map_or(Line::Unreadable, Line::Read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_whole_whatever_the_reads_were() {
+        let mut lines = Lines::default();
+        lines.push(b"1");
+        assert_eq!(lines.next::<u32>(), Line::Missing);
+        lines.push(b"2\n3\nx\n");
+        assert_eq!(lines.next::<u32>(), Line::Read(12));
+        assert_eq!(lines.next::<u32>(), Line::Read(3));
+        assert_eq!(lines.next::<u32>(), Line::Unreadable);
+        assert_eq!(lines.next::<u32>(), Line::Missing);
+    }
+
+    #[test]
+    fn a_line_that_never_ends_is_refused() {
+        let mut lines = Lines::default();
+        lines.push(&vec![b'1'; LINE_MAX + 1]);
+        assert_eq!(lines.next::<u32>(), Line::Unreadable);
+    }
+}

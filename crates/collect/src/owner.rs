@@ -1,0 +1,263 @@
+//! Attaches to a host: hears of progress, sends input, cancels. Where the host is gone, finds out how, and ends what it
+//! left.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use skillrun_evidence::HostRecord;
+use skillrun_evidence::host_record::{self, Survivor};
+use skillrun_evidence::names;
+use skillrun_model::AttemptNumber;
+
+use crate::claim::Claim;
+use crate::error::CollectError;
+use crate::lines::{Line, Lines};
+use crate::process::leftovers;
+use crate::protocol::{CloseReason, HostHello, Notice, OwnerHello, Request, VERSION};
+
+/// What became of an attempt.
+#[derive(Debug)]
+pub enum Attached {
+    /// Nobody has begun it.
+    NotBegun,
+    /// Its host is alive, and we are its owner.
+    Live(Box<Owner>),
+    /// It is over.
+    Ended(Box<HostRecord>),
+    /// Its host is gone and left no record. What was left of the engine is ended now.
+    Lost { survivors: Vec<Survivor> },
+}
+
+/// How long a living host may take to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Attaches to an attempt, or tells what became of it.
+pub fn attach(audit: &Path, attempt: AttemptNumber) -> Result<Attached, CollectError> {
+    let begin = Instant::now();
+    loop {
+        let failed = |doing| move |error: io::Error| CollectError::file(audit, doing, error);
+        if let Some(record) = HostRecord::read(audit, attempt).map_err(failed("the record cannot be read"))? {
+            return Ok(Attached::Ended(Box::new(record)));
+        }
+        let Some(claim) = Claim::read(audit, attempt).map_err(failed("the claim cannot be read"))? else {
+            return Ok(Attached::NotBegun);
+        };
+        if !claim.host_is_alive() {
+            // It may have written its record and left between the two looks.
+            if HostRecord::read(audit, attempt).map_err(failed("the record cannot be read"))?.is_some() {
+                continue;
+            }
+            return lost(audit, &claim);
+        }
+        match Owner::connect(audit) {
+            Ok(owner) => return Ok(Attached::Live(Box::new(owner))),
+            // Just begun or just over: look again.
+            Err(CollectError::Silent(_)) if begin.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn lost(audit: &Path, claim: &Claim) -> Result<Attached, CollectError> {
+    let survivors = leftovers::end(&claim.nonce);
+    // What can be done about files is done; that the processes are gone matters more.
+    fs::remove_dir_all(claim.temporary.as_path()).ok();
+    fs::remove_file(audit.join(names::reserve(claim.attempt))).ok();
+    remove_stale_socket(audit);
+    host_record::write_lost_meta(audit, claim.attempt, &survivors)
+        .map_err(|error| CollectError::file(audit, "that the host is gone cannot be noted", error))?;
+    Ok(Attached::Lost { survivors })
+}
+
+/// Removes a socket that nobody listens on.
+pub(crate) fn remove_stale_socket(audit: &Path) {
+    if let Ok(place) = SocketPlace::open(audit)
+        && UnixStream::connect(place.path()).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+    {
+        fs::remove_file(place.path()).ok();
+    }
+}
+
+/// The path of the socket, short enough for the kernel however deep the folder lies: through the folder's descriptor.
+#[derive(Debug)]
+pub(crate) struct SocketPlace {
+    folder: File,
+}
+
+impl SocketPlace {
+    pub(crate) fn open(audit: &Path) -> io::Result<Self> {
+        File::open(audit).map(|folder| Self { folder })
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        Path::new("/proc/self/fd").join(self.folder.as_raw_fd().to_string()).join(names::SOCKET)
+    }
+}
+
+/// The owner's side of a conversation with a living host.
+#[derive(Debug)]
+pub struct Owner {
+    stream: UnixStream,
+    lines: Lines,
+    hello: HostHello,
+    /// Heard while attaching.
+    first: Option<Notice>,
+}
+
+/// What came from the host.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Heard {
+    Notice(Notice),
+    /// Nothing within the time.
+    Nothing,
+    /// It hung up.
+    Gone,
+}
+
+impl Owner {
+    fn connect(audit: &Path) -> Result<Self, CollectError> {
+        let place = SocketPlace::open(audit).map_err(CollectError::Silent)?;
+        let stream = UnixStream::connect(place.path()).map_err(CollectError::Silent)?;
+        stream.set_nonblocking(true).map_err(CollectError::Silent)?;
+        let mut connection = Connection { stream, lines: Lines::default() };
+        let hello = connection.hello()?;
+        if hello.skillrun_host != VERSION {
+            return Err(CollectError::Version(hello.skillrun_host));
+        }
+        let mut owner = Self { stream: connection.stream, lines: connection.lines, hello, first: None };
+        owner.write(&OwnerHello { skillrun_owner: VERSION }).map_err(CollectError::Silent)?;
+        // A host that takes us tells how far it is; one that does not tells why.
+        match owner.hear(PATIENCE)? {
+            Heard::Notice(notice) => owner.first = Some(notice),
+            Heard::Nothing => return Err(CollectError::Silent(io::ErrorKind::TimedOut.into())),
+            Heard::Gone => return Err(CollectError::Silent(io::ErrorKind::UnexpectedEof.into())),
+        }
+        Ok(owner)
+    }
+
+    pub fn host_pid(&self) -> u32 {
+        self.hello.pid
+    }
+
+    /// The attempt that was going on when we attached.
+    pub fn attempt(&self) -> AttemptNumber {
+        self.hello.attempt
+    }
+
+    pub fn send(&mut self, request: &Request) -> Result<(), CollectError> {
+        self.write(request).map_err(CollectError::Silent)
+    }
+
+    fn write(&mut self, message: &impl serde::Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        let mut rest = &line[..];
+        let begin = Instant::now();
+        while !rest.is_empty() {
+            match self.stream.write(rest) {
+                Ok(written) => rest = &rest[written..],
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    wait_for(&self.stream, PollFlags::OUT, PATIENCE.saturating_sub(begin.elapsed()))?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// The next notice that has arrived or arrives within the time.
+    pub fn hear(&mut self, within: Duration) -> Result<Heard, CollectError> {
+        if let Some(notice) = self.first.take() {
+            return Ok(Heard::Notice(notice));
+        }
+        let begin = Instant::now();
+        loop {
+            match self.lines.next() {
+                Line::Read(Notice::Closed { reason: CloseReason::Owned, .. }) => return Err(CollectError::Owned),
+                Line::Read(Notice::Closed { reason: CloseReason::Version, version }) => {
+                    return Err(CollectError::Version(version));
+                }
+                Line::Read(notice) => return Ok(Heard::Notice(notice)),
+                Line::Unreadable => {
+                    let error = io::Error::new(io::ErrorKind::InvalidData, "it sent a line that is no message");
+                    return Err(CollectError::Silent(error));
+                }
+                Line::Missing => {}
+            }
+            let mut buffer = [0; 16 * 1024];
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return Ok(Heard::Gone),
+                Ok(read) => self.lines.push(&buffer[..read]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let left = within.saturating_sub(begin.elapsed());
+                    if left.is_zero() {
+                        return Ok(Heard::Nothing);
+                    }
+                    match wait_for(&self.stream, PollFlags::IN, left) {
+                        Ok(()) => {}
+                        Err(error) if error.kind() == io::ErrorKind::TimedOut => return Ok(Heard::Nothing),
+                        Err(error) => return Err(CollectError::Silent(error)),
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(Heard::Gone),
+                Err(error) => return Err(CollectError::Silent(error)),
+            }
+        }
+    }
+}
+
+impl AsFd for Owner {
+    /// Readable when there is something to hear.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}
+
+struct Connection {
+    stream: UnixStream,
+    lines: Lines,
+}
+
+impl Connection {
+    fn hello(&mut self) -> Result<HostHello, CollectError> {
+        let begin = Instant::now();
+        loop {
+            match self.lines.next::<HostHello>() {
+                Line::Read(hello) => return Ok(hello),
+                Line::Unreadable => {
+                    let error = io::Error::new(io::ErrorKind::InvalidData, "its first line is no greeting");
+                    return Err(CollectError::Silent(error));
+                }
+                Line::Missing => {}
+            }
+            let mut buffer = [0; 4096];
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return Err(CollectError::Silent(io::ErrorKind::UnexpectedEof.into())),
+                Ok(read) => self.lines.push(&buffer[..read]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    wait_for(&self.stream, PollFlags::IN, PATIENCE.saturating_sub(begin.elapsed()))
+                        .map_err(CollectError::Silent)?;
+                }
+                Err(error) => return Err(CollectError::Silent(error)),
+            }
+        }
+    }
+}
+
+fn wait_for(stream: &UnixStream, what: PollFlags, within: Duration) -> io::Result<()> {
+    let timeout = Timespec::try_from(within).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 });
+    match poll(&mut [PollFd::new(stream, what)], Some(&timeout)) {
+        Ok(0) => Err(io::ErrorKind::TimedOut.into()),
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}

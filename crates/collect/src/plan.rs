@@ -1,0 +1,136 @@
+//! What to run and how. The starter writes it to the host's standard input as one JSON document, because it holds the
+//! values of variables, and those belong neither on a command line nor on a disk.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use skillrun_evidence::OsText;
+use skillrun_evidence::host_record::Label;
+use skillrun_model::{AttemptNumber, RunId, StdinKind, Wiring};
+
+use crate::signals::SignalName;
+
+/// Everything a host needs to know.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Plan {
+    pub run_id: RunId,
+    pub attempt: AttemptNumber,
+    /// Random, so that processes of this attempt are told from all others.
+    pub nonce: String,
+    /// The `.audit` folder; it exists.
+    pub audit: OsText,
+    pub workspace: OsText,
+    pub argv: Vec<OsText>,
+    pub variables: Vec<Variable>,
+    pub wiring: Wiring,
+    pub stdin: StdinPlan,
+    pub label: Label,
+    pub limits: Limits,
+    /// How the process is asked to end, by whatever deadline.
+    pub ladder: Vec<Rung>,
+    pub snapshot: SnapshotPlan,
+    /// Where the process gets a folder for temporary files.
+    pub temporary: OsText,
+}
+
+/// A variable of the process.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variable {
+    pub name: OsText,
+    pub value: OsText,
+    pub kind: VariableKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VariableKind {
+    Plain,
+    /// Its value is masked wherever the process writes it.
+    Secret,
+}
+
+impl fmt::Debug for Variable {
+    /// Without the value.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Variable").field("name", &self.name).field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StdinPlan {
+    Null,
+    Pipe,
+    Tty,
+    File(OsText),
+}
+
+impl StdinPlan {
+    pub fn kind(&self) -> StdinKind {
+        match self {
+            Self::Null => StdinKind::Null,
+            Self::Pipe => StdinKind::Pipe,
+            Self::Tty => StdinKind::Tty,
+            Self::File(_) => StdinKind::File,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// From the start, or from the last input.
+    pub hard: Duration,
+    /// Without a byte.
+    pub stall: Duration,
+    /// After the end of the turn, or after the last byte of streams that outlive the process.
+    pub linger: Duration,
+    /// After the deadline of a question that the owner waits with.
+    pub wait_grace: Duration,
+    /// While a question without a deadline waits and nobody is attached.
+    pub ownerless: Duration,
+    /// Of all streams together.
+    pub max_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            hard: Duration::from_secs(3600),
+            stall: Duration::from_secs(600),
+            linger: Duration::from_secs(10),
+            wait_grace: Duration::from_secs(60),
+            ownerless: Duration::from_secs(24 * 3600),
+            max_bytes: 4 << 30,
+        }
+    }
+}
+
+/// A signal, and how long to wait for what it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rung {
+    pub signal: SignalName,
+    pub pause: Duration,
+}
+
+/// How long a process is given after each time it is asked to end.
+pub const GRACE: Duration = Duration::from_secs(5);
+
+/// Asks twice, then ends.
+pub fn ladder(grace: Duration) -> Vec<Rung> {
+    vec![
+        Rung { signal: SignalName::INT, pause: grace },
+        Rung { signal: SignalName::TERM, pause: grace },
+        Rung { signal: SignalName::KILL, pause: Duration::ZERO },
+    ]
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SnapshotPlan {
+    Off,
+    /// With rules for what is left out, as in `.gitignore`.
+    On {
+        ignore: Vec<String>,
+    },
+}

@@ -1,0 +1,113 @@
+//! A control group for the engine, where the system hands us a part of the hierarchy (cgroup v2).
+//!
+//! Walking the tree ends everybody who holds still for a moment. A group ends them all at once, in the kernel. Moving a
+//! process costs up to some ten milliseconds, so only engines that live for a while get a group.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::process::geteuid;
+
+use super::list::Process;
+
+/// A group of our own; removed when dropped.
+#[derive(Debug)]
+pub(crate) struct Cgroup {
+    path: PathBuf,
+}
+
+/// How often members are looked for, until none is outside. Whoever forks faster is ended by the walk.
+const ROUNDS: usize = 10;
+
+impl Cgroup {
+    /// A new group below our own; none where there is no hierarchy, or it is not ours to change.
+    pub(crate) fn create(nonce: &str) -> Option<Self> {
+        let own =
+            own_group(&fs::read_to_string("/proc/self/cgroup").ok()?, &fs::read_to_string("/proc/self/mounts").ok()?)?;
+        if !is_delegated(&own) {
+            return None;
+        }
+        let path = own.join(format!("skillrun-{nonce}"));
+        fs::create_dir(&path).ok()?;
+        let group = Self { path };
+        // Kernels before 5.14 have groups and cannot end them at once.
+        group.path.join("cgroup.kill").exists().then_some(group)
+    }
+
+    /// Moves everybody in who is not in yet.
+    pub(crate) fn adopt(&self, mut everybody: impl FnMut() -> Vec<Process>) -> io::Result<()> {
+        for _ in 0..ROUNDS {
+            let inside = fs::read_to_string(self.path.join("cgroup.procs"))?;
+            let inside: Vec<u32> = inside.lines().filter_map(|line| line.parse().ok()).collect();
+            let outside: Vec<_> = everybody().into_iter().filter(|process| !inside.contains(&process.pid)).collect();
+            if outside.is_empty() {
+                break;
+            }
+            for process in outside {
+                // It may have ended meanwhile.
+                fs::write(self.path.join("cgroup.procs"), process.pid.to_string()).ok();
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn kill(&self) {
+        // Those that are not ended so are ended by the walk.
+        fs::write(self.path.join("cgroup.kill"), "1").ok();
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        // Members that have just ended keep the folder for a moment; a group that stays is empty and harmless.
+        for _ in 0..20 {
+            if fs::remove_dir(&self.path).is_ok() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+}
+
+/// The folder of this process's group, from `/proc/self/cgroup` and `/proc/self/mounts`.
+fn own_group(groups: &str, mounts: &str) -> Option<PathBuf> {
+    let inside = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let mount = mounts.lines().find_map(|line| {
+        let mut fields = line.split(' ');
+        let (_, place, kind) = (fields.next()?, fields.next()?, fields.next()?);
+        (kind == "cgroup2").then_some(place)
+    })?;
+    Some(Path::new(mount).join(inside))
+}
+
+/// Whether we may make groups here: somebody handed the folder to our user, or says so on it, or nobody else manages
+/// the hierarchy, as in a container.
+fn is_delegated(own: &Path) -> bool {
+    let mut value = [0; 8];
+    let mark = rustix::fs::getxattr(own, c"user.delegate", &mut value).ok();
+    if mark.is_some_and(|len| value[..len] == *b"1") {
+        return true;
+    }
+    let uid = geteuid();
+    if uid.is_root() {
+        return !Path::new("/run/systemd/system").exists();
+    }
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(own).is_ok_and(|folder| folder.uid() == uid.as_raw())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_group_is_found_under_its_mount() {
+        let mounts = "proc /proc proc rw 0 0\ncgroup /sys/fs/cgroup/cpu cgroup rw 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
+        let groups = "2:cpu:/x\n0::/user.slice/me\n";
+        assert_eq!(own_group(groups, mounts), Some("/sys/fs/cgroup/unified/user.slice/me".into()));
+        assert_eq!(own_group("0::/\n", mounts), Some("/sys/fs/cgroup/unified/".into()));
+        assert_eq!(own_group("2:cpu:/x\n", mounts), None);
+        assert_eq!(own_group(groups, "proc /proc proc rw 0 0\n"), None);
+    }
+}

@@ -1,0 +1,81 @@
+//! What a host that was killed left behind. Every process of an attempt carries a tag in its environment; those that
+//! have it, and everybody below them, are ended.
+
+use std::collections::HashMap;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use skillrun_evidence::host_record::Survivor;
+
+use super::list::{self, Process};
+use super::tree::descendants_of;
+use crate::environment::TAG;
+
+/// How long it is tried.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+/// Rounds without a find until it is over; a process may be between fork and exec when one looks.
+const QUIET_ROUNDS: u32 = 2;
+
+/// Ends every process of the host with this nonce.
+pub(crate) fn end(nonce: &str) -> Vec<Survivor> {
+    let begin = Instant::now();
+    let mut ended: HashMap<(u32, u64), Survivor> = HashMap::new();
+    let mut quiet = 0;
+    while quiet < QUIET_ROUNDS && begin.elapsed() < PATIENCE {
+        let found = find(nonce);
+        quiet = if found.is_empty() { quiet + 1 } else { 0 };
+        for process in found {
+            process.send(Signal::KILL);
+            ended.entry((process.pid, process.began)).or_insert_with(|| process.survivor());
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let mut survivors: Vec<_> = ended.into_values().collect();
+    survivors.sort_unstable_by_key(|survivor| survivor.pid);
+    survivors
+}
+
+/// Everybody who carries the tag, and everybody below them, though they may have dropped it.
+fn find(nonce: &str) -> Vec<Process> {
+    let all = list::all();
+    let is_ours =
+        |process: &&Process| !process.is_over && process.pid != std::process::id() && carries(process.pid, nonce);
+    let mut found: Vec<Process> = all.iter().filter(is_ours).cloned().collect();
+    let below: Vec<_> = found.iter().flat_map(|process| descendants_of(process.pid, all.clone())).collect();
+    for process in below {
+        if process.pid != std::process::id() && !found.iter().any(|known| known.pid == process.pid) {
+            found.push(process);
+        }
+    }
+    found
+}
+
+fn carries(pid: u32, nonce: &str) -> bool {
+    let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { return false };
+    has_tag(&environment, nonce)
+}
+
+/// `SKILLRUN_ATTEMPT=run/attempt/nonce`; the nonce alone tells, because a sticky process goes on into later attempts.
+fn has_tag(environment: &[u8], nonce: &str) -> bool {
+    environment.split(|b| *b == 0).any(|variable| {
+        let value = variable.strip_prefix(TAG.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
+        value.and_then(|value| value.rsplit(|b| *b == b'/').next()).is_some_and(|last| last == nonce.as_bytes())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_tag_of_this_attempt_counts() {
+        assert!(has_tag(b"A=1\0SKILLRUN_ATTEMPT=r/1/abc\0B=2\0", "abc"));
+        assert!(has_tag(b"SKILLRUN_ATTEMPT=r/1/abc", "abc"));
+        for other in ["SKILLRUN_ATTEMPT=r/1/abcd", "SKILLRUN_ATTEMPTS=r/1/abc", "X=SKILLRUN_ATTEMPT=r/1/abc", "abc", ""]
+        {
+            assert!(!has_tag(other.as_bytes(), "abc"), "{other}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What `/proc` tells about processes.
+
+use std::fs;
+
+use rustix::fd::OwnedFd;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use skillrun_evidence::host_record::Survivor;
+
+/// A process at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) pid: u32,
+    pub(crate) parent: u32,
+    /// When it began, in ticks since the machine started; with the pid it names a process for ever.
+    pub(crate) began: u64,
+    /// It has ended and waits for its parent to notice.
+    pub(crate) is_over: bool,
+    pub(crate) name: String,
+}
+
+impl Process {
+    /// The process with this id; none if there is none.
+    pub(crate) fn read(pid: u32) -> Option<Self> {
+        Self::parse(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    fn parse(stat: &[u8]) -> Option<Self> {
+        // The name stands in parentheses and may hold anything, parentheses too.
+        let open = stat.iter().position(|b| *b == b'(')?;
+        let close = stat.iter().rposition(|b| *b == b')')?;
+        let pid = std::str::from_utf8(&stat[..open]).ok()?.trim().parse().ok()?;
+        let name = String::from_utf8_lossy(stat.get(open + 1..close)?).into_owned();
+        let rest = std::str::from_utf8(&stat[close + 1..]).ok()?;
+        let fields: Vec<_> = rest.split_whitespace().collect();
+        let state = *fields.first()?;
+        let parent = fields.get(1)?.parse().ok()?;
+        let began = fields.get(19)?.parse().ok()?;
+        Some(Self { pid, parent, began, is_over: matches!(state, "Z" | "X"), name })
+    }
+
+    pub(crate) fn survivor(&self) -> Survivor {
+        Survivor { pid: self.pid, name: self.name.clone() }
+    }
+
+    /// A handle that never means another process, even if this one ends and its id is given away.
+    pub(crate) fn handle(&self) -> Option<OwnedFd> {
+        let handle = pidfd_open(pid(self.pid)?, PidfdFlags::empty()).ok()?;
+        // Between looking and opening the id may have changed hands.
+        let is_same = Self::read(self.pid).is_some_and(|now| now.began == self.began);
+        is_same.then_some(handle)
+    }
+
+    pub(crate) fn send(&self, signal: Signal) {
+        if let Some(handle) = self.handle() {
+            // It may have ended by now, and that is as good.
+            pidfd_send_signal(&handle, signal).ok();
+        }
+    }
+}
+
+pub(crate) fn pid(number: u32) -> Option<Pid> {
+    i32::try_from(number).ok().and_then(Pid::from_raw)
+}
+
+/// All processes that can be seen.
+pub(crate) fn all() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    pids.filter_map(Process::read).collect()
+}
+
+/// Changes when the machine is started anew, and process ids with it.
+pub(crate) fn boot_id() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_read_whatever_its_name_is() {
+        let stat = b"42 (a) b (c) S 7 42 42 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 9876 1 1";
+        let process = Process::parse(stat).expect("a process");
+        let expected = Process { pid: 42, parent: 7, began: 9876, is_over: false, name: "a) b (c".to_owned() };
+        assert_eq!(process, expected);
+        for bad in [&b""[..], b"42", b"42 (x", b"42 )x(", b"x (y) S 1 2 3"] {
+            assert_eq!(Process::parse(bad), None);
+        }
+    }
+
+    #[test]
+    fn this_process_is_among_all() {
+        let me = Process::read(std::process::id()).expect("this process");
+        assert!(!me.is_over);
+        assert!(all().iter().any(|process| process.pid == me.pid && process.began == me.began));
+        assert!(!boot_id().is_empty());
+    }
+}

@@ -1,0 +1,150 @@
+//! The descendants of the host.
+//!
+//! The host is a subreaper: whoever loses a parent below it becomes its own child. So its descendants are all there is
+//! of an engine, whatever sessions and groups they have put themselves into, and when it has no child left, nothing is
+//! left.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait};
+use skillrun_evidence::host_record::Survivor;
+
+use super::cgroup::Cgroup;
+use super::list::{self, Process};
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Code(i32),
+    Signal(i32),
+}
+
+impl Exit {
+    fn of(status: WaitStatus) -> Option<Self> {
+        status.exit_status().map(Self::Code).or_else(|| status.terminating_signal().map(Self::Signal))
+    }
+}
+
+/// Who is left after those that ended were taken note of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    Some,
+    Nobody,
+}
+
+/// Takes note of every child that has ended.
+pub(crate) fn reap(mut ended: impl FnMut(Pid, Exit)) -> Left {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) => {
+                if let Some(exit) = Exit::of(status) {
+                    ended(pid, exit);
+                }
+            }
+            Ok(None) => return Left::Some,
+            Err(Errno::INTR) => {}
+            // No child at all.
+            Err(_) => return Left::Nobody,
+        }
+    }
+}
+
+/// Everybody below this process who has not ended.
+pub(crate) fn descendants() -> Vec<Process> {
+    descendants_of(std::process::id(), list::all())
+}
+
+/// Parents come before their children.
+pub(crate) fn descendants_of(root: u32, all: Vec<Process>) -> Vec<Process> {
+    let mut children: HashMap<u32, Vec<Process>> = HashMap::new();
+    for process in all {
+        children.entry(process.parent).or_default().push(process);
+    }
+    let mut found = Vec::new();
+    let mut open = vec![root];
+    while let Some(parent) = open.pop() {
+        for process in children.remove(&parent).unwrap_or_default() {
+            open.push(process.pid);
+            found.push(process);
+        }
+    }
+    found.retain(|process| !process.is_over);
+    found
+}
+
+/// Sends one signal of a ladder. An interrupt goes to the engine's own group, as the keyboard's would: engines clean up
+/// after themselves then. Everything else, and everything once the engine is gone, goes to every process.
+pub(crate) fn signal(main: Option<Pid>, signal: Signal) {
+    match main {
+        Some(main) if signal == Signal::INT => {
+            // The group is there as long as the main process was not waited for.
+            kill_process_group(main, signal).ok();
+        }
+        Some(_) | None => descendants().iter().for_each(|process| process.send(signal)),
+    }
+}
+
+/// How long the host tries to end what it finds. Only processes the kernel does not let go outlast it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is done about those who are left.
+#[derive(Debug, Default)]
+pub(crate) struct Ended {
+    pub(crate) survivors: Vec<Survivor>,
+    pub(crate) total: u64,
+    /// Some did not go.
+    pub(crate) is_partial: bool,
+}
+
+/// Most names that are kept.
+const NAMES: usize = 1000;
+
+/// Ends everybody. `ended` hears of every child that was waited for.
+pub(crate) fn end_all(main: Option<Pid>, group: Option<&Cgroup>, mut ended: impl FnMut(Pid, Exit)) -> Ended {
+    let mut result = Ended::default();
+    let begin = Instant::now();
+    let mut known: HashMap<u32, u64> = HashMap::new();
+    while reap(&mut ended) == Left::Some {
+        if begin.elapsed() > PATIENCE {
+            result.is_partial = true;
+            break;
+        }
+        for process in descendants() {
+            let is_main = main.is_some_and(|main| main.as_raw_nonzero().get().unsigned_abs() == process.pid);
+            let is_new = known.insert(process.pid, process.began) != Some(process.began);
+            if is_new && !is_main {
+                result.total += 1;
+                if result.survivors.len() < NAMES {
+                    result.survivors.push(process.survivor());
+                }
+            }
+            process.send(Signal::KILL);
+        }
+        if let Some(group) = group {
+            group.kill();
+        }
+        // The kernel needs a moment to take them away.
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(pid: u32, parent: u32) -> Process {
+        Process { pid, parent, began: 0, is_over: false, name: String::new() }
+    }
+
+    #[test]
+    fn all_generations_are_found_and_nobody_else() {
+        let over = Process { is_over: true, ..process(6, 1) };
+        let all = vec![process(9, 8), process(8, 1), process(3, 2), process(2, 1), process(1, 0), process(7, 0), over];
+        let mut found: Vec<_> = descendants_of(1, all).into_iter().map(|process| process.pid).collect();
+        found.sort_unstable();
+        assert_eq!(found, [2, 3, 8, 9]);
+    }
+}

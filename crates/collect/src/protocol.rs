@@ -1,0 +1,150 @@
+//! What an owner and a host say to each other over `host.sock`: JSON lines. The first line each way carries the version;
+//! a host that does not know the owner's version says so and hangs up, and its files can still be followed.
+//!
+//! ```text
+//! host   {"skillrun_host":1,"run_id":"…","attempt":1,"pid":4711}
+//! owner  {"skillrun_owner":1}
+//! host   {"at":"progress","attempt":1,"stdout":512,"stderr":0,"pty":0}         whenever there is more
+//! owner  {"do":"input","id":"7","text":"blue\n"}                               or "hex" for what is not UTF-8
+//! host   {"at":"input","id":"7","answer":"written"}
+//! owner  {"do":"next_attempt","attempt":2}
+//! host   {"at":"next_attempt","attempt":2,"stdout":812,"stderr":0,"pty":0}     sizes of the one before
+//! owner  {"do":"cancel","ladder":[{"signal":"SIGINT","pause":{"secs":5,"nanos":0}}]}
+//! host   {"at":"exited","exit_code":null,"signal":"SIGINT"}
+//! host   {"at":"ended","ended_by":"canceled"}                                  its record is on disk
+//! ```
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use skillrun_model::{AttemptNumber, EndedBy, RunId};
+
+use crate::plan::Rung;
+
+pub const VERSION: u32 = 1;
+
+/// Longest line either side accepts.
+pub const LINE_MAX: usize = 8 << 20;
+
+/// Most bytes of one input.
+pub const INPUT_MAX: usize = 1 << 20;
+
+/// The host's first line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostHello {
+    pub skillrun_host: u32,
+    pub run_id: RunId,
+    pub attempt: AttemptNumber,
+    pub pid: u32,
+}
+
+/// The owner's first line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnerHello {
+    pub skillrun_owner: u32,
+}
+
+/// What an owner asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum Request {
+    /// Writes to the process. An id that was written before is refused.
+    Input {
+        id: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hex: Option<String>,
+    },
+    /// The process gets no more input.
+    CloseStdin,
+    /// What comes from now on belongs to the next attempt of the same process.
+    NextAttempt {
+        attempt: AttemptNumber,
+    },
+    /// Ends the process and everything it started.
+    Cancel {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ladder: Option<Vec<Rung>>,
+    },
+    /// The end event was seen: the process has `linger` to exit.
+    TurnOver {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        linger: Option<Duration>,
+    },
+    /// It was not the end after all.
+    TurnGoesOn,
+    /// A person is asked; deadlines stand still until [`Request::GoOn`].
+    Wait {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        deadline: Option<Duration>,
+    },
+    GoOn,
+    /// The owner leaves, the process goes on.
+    Detach,
+}
+
+/// What a host tells.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "at", rename_all = "snake_case")]
+pub enum Notice {
+    /// How far each stream can be read.
+    Progress(Progress),
+    Input {
+        id: String,
+        answer: InputAnswer,
+    },
+    /// The attempt began; the sizes are those of the one before, which is settled from exactly these bytes.
+    NextAttempt(Progress),
+    /// The main process is over; its streams may not be.
+    Exited {
+        exit_code: Option<i32>,
+        signal: Option<String>,
+    },
+    /// The attempt is over and its record is on disk.
+    Ended {
+        ended_by: EndedBy,
+    },
+    /// A request that cannot be carried out.
+    Refused {
+        reason: String,
+    },
+    /// Why the host hangs up.
+    Closed {
+        reason: CloseReason,
+        version: u32,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    pub attempt: AttemptNumber,
+    pub stdout: u64,
+    pub stderr: u64,
+    pub pty: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InputAnswer {
+    /// The process has it, or the kernel for the process.
+    Written,
+    /// This id was written before.
+    Repeated,
+    /// The process takes no input, or no more.
+    Closed,
+    TooLarge,
+    /// Another input has not been taken yet.
+    Busy,
+    /// A terminal would cut a line of that length.
+    LineTooLong,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CloseReason {
+    Version,
+    Owned,
+    Unreadable,
+    Detached,
+}

@@ -1,0 +1,223 @@
+//! The file of changes. They come in the order of paths, all kinds mixed, and the file has them apart; so two of the
+//! three parts go through files without a name, and no list is ever held in memory.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Seek, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use skillrun_evidence::OsText;
+use skillrun_model::AttemptNumber;
+
+use super::entry::{Entry, Hash, Kind, Mode, is_below};
+use super::error::SnapshotError;
+use super::limits::Limits;
+use super::pack::PackReader;
+use super::private_file::{self, Draft};
+use super::text::{Omitted, TextDiffs, is_text};
+
+/// How many paths were changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Counts {
+    pub(crate) created: u64,
+    pub(crate) modified: u64,
+    pub(crate) deleted: u64,
+}
+
+/// Facts of an entry that tell one version from another.
+#[derive(Serialize)]
+struct Version<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a OsText>,
+    kind: Kind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<Mode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mtime_ns: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hash: Option<Hash>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<&'a OsText>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Modified<'a> {
+    path: &'a OsText,
+    before: Version<'a>,
+    after: Version<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff_omitted: Option<Omitted>,
+}
+
+impl<'a> Version<'a> {
+    fn of(entry: &'a Entry) -> Self {
+        let Entry { kind, mode, size, mtime_ns, hash, .. } = *entry;
+        let (target, error) = (entry.target.as_ref(), entry.error.as_deref());
+        Self { path: None, kind, mode, size, mtime_ns, hash, target, error }
+    }
+
+    fn with_path(entry: &'a Entry) -> Self {
+        Self { path: Some(&entry.path), ..Self::of(entry) }
+    }
+}
+
+pub(super) struct DiffWriter<'a> {
+    draft: Draft,
+    created: Part,
+    modified: Part,
+    deleted: Part,
+    /// A folder of which nothing is known in one of the listings. What is in it is in the other one only, and was not
+    /// for that reason created or deleted.
+    blind: Option<Vec<u8>>,
+    limits: &'a Limits,
+    pack: PackReader,
+    texts: TextDiffs<'a>,
+}
+
+impl<'a> DiffWriter<'a> {
+    pub(super) fn create(
+        audit: &Path,
+        attempt: AttemptNumber,
+        limits: &'a Limits,
+        mask: &'a dyn Fn(&mut Vec<u8>),
+    ) -> Result<Self, SnapshotError> {
+        let path = audit.join(format!("fs-diff.{attempt}.json"));
+        let part = |name: &str| Part::nameless(&audit.join(format!("fs-diff.{attempt}.{name}.tmp")));
+        let parts = || -> io::Result<_> {
+            let (draft, file) = Draft::create(path.clone())?;
+            let mut created = Part::new(file);
+            write!(created.out, "{{\"attempt\":{attempt},\"created\":[")?;
+            Ok((draft, created, part("modified")?, part("deleted")?))
+        };
+        let (draft, created, modified, deleted) = parts().map_err(|error| SnapshotError::write(&path, error))?;
+        let (pack, texts) = (PackReader::open(audit, attempt), TextDiffs::new(mask, limits));
+        Ok(Self { draft, created, modified, deleted, blind: None, limits, pack, texts })
+    }
+
+    /// An entry of the listing before, if any, and the one after. `content`: what is in the file now, if it was read and
+    /// is short.
+    pub(super) fn compare(
+        &mut self,
+        before: Option<&Entry>,
+        after: &Entry,
+        content: Option<&[u8]>,
+    ) -> Result<(), SnapshotError> {
+        let Some(before) = before else {
+            return match self.in_the_dark(after) {
+                true => Ok(()),
+                false => self.created.line(&Version::with_path(after)).map_err(|error| self.failed(error)),
+            };
+        };
+        let hides = |entry: &Entry| entry.error.is_some() && matches!(entry.kind, Kind::Folder | Kind::Unknown);
+        if (hides(before) || hides(after)) && !self.in_the_dark(after) {
+            self.blind = Some(after.path.as_bytes().to_vec());
+        }
+        if !after.differs_from(before) {
+            return Ok(());
+        }
+        let (diff, diff_omitted) = match self.text(before, after, content) {
+            Some(Ok(diff)) => (Some(diff), None),
+            Some(Err(omitted)) => (None, Some(omitted)),
+            None => (None, None),
+        };
+        let (path, before, after) = (&after.path, Version::of(before), Version::of(after));
+        let line = Modified { path, before, after, diff, diff_omitted };
+        self.modified.line(&line).map_err(|error| self.failed(error))
+    }
+
+    /// An entry of the listing before whose path is not in the one after.
+    pub(super) fn deleted(&mut self, before: &Entry) -> Result<(), SnapshotError> {
+        if self.in_the_dark(before) {
+            return Ok(());
+        }
+        self.deleted.line(&Version::with_path(before)).map_err(|error| self.failed(error))
+    }
+
+    pub(super) fn finish(mut self, limited: bool, truncated: bool) -> Result<Counts, SnapshotError> {
+        let counts = Counts { created: self.created.lines, modified: self.modified.lines, deleted: self.deleted.lines };
+        let out = &mut self.created.out;
+        let mut join = || -> io::Result<()> {
+            write!(out, "\n],\"modified\":[")?;
+            self.modified.copy_to(out)?;
+            write!(out, "\n],\"deleted\":[")?;
+            self.deleted.copy_to(out)?;
+            let counts = serde_json::to_string(&counts)?;
+            writeln!(out, "\n],\"counts\":{counts},\"limited\":{limited},\"truncated\":{truncated}}}")?;
+            out.flush()
+        };
+        let joined = join();
+        let path = self.draft.path().to_owned();
+        joined.and_then(|()| self.draft.keep()).map_err(|error| SnapshotError::write(path, error))?;
+        Ok(counts)
+    }
+
+    /// How the text of a file changed. None where content did not change, or is not what changed.
+    fn text(&mut self, before: &Entry, after: &Entry, content: Option<&[u8]>) -> Option<Result<String, Omitted>> {
+        if before.kind != Kind::File || after.kind != Kind::File || !after.content_differs_from(before) {
+            return None;
+        }
+        let too_large = |entry: &Entry| entry.size.is_none_or(|size| size > self.limits.text);
+        let omitted = if before.error.is_some() || after.error.is_some() {
+            Omitted::Unreadable
+        } else if too_large(before) || too_large(after) {
+            Omitted::TooLarge
+        } else if before.binary || content.is_some_and(|content| !is_text(content)) {
+            Omitted::Binary
+        } else if before.text_at.is_none() || after.hash.is_none() {
+            Omitted::Budget
+        } else {
+            let old = self.pack.text(before, self.limits.text);
+            let (Some(old), Some(new)) = (old, content) else { return Some(Err(Omitted::Unreadable)) };
+            return Some(self.texts.compare(old, new.to_vec()));
+        };
+        Some(Err(omitted))
+    }
+
+    fn in_the_dark(&self, entry: &Entry) -> bool {
+        self.blind.as_ref().is_some_and(|folder| is_below(entry.path.as_bytes(), folder))
+    }
+
+    fn failed(&self, error: io::Error) -> SnapshotError {
+        SnapshotError::write(self.draft.path(), error)
+    }
+}
+
+/// One of the three lists.
+struct Part {
+    out: BufWriter<File>,
+    lines: u64,
+}
+
+impl Part {
+    fn new(file: File) -> Self {
+        Self { out: BufWriter::with_capacity(16 << 10, file), lines: 0 }
+    }
+
+    /// A list of its own, gone when it is closed.
+    fn nameless(path: &Path) -> io::Result<Self> {
+        let file = private_file::create(path)?;
+        fs::remove_file(path)?;
+        Ok(Self::new(file))
+    }
+
+    fn line(&mut self, item: &impl Serialize) -> io::Result<()> {
+        self.out.write_all(if self.lines == 0 { b"\n" } else { b",\n" })?;
+        serde_json::to_writer(&mut self.out, item)?;
+        self.lines += 1;
+        Ok(())
+    }
+
+    fn copy_to(&mut self, to: &mut BufWriter<File>) -> io::Result<()> {
+        self.out.flush()?;
+        let mut file = self.out.get_ref();
+        file.rewind()?;
+        io::copy(&mut file, to)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,165 @@
+//! The old texts: what text files held before an attempt, kept in one file until the diff is made.
+//!
+//! One file, not thousands; no index, because each entry of the listing tells where its text stands. The bytes are not
+//! masked (what is a secret may be known only later), so the file is for its owner alone and does not outlive the diff.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use skillrun_model::AttemptNumber;
+
+use super::entry::{Entry, Hash};
+use super::error::SnapshotError;
+use super::private_file;
+
+#[derive(Debug)]
+pub(super) struct PackWriter {
+    path: PathBuf,
+    out: BufWriter<File>,
+    len: u64,
+    limit: u64,
+    kept: bool,
+}
+
+impl PackWriter {
+    /// Begins the pack of an attempt. It is kept if it is finished. Those of attempts that never came to their end are removed.
+    pub(super) fn create(audit: &Path, attempt: AttemptNumber, limit: u64) -> Result<Self, SnapshotError> {
+        let folder = folder(audit);
+        match fs::create_dir(&folder) {
+            // A link would lead our texts to wherever an engine wants them.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_folder(&folder) => remove_all(&folder),
+            Ok(()) => {}
+            Err(error) => return Err(SnapshotError::write(folder, error)),
+        }
+        let path = path(audit, attempt);
+        let file = private_file::create(&path).map_err(|error| SnapshotError::write(&path, error))?;
+        Ok(Self { path, out: BufWriter::with_capacity(64 << 10, file), len: 0, limit, kept: false })
+    }
+
+    pub(super) fn has_room_for(&self, size: u64) -> bool {
+        size <= self.limit.saturating_sub(self.len)
+    }
+
+    /// Adds a text, and tells where it stands.
+    pub(super) fn add(&mut self, text: &[u8]) -> Result<u64, SnapshotError> {
+        self.out.write_all(text).map_err(|error| SnapshotError::write(&self.path, error))?;
+        let at = self.len;
+        self.len += text.len() as u64;
+        Ok(at)
+    }
+
+    pub(super) fn finish(mut self) -> Result<(), SnapshotError> {
+        self.out.flush().map_err(|error| SnapshotError::write(&self.path, error))?;
+        self.kept = true;
+        Ok(())
+    }
+}
+
+impl Drop for PackWriter {
+    fn drop(&mut self) {
+        if !self.kept {
+            fs::remove_file(&self.path).ok();
+        }
+    }
+}
+
+/// The pack of an attempt. It is removed when the reader goes, whatever came of the diff.
+#[derive(Debug)]
+pub(super) struct PackReader {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl PackReader {
+    pub(super) fn open(audit: &Path, attempt: AttemptNumber) -> Self {
+        let path = path(audit, attempt);
+        let file = private_file::open(&path).ok();
+        Self { path, file }
+    }
+
+    /// The old text of an entry with at most `limit` bytes. None if it cannot be had, or is not what was put there.
+    pub(super) fn text(&self, entry: &Entry, limit: u64) -> Option<Vec<u8>> {
+        let size = entry.size.filter(|size| *size <= limit)?;
+        let mut text = vec![0; usize::try_from(size).ok()?];
+        self.file.as_ref()?.read_exact_at(&mut text, entry.text_at?).ok()?;
+        (entry.hash == Some(Hash(blake3::hash(&text)))).then_some(text)
+    }
+}
+
+impl Drop for PackReader {
+    fn drop(&mut self) {
+        fs::remove_file(&self.path).ok();
+    }
+}
+
+fn folder(audit: &Path) -> PathBuf {
+    audit.join("blobs")
+}
+
+fn path(audit: &Path, attempt: AttemptNumber) -> PathBuf {
+    folder(audit).join(format!("text.{attempt}.pack"))
+}
+
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
+}
+
+/// Removes packs that were left. What cannot be removed stays: it is in nobody's way.
+fn remove_all(folder: &Path) {
+    for found in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = found.file_name();
+        if name.to_str().is_some_and(|name| name.starts_with("text.") && name.ends_with(".pack")) {
+            fs::remove_file(found.path()).ok();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn entry(text: &str, at: u64) -> Entry {
+        Entry {
+            size: Some(text.len() as u64),
+            hash: Some(Hash(blake3::hash(text.as_bytes()))),
+            text_at: Some(at),
+            ..Entry::unknown("a".into())
+        }
+    }
+
+    #[test]
+    fn texts_come_back_and_the_file_goes() {
+        let audit = tempfile::tempdir().expect("a folder");
+        let (one, two) = (AttemptNumber(1), AttemptNumber(2));
+        PackWriter::create(audit.path(), one, 100).expect("created").finish().expect("written");
+        let mut writer = PackWriter::create(audit.path(), two, 10).expect("created");
+        assert!(!path(audit.path(), one).exists(), "left by an attempt that never ended");
+        assert!(writer.has_room_for(10) && !writer.has_room_for(11));
+        assert_eq!((writer.add(b"abc").expect("room"), writer.add(b"defgh").expect("room")), (0, 3));
+        assert!(!writer.has_room_for(3));
+        writer.finish().expect("written");
+        let mode = fs::metadata(path(audit.path(), two)).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+
+        let reader = PackReader::open(audit.path(), two);
+        assert_eq!(reader.text(&entry("defgh", 3), 100).as_deref(), Some(&b"defgh"[..]));
+        assert_eq!(reader.text(&entry("defgh", 3), 4), None, "too long");
+        assert_eq!(reader.text(&entry("defgh", 0), 100), None, "not what its hash says");
+        assert_eq!(reader.text(&entry("defgh", 90), 100), None, "beyond the end");
+        drop(reader);
+        assert!(!path(audit.path(), two).exists());
+        assert_eq!(PackReader::open(audit.path(), two).text(&entry("abc", 0), 100), None, "no pack, no text");
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_folder_is_refused() {
+        let (audit, outside) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        symlink(outside.path(), folder(audit.path())).expect("a link");
+        PackWriter::create(audit.path(), AttemptNumber(1), 10).expect_err("refused");
+        assert_eq!(fs::read_dir(outside.path()).expect("readable").count(), 0);
+    }
+}

@@ -1,0 +1,104 @@
+//! What of a workspace is left out.
+//!
+//! - `.git` and `.audit`, file or folder, at any depth: the work of git and of the host, not the engine's.
+//! - At the root, the folders in which engines keep their own settings, sessions and skills ([`ENGINE_FOLDERS`]).
+//! - What the user's rules name. They are lines as in a `.gitignore` at the root; a rule with `!` takes back rules
+//!   before it, but none of the two above.
+
+use std::path::Path;
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+/// Engine housekeeping: one folder for each engine with a profile, and the one that several read skills from.
+const ENGINE_FOLDERS: [&[u8]; 7] = [b".codex", b".gemini", b".opencode", b".claude", b".qwen", b".iflow", b".agents"];
+
+#[derive(Debug)]
+pub(crate) struct Rules {
+    /// None without rules of the user: building an empty matcher costs more than the whole walk of a small workspace.
+    user: Option<Gitignore>,
+}
+
+/// A rule of the user that is no pattern.
+#[derive(Debug, thiserror::Error)]
+#[error("not a pattern: {rule} ({why})")]
+pub(crate) struct BadRule {
+    pub(crate) rule: String,
+    pub(crate) why: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Is {
+    Folder,
+    Other,
+}
+
+impl Rules {
+    pub(crate) fn new(patterns: &[String]) -> Result<Self, BadRule> {
+        if patterns.is_empty() {
+            return Ok(Self { user: None });
+        }
+        let mut builder = GitignoreBuilder::new("");
+        for rule in patterns {
+            let bad = |why: &dyn ToString| BadRule { rule: rule.clone(), why: why.to_string() };
+            if rule.contains('\n') {
+                return Err(bad(&"more than one line"));
+            }
+            builder.add_line(None, rule).map_err(|error| bad(&error))?;
+        }
+        // All lines were taken; what is left to go wrong is that together they are too large.
+        let user = builder.build().map_err(|error| BadRule { rule: patterns.join(" "), why: error.to_string() })?;
+        Ok(Self { user: Some(user) })
+    }
+
+    /// By name alone, before anything is asked of the file system. `depth`: how many folders below the root it lies.
+    pub(super) fn leaves_out_name(&self, name: &[u8], depth: usize) -> bool {
+        name == b".git" || name == b".audit" || (depth == 0 && ENGINE_FOLDERS.contains(&name))
+    }
+
+    /// By the user's rules. What is in a folder that is left out must not be asked for: the walk does not go there.
+    pub(super) fn leaves_out(&self, path: &Path, is: Is) -> bool {
+        self.user.as_ref().is_some_and(|user| user.matched(path, is == Is::Folder).is_ignore())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(patterns: &[&str]) -> Rules {
+        Rules::new(&patterns.iter().map(ToString::to_string).collect::<Vec<_>>()).expect("patterns")
+    }
+
+    #[test]
+    fn housekeeping_is_left_out_by_name() {
+        let rules = rules(&[]);
+        for name in [".git", ".audit"] {
+            assert!(rules.leaves_out_name(name.as_bytes(), 0) && rules.leaves_out_name(name.as_bytes(), 1));
+        }
+        for name in [".codex", ".gemini", ".opencode", ".claude", ".qwen", ".iflow", ".agents"] {
+            assert!(rules.leaves_out_name(name.as_bytes(), 0), "{name}");
+            assert!(!rules.leaves_out_name(name.as_bytes(), 1), "{name} below the root is somebody's work");
+        }
+        for name in [".gitignore", "git", ".github", ".env"] {
+            assert!(!rules.leaves_out_name(name.as_bytes(), 0), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_users_rules_are_those_of_gitignore() {
+        let rules = rules(&["# installed", "", "node_modules/", "*.log", "!keep.log", "/only-root"]);
+        let out = |path: &str, is| rules.leaves_out(Path::new(path), is);
+        assert!(out("node_modules", Is::Folder) && out("a/node_modules", Is::Folder));
+        assert!(!out("node_modules", Is::Other), "a rule that ends in a slash is for folders");
+        assert!(out("a/b.log", Is::Other) && !out("a/keep.log", Is::Other));
+        assert!(out("only-root", Is::Other) && !out("a/only-root", Is::Other));
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_refused_and_named() {
+        for bad in ["a{b", "x\ny"] {
+            let error = Rules::new(&["ok".into(), bad.into()]).expect_err(bad);
+            assert_eq!(error.rule, bad, "{error}");
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Taking a snapshot: one pass over the tree, joined with the listing made before it.
+
+use std::path::{Path, PathBuf};
+
+use skillrun_model::AttemptNumber;
+
+use super::diff::{Counts, DiffWriter};
+use super::entry::{Entry, Kind};
+use super::error::SnapshotError;
+use super::hash::{FileReader, reusable};
+use super::limits::Limits;
+use super::listing::{ListingReader, ListingWriter, Taken, after_path, before_path};
+use super::pack::PackWriter;
+use super::rules::Rules;
+use super::text::is_text;
+use super::walk::{Walk, in_words};
+
+/// The snapshots of one workspace. It holds nothing of them between two calls: all is in the files.
+#[derive(Debug)]
+pub(crate) struct Snapshots {
+    root: PathBuf,
+    audit: PathBuf,
+    rules: Rules,
+    limits: Limits,
+}
+
+impl Snapshots {
+    pub(crate) fn new(root: &Path, audit: &Path, rules: Rules, limits: Limits) -> Self {
+        Self { root: root.to_owned(), audit: audit.to_owned(), rules, limits }
+    }
+
+    /// Writes the listing before an attempt and keeps its texts. `cache`: an attempt whose listing after it may be used
+    /// for hashes. `now_ns`: since 1970. `breathe` is called again and again, so that the caller can see to its pipes.
+    pub(crate) fn before(
+        &self,
+        attempt: AttemptNumber,
+        cache: Option<AttemptNumber>,
+        now_ns: u64,
+        breathe: &mut dyn FnMut(),
+    ) -> Result<Taken, SnapshotError> {
+        // A cache that cannot be used costs time and nothing else.
+        let mut cache = cache.and_then(|cached| ListingReader::open(after_path(&self.audit, cached)).ok());
+        let mut listing = ListingWriter::create(before_path(&self.audit, attempt), attempt, now_ns)?;
+        let mut pack = PackWriter::create(&self.audit, attempt, self.limits.pack)?;
+        let mut pass = Pass::new(self, breathe)?;
+        while let Some(mut entry) = pass.walk.next(breathe) {
+            let known = match cache.as_mut().map(|cache| find_quietly(cache, &entry, breathe)) {
+                Some(Ok(known)) => known,
+                Some(Err(_)) => {
+                    cache = None;
+                    None
+                }
+                None => None,
+            };
+            let known = known.as_ref().zip(cache.as_ref()).map(|(known, cache)| (known, cache.taken_ns()));
+            let short = |size| size <= self.limits.text;
+            let want = match entry.size.is_some_and(|size| short(size) && pack.has_room_for(size)) {
+                true => Want::Content,
+                false => Want::Hash,
+            };
+            match pass.read(&mut entry, known, want, breathe) {
+                Seen::There => {}
+                Seen::Vanished => continue,
+            }
+            // A content of another length than the entry tells was changed as it was read.
+            if let Some(content) = pass.reader.content().filter(|content| entry.size == Some(content.len() as u64)) {
+                let size = content.len() as u64;
+                if short(size) && !is_text(content) {
+                    entry.binary = true;
+                } else if short(size) && pack.has_room_for(size) {
+                    entry.text_at = Some(pack.add(content)?);
+                }
+            }
+            listing.entry(&entry)?;
+            pass.count(&entry);
+        }
+        let taken = pass.taken();
+        pack.finish()?;
+        listing.finish(taken)?;
+        Ok(taken)
+    }
+
+    /// Writes the listing after an attempt and what differs from the one before it. `mask` hides secrets in a text.
+    pub(crate) fn after(
+        &self,
+        attempt: AttemptNumber,
+        now_ns: u64,
+        mask: &dyn Fn(&mut Vec<u8>),
+        breathe: &mut dyn FnMut(),
+    ) -> Result<(Taken, Counts), SnapshotError> {
+        let mut diff = DiffWriter::create(&self.audit, attempt, &self.limits, mask)?;
+        let mut earlier = ListingReader::open(before_path(&self.audit, attempt))?;
+        let mut listing = ListingWriter::create(after_path(&self.audit, attempt), attempt, now_ns)?;
+        let mut pass = Pass::new(self, breathe)?;
+        while let Some(mut entry) = pass.walk.next(breathe) {
+            let before = earlier.find(entry.path.as_bytes(), &mut |gone| {
+                breathe();
+                diff.deleted(&gone)
+            })?;
+            let known = before.as_ref().map(|before| (before, earlier.taken_ns()));
+            match (pass.read(&mut entry, known, Want::Hash, breathe), before) {
+                (Seen::There, before) => {
+                    diff.compare(before.as_ref(), &entry, pass.reader.content())?;
+                    listing.entry(&entry)?;
+                    pass.count(&entry);
+                }
+                (Seen::Vanished, Some(before)) => diff.deleted(&before)?,
+                (Seen::Vanished, None) => {}
+            }
+        }
+        let taken_before = earlier.finish(&mut |gone| {
+            breathe();
+            diff.deleted(&gone)
+        })?;
+        let taken = pass.taken();
+        listing.finish(taken)?;
+        let counts = diff.finish(taken.limited || taken_before.limited, taken.truncated || taken_before.truncated)?;
+        Ok((taken, counts))
+    }
+}
+
+fn find_quietly(
+    cache: &mut ListingReader,
+    entry: &Entry,
+    breathe: &mut dyn FnMut(),
+) -> Result<Option<Entry>, SnapshotError> {
+    cache.find(entry.path.as_bytes(), &mut |_| {
+        breathe();
+        Ok(())
+    })
+}
+
+/// What is asked for of a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Want {
+    /// Its hash, from wherever.
+    Hash,
+    /// Its content too, so it must be read.
+    Content,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    There,
+    Vanished,
+}
+
+/// One walk, and what has come of it so far.
+struct Pass<'a> {
+    walk: Walk<'a>,
+    limits: &'a Limits,
+    reader: FileReader,
+    taken: Taken,
+    /// Files and bytes with a hash. One that was taken over counts as well: what has a hash in one listing should have
+    /// one in the next, or they could not be compared.
+    hashed_files: u64,
+    hashed_bytes: u64,
+}
+
+impl<'a> Pass<'a> {
+    fn new(snapshots: &'a Snapshots, breathe: &mut dyn FnMut()) -> Result<Self, SnapshotError> {
+        let Snapshots { root, rules, limits, .. } = snapshots;
+        let walk = Walk::new(root, rules, limits, breathe)?;
+        let (reader, taken) = (FileReader::new(), Taken::default());
+        Ok(Self { walk, limits, reader, taken, hashed_files: 0, hashed_bytes: 0 })
+    }
+
+    /// Gives the entry of a file, the walk's last, its hash. `known`: an earlier entry of the same path, and when the
+    /// walk that made it began.
+    fn read(&mut self, entry: &mut Entry, known: Option<(&Entry, u64)>, want: Want, breathe: &mut dyn FnMut()) -> Seen {
+        self.reader.forget();
+        if entry.kind != Kind::File || !self.fits(entry) {
+            return Seen::There;
+        }
+        let reused = known.and_then(|(known, taken_ns)| reusable(entry, known, taken_ns));
+        if let (Some(hash), Want::Hash) = (reused, want) {
+            entry.hash = Some(hash);
+            return Seen::There;
+        }
+        match self.hash(entry, breathe) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Seen::Vanished,
+            Err(error) => entry.error = Some(in_words(error)),
+        }
+        Seen::There
+    }
+
+    fn hash(&mut self, entry: &mut Entry, breathe: &mut dyn FnMut()) -> std::io::Result<()> {
+        let mut file = self.walk.open()?;
+        entry.learn(&rustix::fs::fstat(&file)?);
+        if entry.kind != Kind::File {
+            return Err(std::io::Error::other("replaced while it was being opened"));
+        }
+        if self.fits(entry) {
+            entry.hash = Some(self.reader.hash(&mut file, entry.size.unwrap_or(0), breathe)?);
+        }
+        Ok(())
+    }
+
+    fn fits(&mut self, entry: &Entry) -> bool {
+        let room = self.limits.bytes.saturating_sub(self.hashed_bytes);
+        let fits = self.hashed_files < self.limits.files && entry.size.unwrap_or(0) <= room;
+        self.taken.limited |= !fits;
+        fits
+    }
+
+    /// Counts an entry that is in the listing.
+    fn count(&mut self, entry: &Entry) {
+        let size = entry.size.unwrap_or(0);
+        if entry.kind == Kind::File {
+            self.taken.files += 1;
+            self.taken.bytes = self.taken.bytes.saturating_add(size);
+        }
+        if entry.hash.is_some() {
+            self.hashed_files += 1;
+            self.hashed_bytes += size;
+        }
+        if entry.error.is_some() {
+            self.taken.unreadable += 1;
+        }
+    }
+
+    fn taken(&self) -> Taken {
+        Taken { truncated: self.walk.truncated(), ..self.taken }
+    }
+}

@@ -1,0 +1,125 @@
+//! Fork and exec: what an engine finds when it begins.
+//!
+//! A session of its own, every signal as the kernel starts it, no descriptor but the three, nothing inherited by
+//! accident.
+
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rustix::process::Pid;
+use skillrun_evidence::OsText;
+
+use crate::plan::Variable;
+use crate::wiring::EngineEnds;
+
+/// Starts the engine. The ends it was given are closed here.
+pub(crate) fn spawn(argv: &[OsText], cwd: &Path, variables: &[Variable], ends: EngineEnds) -> io::Result<Pid> {
+    let (program, args) = argv.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let mut command = Command::new(program.as_os_str());
+    command
+        .args(args.iter().map(OsText::as_os_str))
+        .current_dir(cwd)
+        .env_clear()
+        .envs(variables.iter().map(|variable| (variable.name.as_os_str(), variable.value.as_os_str())))
+        .stdin(Stdio::from(ends.stdin))
+        .stdout(Stdio::from(ends.stdout))
+        .stderr(Stdio::from(ends.stderr));
+    let terminal = ends.terminal;
+    let terminal_number = terminal.as_ref().map(AsRawFd::as_raw_fd);
+    #[expect(unsafe_code, reason = "the only way to run code between fork and exec; all of it is async-signal-safe")]
+    unsafe {
+        command.pre_exec(move || prepare(terminal_number));
+    }
+    let child = command.spawn()?;
+    drop(terminal);
+    Ok(Pid::from_child(&child))
+}
+
+/// Exit codes that shells give for commands that do not begin.
+pub(crate) const NOT_FOUND: i32 = 127;
+pub(crate) const NOT_EXECUTABLE: i32 = 126;
+
+/// Why a process did not begin.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NotStarted {
+    /// What a shell would exit with; none when it is not the command's fault.
+    pub(crate) exit_code: Option<i32>,
+    pub(crate) message: String,
+}
+
+impl NotStarted {
+    /// It did not even come to the command.
+    pub(crate) fn before(message: String) -> Self {
+        Self { exit_code: None, message }
+    }
+
+    /// The kernel refused the command.
+    pub(crate) fn of(argv: &[OsText], cwd: &Path, variables: &[Variable], error: &io::Error) -> Self {
+        let Some(program) = argv.first() else { return Self::before("there is no command".to_owned()) };
+        let (program, has_folder) = (program.as_path(), program.as_bytes().contains(&b'/'));
+        let path = variables.iter().find(|variable| variable.name.as_bytes() == b"PATH");
+        let mut folders = path.into_iter().flat_map(|path| std::env::split_paths(path.value.as_os_str()));
+        let exists = match has_folder {
+            true => cwd.join(program).exists(),
+            false => folders.any(|folder| cwd.join(folder).join(program).exists()),
+        };
+        let (exit_code, why) = match error.kind() {
+            io::ErrorKind::NotFound if exists => {
+                (NOT_EXECUTABLE, "the program that should run it was not found".to_owned())
+            }
+            io::ErrorKind::NotFound if has_folder => (NOT_FOUND, "there is no such file".to_owned()),
+            io::ErrorKind::NotFound => (NOT_FOUND, "not found in PATH".to_owned()),
+            io::ErrorKind::PermissionDenied => (NOT_EXECUTABLE, "not executable".to_owned()),
+            _ => (NOT_EXECUTABLE, format!("cannot be run ({error})")),
+        };
+        Self { exit_code: Some(exit_code), message: format!("{}: {why}", program.display()) }
+    }
+}
+
+/// Runs in the new process, between fork and exec: no allocation, no lock.
+fn prepare(terminal: Option<i32>) -> io::Result<()> {
+    rustix::process::setsid()?;
+    if let Some(number) = terminal {
+        #[expect(unsafe_code, reason = "the descriptor is open: the parent keeps it until spawn has returned")]
+        let terminal = unsafe { rustix::fd::BorrowedFd::borrow_raw(number) };
+        rustix::process::ioctl_tiocsctty(terminal)?;
+    }
+    // A shell that starts us in the background leaves SIGINT ignored, and the engine could not be interrupted.
+    for signal in 1..=64 {
+        default_disposition(signal);
+    }
+    // An engine whose host is gone is recorded by nobody. Its tools are found by their tag.
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    close_others_on_exec();
+    Ok(())
+}
+
+/// Sets a signal to what the kernel does by itself. Asks the kernel directly: the C library refuses to touch the two
+/// signals it uses for its threads, and those are inherited as well.
+fn default_disposition(signal: libc::c_int) {
+    /// The kernel's `struct sigaction`, all zero: default handler, no flags, nothing masked.
+    const DEFAULT: [u64; 4] = [0; 4];
+    const MASK_BYTES: usize = 8;
+    #[expect(unsafe_code, reason = "the kernel reads 32 bytes at most and writes nothing; unknown signals are refused")]
+    unsafe {
+        libc::syscall(libc::SYS_rt_sigaction, signal, DEFAULT.as_ptr(), std::ptr::null::<u64>(), MASK_BYTES);
+    }
+}
+
+/// Marks every descriptor above the three standard ones, so that exec closes it.
+fn close_others_on_exec() {
+    const FIRST: libc::c_uint = 3;
+    #[expect(unsafe_code, reason = "sets a flag on descriptors of this process; they stay open until exec")]
+    unsafe {
+        let done = libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC);
+        if done != 0 {
+            // Kernels before 5.11.
+            for number in FIRST.cast_signed()..4096 {
+                libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC);
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Starts a host: a process of its own, which outlives the one that starts it.
+
+use std::fs::{self, DirBuilder};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+use skillrun_model::AttemptNumber;
+
+use crate::claim::Claim;
+use crate::error::CollectError;
+use crate::plan::Plan;
+
+/// What a host tells its starter, once, on standard output.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Ready {
+    /// The attempt is claimed; `host.sock` is there.
+    Listening,
+    /// Nothing was begun.
+    Refused(String),
+}
+
+/// Creates the `.audit` folder of `dir`.
+pub fn prepare_folder(dir: &Path) -> Result<std::path::PathBuf, CollectError> {
+    let audit = dir.join(".audit");
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&audit)
+        .map_err(|error| CollectError::file(&audit, "the folder cannot be made", error))?;
+    fs::canonicalize(&audit).map_err(|error| CollectError::file(&audit, "the folder cannot be found", error))
+}
+
+/// The number after the last attempt that was begun in a folder.
+pub fn next_number(audit: &Path) -> Result<AttemptNumber, CollectError> {
+    let numbers = Claim::all(audit).map_err(|error| CollectError::file(audit, "the folder cannot be read", error))?;
+    Ok(AttemptNumber(numbers.last().map_or(1, |last| last.0 + 1)))
+}
+
+/// Starts a host with `command`, which runs [`crate::host::main`], and hands it the plan. When this returns, the host
+/// has the attempt and can be attached to.
+pub fn start(mut command: Command, plan: &Plan) -> Result<(), CollectError> {
+    let plan = serde_json::to_vec(plan).map_err(|error| CollectError::NoHost(error.into()))?;
+    // Variables for the engine are in the plan; the host itself needs none.
+    let mut host = command
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(CollectError::NoHost)?;
+    // A host that ends at once tells why below; that it did not take the plan does not matter then.
+    host.stdin.take().map(|mut stdin| stdin.write_all(&plan));
+    let mut answer = Vec::new();
+    if let Some(stdout) = host.stdout.take() {
+        stdout.take(64 * 1024).read_to_end(&mut answer).map_err(CollectError::Silent)?;
+    }
+    match serde_json::from_slice(&answer) {
+        Ok(Ready::Listening) => Ok(()),
+        Ok(Ready::Refused(reason)) => {
+            host.wait().ok();
+            Err(CollectError::Refused(reason))
+        }
+        Err(_) => {
+            host.wait().ok();
+            Err(CollectError::HostGone)
+        }
+    }
+}
+
+/// Random, for [`Plan::nonce`].
+pub fn random_nonce() -> io::Result<String> {
+    let mut bytes = [0; 12];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    Ok(skillrun_evidence::os_text::to_hex(&bytes))
+}

@@ -1,0 +1,116 @@
+//! Follows the evidence of an attempt that is being written, through the mask.
+//!
+//! Whoever follows is told by the host how far each stream can be read. What is hidden is on the disk before that.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use skillrun_model::AttemptNumber;
+
+use crate::Stream;
+use crate::error::EvidenceError;
+use crate::mask::Mask;
+use crate::names;
+
+/// Most bytes given out at once.
+const PIECE: usize = 256 * 1024;
+
+/// Reads the streams of one attempt as they grow.
+#[derive(Debug)]
+pub struct Tail {
+    audit: PathBuf,
+    number: AttemptNumber,
+    files: [Option<File>; 3],
+    position: [u64; 3],
+    mask: Mask,
+    /// Size of the mask's file when it was read.
+    mask_len: u64,
+    buffer: Vec<u8>,
+}
+
+impl Tail {
+    pub fn new(audit: &Path, number: AttemptNumber) -> Self {
+        Self {
+            audit: audit.to_owned(),
+            number,
+            files: [None, None, None],
+            position: [0; 3],
+            mask: Mask::default(),
+            mask_len: 0,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Gives out what comes next of a stream, up to `to`; none when that is reached.
+    pub fn next(&mut self, stream: Stream, to: u64) -> Result<Option<&[u8]>, EvidenceError> {
+        let at = stream.index();
+        if self.position[at] >= to {
+            return Ok(None);
+        }
+        self.refresh_mask()?;
+        let path = self.audit.join(names::log(stream, self.number));
+        let count = usize::try_from(to - self.position[at]).unwrap_or(PIECE).min(PIECE);
+        self.buffer.resize(PIECE, 0);
+        let bytes = &mut self.buffer[..count];
+        fill(&mut self.files[at], &path, self.position[at], bytes).map_err(|error| EvidenceError::new(path, error))?;
+        self.mask.apply(stream, self.position[at], bytes);
+        self.position[at] += count as u64;
+        Ok(Some(bytes))
+    }
+
+    fn refresh_mask(&mut self) -> Result<(), EvidenceError> {
+        let path = self.audit.join(names::redact(self.number));
+        let len = match fs::metadata(&path) {
+            Ok(metadata) => metadata.len(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(error) => return Err(EvidenceError::new(path, error)),
+        };
+        if len != self.mask_len {
+            self.mask = Mask::read(&path, false)?;
+            self.mask_len = len;
+        }
+        Ok(())
+    }
+}
+
+fn fill(file: &mut Option<File>, path: &Path, from: u64, bytes: &mut [u8]) -> io::Result<()> {
+    let file = match file {
+        Some(file) => file,
+        None => file.insert(File::open(path)?),
+    };
+    file.seek(SeekFrom::Start(from))?;
+    file.read_exact(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Recorder;
+    use crate::testing::Recording;
+
+    #[test]
+    fn what_grows_is_followed_and_masked() {
+        let recording = Recording::new(&[]);
+        let audit = recording.path().join(".audit");
+        let mut recorder = Recorder::create(&audit, AttemptNumber(1), &[Stream::Stdout]).expect("files");
+        let mut tail = Tail::new(&audit, AttemptNumber(1));
+        assert_eq!(tail.next(Stream::Stdout, 0).expect("nothing"), None);
+        let mut seen = Vec::new();
+        let pieces: [(&[u8], Option<std::ops::Range<u64>>); 3] =
+            [(b"one ", None), (b"hunter22", Some(4..12)), (b" two", None)];
+        for (bytes, hidden) in pieces {
+            recorder.write(Stream::Stdout, bytes).expect("written");
+            if let Some(range) = hidden {
+                recorder.hide(Stream::Stdout, range).expect("hidden");
+            }
+            recorder.clear(Stream::Stdout, u64::MAX);
+            recorder.announce(0).expect("announced");
+            let to = recorder.recorded(Stream::Stdout);
+            while let Some(bytes) = tail.next(Stream::Stdout, to).expect("readable") {
+                seen.extend_from_slice(bytes);
+            }
+        }
+        assert_eq!(seen, b"one ******** two");
+    }
+}

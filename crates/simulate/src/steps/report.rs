@@ -1,0 +1,85 @@
+//! What a process can tell about itself: what its host gave it. The fields are told in [the table](super).
+
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use std::{env, fs, io};
+
+use rustix::process::{Pid, getpgrp, getpid, getppid, getsid};
+use rustix::stdio::{stderr, stdin, stdout};
+use rustix::termios::{isatty, tcgetwinsize};
+use serde_json::{Map, Value, json};
+
+/// The line that `report` writes.
+pub(super) fn line() -> io::Result<Vec<u8>> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let streams = [stdin(), stdout(), stderr()];
+    let report = json!({
+        "tty": streams.map(isatty),
+        "pid": number(Some(getpid())),
+        "ppid": number(getppid()),
+        "sid": number(Some(getsid(None)?)),
+        "pgid": number(Some(getpgrp())),
+        "cwd": env::current_dir()?.to_string_lossy(),
+        "sigign": field(&status, "SigIgn:"),
+        "sigblk": field(&status, "SigBlk:"),
+        "umask": field(&status, "Umask:"),
+        "fds": descriptors()?,
+        "stdin": fs::read_link("/proc/self/fd/0")?.to_string_lossy(),
+        "winsize": window(streams),
+        "pipe_size": rustix::pipe::fcntl_getpipe_size(stdout()).ok(),
+        "env": environment(),
+    });
+    Ok(format!("{report}\n").into_bytes())
+}
+
+fn number(pid: Option<Pid>) -> i32 {
+    pid.map_or(0, |pid| pid.as_raw_nonzero().get())
+}
+
+fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+    status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim)
+}
+
+/// Open descriptors, without the one that lists them: it is known by what it leads to.
+fn descriptors() -> io::Result<Vec<u32>> {
+    let own = format!("/proc/{}/fd", number(Some(getpid())));
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc/self/fd")? {
+        let entry = entry?;
+        let is_list = fs::read_link(entry.path()).is_ok_and(|target| target == Path::new(&own));
+        let number: Option<u32> = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        found.extend(number.filter(|_| !is_list));
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+fn window(streams: [BorrowedFd<'_>; 3]) -> Option<[u16; 2]> {
+    streams.into_iter().find_map(|stream| tcgetwinsize(stream).ok()).map(|size| [size.ws_col, size.ws_row])
+}
+
+fn environment() -> Map<String, Value> {
+    env::vars_os()
+        .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned().into()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_one_line_of_json_with_every_field() {
+        let line = line().expect("a report");
+        assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+        let report: Value = serde_json::from_slice(&line).expect("JSON");
+        let fields = "tty pid ppid sid pgid cwd sigign sigblk umask fds stdin winsize pipe_size env";
+        assert_eq!(report.as_object().expect("an object").keys().map(String::as_str).collect::<Vec<_>>(), {
+            fields.split(' ').collect::<Vec<_>>()
+        });
+        assert_eq!(report["pid"], std::process::id());
+        assert_eq!(report["sigign"].as_str().map(str::len), Some(16));
+        let umask = report["umask"].as_str().expect("a mask");
+        assert!(u32::from_str_radix(umask, 8).is_ok(), "{umask}");
+    }
+}
