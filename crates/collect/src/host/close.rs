@@ -29,6 +29,8 @@ impl Host {
             }
         });
         drop(running.group.take());
+        // The controlling terminal ends with its last user, and that is us.
+        drop(running.held.take());
         let now = self.clock.now();
         running.drained += running.streams.drain(now) as u64;
         let exited = running.exit.map_or(now, |(_, at)| at);

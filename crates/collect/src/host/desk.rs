@@ -90,7 +90,6 @@ impl Desk {
 
     /// Takes connections. A second owner is told that there is one.
     pub(crate) fn accept(&mut self, now: Moment, hello: &HostHello) {
-        // The one who has the place may have gone without our having looked.
         while let Ok((stream, _)) = self.listener.accept() {
             if stream.set_nonblocking(true).is_err() {
                 continue;

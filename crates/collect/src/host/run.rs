@@ -255,19 +255,23 @@ impl Host {
                         self.end(running, now, EndedBy::HostError, &self.plan.ladder.clone());
                     }
                 }
-                Source::Owner => {
-                    for event in self.desk.read(now) {
-                        self.desk_event(running, now, event);
-                    }
+                Source::Owner => self.hear_owner(running, now),
+                Source::Listener => {
+                    // An owner that was killed leaves its place to the one who comes in the same moment.
+                    self.hear_owner(running, now);
+                    self.desk.accept(now, &self.hello());
                 }
-                Source::Listener => self.desk.accept(now, &self.hello()),
                 Source::Input => self.write_input(running),
             }
         }
         if self.desk.due().is_some_and(|due| now >= due) {
-            for event in self.desk.read(now) {
-                self.desk_event(running, now, event);
-            }
+            self.hear_owner(running, now);
+        }
+    }
+
+    fn hear_owner(&mut self, running: &mut Running, now: Moment) {
+        for event in self.desk.read(now) {
+            self.desk_event(running, now, event);
         }
     }
 

@@ -5,8 +5,9 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use skillrun_evidence::OsText;
+use skillrun_evidence::host_record::FsCounts;
 use skillrun_model::AttemptNumber;
 
 use super::entry::{Entry, Hash, Kind, Mode, is_below};
@@ -15,14 +16,6 @@ use super::limits::Limits;
 use super::pack::PackReader;
 use super::private_file::{self, Draft};
 use super::text::{Omitted, TextDiffs, is_text};
-
-/// How many paths were changed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Counts {
-    pub(crate) created: u64,
-    pub(crate) modified: u64,
-    pub(crate) deleted: u64,
-}
 
 /// Facts of an entry that tell one version from another.
 #[derive(Serialize)]
@@ -100,6 +93,11 @@ impl<'a> DiffWriter<'a> {
         Ok(Self { draft, created, modified, deleted, blind: None, limits, pack, texts })
     }
 
+    /// One of the two listings tells nothing at all, so nothing can be said to have been created or deleted.
+    pub(super) fn know_nothing(&mut self) {
+        self.blind = Some(Vec::new());
+    }
+
     /// An entry of the listing before, if any, and the one after. `content`: what is in the file now, if it was read and
     /// is short.
     pub(super) fn compare(
@@ -139,8 +137,9 @@ impl<'a> DiffWriter<'a> {
         self.deleted.line(&Version::with_path(before)).map_err(|error| self.failed(error))
     }
 
-    pub(super) fn finish(mut self, limited: bool, truncated: bool) -> Result<Counts, SnapshotError> {
-        let counts = Counts { created: self.created.lines, modified: self.modified.lines, deleted: self.deleted.lines };
+    pub(super) fn finish(mut self, limited: bool, truncated: bool) -> Result<FsCounts, SnapshotError> {
+        let counts =
+            FsCounts { created: self.created.lines, modified: self.modified.lines, deleted: self.deleted.lines };
         let out = &mut self.created.out;
         let mut join = || -> io::Result<()> {
             write!(out, "\n],\"modified\":[")?;

@@ -156,9 +156,9 @@ pub(super) fn path_order(a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-/// Whether `path` lies in `folder`, at any depth.
+/// Whether `path` lies in `folder`, at any depth. The root, whose path is empty, has all in it.
 pub(super) fn is_below(path: &[u8], folder: &[u8]) -> bool {
-    path.strip_prefix(folder).is_some_and(|rest| rest.first() == Some(&b'/'))
+    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.first() == Some(&b'/'))
 }
 
 impl Serialize for Mode {
@@ -272,6 +272,7 @@ mod tests {
     fn below_means_in_the_folder() {
         assert!(is_below(b"a/b", b"a") && is_below(b"a/b/c", b"a"));
         assert!(!is_below(b"a", b"a") && !is_below(b"ab/c", b"a") && !is_below(b"b", b"a"));
+        assert!(is_below(b"a", b"") && is_below(b"a/b", b""));
     }
 
     proptest! {

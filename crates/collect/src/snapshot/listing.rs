@@ -114,6 +114,11 @@ impl ListingReader {
         self.taken_ns
     }
 
+    /// Whether it has no entry because there were too many, asked before the first is looked for.
+    pub(super) fn is_blind(&self) -> bool {
+        self.next.is_none() && self.taken.is_some_and(|taken| taken.truncated)
+    }
+
     /// The entry of `path`, if there is one. Paths must be asked for in order; entries of paths before it, for which
     /// nobody asked, go to `passed`.
     pub(super) fn find(

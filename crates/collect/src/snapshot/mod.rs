@@ -65,9 +65,8 @@ mod tests;
 mod text;
 mod walk;
 
-pub(crate) use diff::Counts;
 pub(crate) use error::SnapshotError;
 pub(crate) use limits::Limits;
 pub(crate) use listing::Taken;
-pub(crate) use rules::{BadRule, Rules};
+pub(crate) use rules::Rules;
 pub(crate) use take::Snapshots;

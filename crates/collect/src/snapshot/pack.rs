@@ -3,9 +3,9 @@
 //! One file, not thousands; no index, because each entry of the listing tells where its text stands. The bytes are not
 //! masked (what is a secret may be known only later), so the file is for its owner alone and does not outlive the diff.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
 
 use skillrun_model::AttemptNumber;
@@ -27,7 +27,7 @@ impl PackWriter {
     /// Begins the pack of an attempt. It is kept if it is finished. Those of attempts that never came to their end are removed.
     pub(super) fn create(audit: &Path, attempt: AttemptNumber, limit: u64) -> Result<Self, SnapshotError> {
         let folder = folder(audit);
-        match fs::create_dir(&folder) {
+        match DirBuilder::new().mode(0o700).create(&folder) {
             // A link would lead our texts to wherever an engine wants them.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_folder(&folder) => remove_all(&folder),
             Ok(()) => {}

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use skillrun_evidence::host_record::FsCounts;
 use skillrun_model::AttemptNumber;
 
-use super::diff::{Counts, DiffWriter};
+use super::diff::DiffWriter;
 use super::entry::{Entry, Kind};
 use super::error::SnapshotError;
 use super::hash::{FileReader, reusable};
@@ -87,11 +88,14 @@ impl Snapshots {
         now_ns: u64,
         mask: &dyn Fn(&mut Vec<u8>),
         breathe: &mut dyn FnMut(),
-    ) -> Result<(Taken, Counts), SnapshotError> {
+    ) -> Result<(Taken, FsCounts), SnapshotError> {
         let mut diff = DiffWriter::create(&self.audit, attempt, &self.limits, mask)?;
         let mut earlier = ListingReader::open(before_path(&self.audit, attempt))?;
         let mut listing = ListingWriter::create(after_path(&self.audit, attempt), attempt, now_ns)?;
         let mut pass = Pass::new(self, breathe)?;
+        if pass.walk.is_blind() || earlier.is_blind() {
+            diff.know_nothing();
+        }
         while let Some(mut entry) = pass.walk.next(breathe) {
             let before = earlier.find(entry.path.as_bytes(), &mut |gone| {
                 breathe();

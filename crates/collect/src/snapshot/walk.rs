@@ -48,6 +48,12 @@ struct Level {
     path_len: usize,
 }
 
+impl Level {
+    fn last_name(&self) -> Option<&[u8]> {
+        self.names.get(self.done.checked_sub(1)?)
+    }
+}
+
 /// Why a folder is not looked into.
 enum Closed {
     Vanished,
@@ -77,6 +83,11 @@ impl<'a> Walk<'a> {
         self.truncated
     }
 
+    /// Whether the root itself was passed over for that reason, at the beginning of a walk.
+    pub(super) fn is_blind(&self) -> bool {
+        self.truncated && self.stack.is_empty()
+    }
+
     /// The next entry. Of a file it has all but the hash: see [`Walk::open`].
     pub(super) fn next(&mut self, breathe: &mut dyn FnMut()) -> Option<Entry> {
         loop {
@@ -102,7 +113,7 @@ impl<'a> Walk<'a> {
     /// Looks at the last name of the top level. None: it has vanished, or a rule leaves it out.
     fn look(&mut self, breathe: &mut dyn FnMut()) -> Option<Entry> {
         let level = self.stack.last()?;
-        let name = OsStr::from_bytes(level.names.get(level.done - 1)?);
+        let name = OsStr::from_bytes(level.last_name()?);
         let path = || OsText::from(OsStr::from_bytes(&self.path));
         let stat = match retry_on_intr(|| rustix::fs::statat(&level.folder, name, AtFlags::SYMLINK_NOFOLLOW)) {
             Ok(stat) => stat,
@@ -132,11 +143,9 @@ impl<'a> Walk<'a> {
 
     /// Opens the file that was the last entry. It may be something else by now: ask what was opened.
     pub(super) fn open(&self) -> Result<File, Errno> {
-        let name = |level: &'_ Level| level.names.get(level.done.checked_sub(1)?).map(<[u8]>::to_vec);
-        let (Some(level), Some(name)) = (self.stack.last(), self.stack.last().and_then(name)) else {
-            return Err(Errno::NOENT);
-        };
-        retry_on_intr(|| rustix::fs::openat(&level.folder, name.as_slice(), FILE, Mode::empty())).map(File::from)
+        let level = self.stack.last().ok_or(Errno::NOENT)?;
+        let name = level.last_name().ok_or(Errno::NOENT)?;
+        retry_on_intr(|| rustix::fs::openat(&level.folder, name, FILE, Mode::empty())).map(File::from)
     }
 
     fn descend(&mut self, entry: &mut Entry, breathe: &mut dyn FnMut()) -> Result<Level, Closed> {
@@ -150,7 +159,7 @@ impl<'a> Walk<'a> {
             return Err(Closed::Unreadable("too many folders within folders".to_owned()));
         }
         let parent = self.stack.last().ok_or(Closed::Vanished)?;
-        let name = parent.names.get(parent.done - 1).ok_or(Closed::Vanished)?;
+        let name = parent.last_name().ok_or(Closed::Vanished)?;
         let flags = FOLDER.union(OFlags::NOFOLLOW);
         let folder =
             retry_on_intr(|| rustix::fs::openat(&parent.folder, name, flags, Mode::empty())).map_err(closed)?;

@@ -72,12 +72,19 @@ fn beyond_the_limit_of_entries_folders_are_named_and_not_looked_into() {
 
 #[test]
 fn a_root_with_too_many_names_is_truncated_to_nothing() {
-    let work = Workspace::with_limits(|limits| limits.path_bytes = 5);
+    let mut work = Workspace::new();
     for name in ["abc", "def"] {
         work.write(name, "x");
     }
-    let taken = work.before();
-    assert_eq!((taken.truncated, taken.files), (true, 0));
+    for (before, after) in [(5, 100), (100, 5), (5, 5)] {
+        work.limits.path_bytes = before;
+        let taken_before = work.before();
+        work.limits.path_bytes = after;
+        let (taken_after, _) = work.after();
+        assert_eq!((taken_before.truncated, taken_after.truncated), (before == 5, after == 5));
+        assert_eq!(taken_after.files, if after == 5 { 0 } else { 2 });
+        assert_eq!(work.changes(), "", "nothing was created or deleted, as far as anybody knows");
+    }
 }
 
 #[test]

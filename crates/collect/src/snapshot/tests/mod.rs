@@ -13,9 +13,10 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde_json::Value;
+use skillrun_evidence::host_record::FsCounts;
 use skillrun_model::AttemptNumber;
 
-use super::{Counts, Limits, Rules, Snapshots, Taken};
+use super::{Limits, Rules, Snapshots, Taken};
 
 const ONE: AttemptNumber = AttemptNumber(1);
 const TWO: AttemptNumber = AttemptNumber(2);
@@ -75,11 +76,11 @@ impl Workspace {
         self.snapshots().before(ONE, None, now_ns(), breathe).expect("a snapshot")
     }
 
-    fn after(&self) -> (Taken, Counts) {
+    fn after(&self) -> (Taken, FsCounts) {
         self.after_masked(&|_| {})
     }
 
-    fn after_masked(&self, mask: &dyn Fn(&mut Vec<u8>)) -> (Taken, Counts) {
+    fn after_masked(&self, mask: &dyn Fn(&mut Vec<u8>)) -> (Taken, FsCounts) {
         let breathe = &mut || self.breaths.set(self.breaths.get() + 1);
         self.snapshots().after(ONE, now_ns(), mask, breathe).expect("a snapshot")
     }

@@ -1,0 +1,300 @@
+//! A folder, a workspace, and the means to run an engine there and to look at what is left.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use skillrun_collect::owner::Heard;
+use skillrun_collect::plan::{self, Limits, Plan, SnapshotPlan, StdinPlan, Variable, VariableKind};
+use skillrun_collect::protocol::Notice;
+use skillrun_collect::{Attached, Owner, attach, start};
+use skillrun_evidence::host_record::Label;
+use skillrun_evidence::{HostRecord, OsText};
+use skillrun_model::{AttemptNumber, RunId, Stream, Wiring};
+use tempfile::TempDir;
+
+pub(crate) const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");
+
+/// Far longer than anything takes; a test that waits so long has failed.
+pub(crate) const LONG: Duration = Duration::from_secs(60);
+
+pub(crate) const FIRST: AttemptNumber = AttemptNumber(1);
+
+/// Marks every process a lab starts.
+const MARK: &str = "SKILLRUN_LAB";
+
+/// A place for one test. Whatever is left of its processes is ended when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Lab {
+    dir: TempDir,
+    mark: String,
+}
+
+impl Lab {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a folder for temporary files");
+        fs::create_dir(dir.path().join("workspace")).expect("a workspace");
+        let mark = start::random_nonce().expect("randomness");
+        Self { dir, mark }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.path("workspace")
+    }
+
+    pub(crate) fn out(&self) -> PathBuf {
+        self.path("out")
+    }
+
+    pub(crate) fn audit(&self) -> PathBuf {
+        self.out().join(".audit")
+    }
+
+    /// `skillrun capture` in this lab, without a command.
+    pub(crate) fn bare_capture(&self, options: &[&str]) -> Command {
+        let mut command = Command::new(SKILLRUN);
+        command.arg("capture").arg("--workspace").arg(self.workspace()).arg("--out").arg(self.out());
+        command.arg("--env").arg(format!("{MARK}={}", self.mark)).args(options).arg("--");
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// `skillrun capture OPTIONS -- skillrun simulate-steps STEPS`.
+    pub(crate) fn capture(&self, options: &[&str], steps: &[&str]) -> Command {
+        let mut command = self.bare_capture(options);
+        command.args(engine(steps));
+        command
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn run(&self, options: &[&str], steps: &[&str]) -> Output {
+        output(&mut self.capture(options, steps))
+    }
+
+    /// A plan for a host that is started without the command.
+    pub(crate) fn plan(&self, steps: &[&str]) -> Plan {
+        fs::create_dir_all(self.out()).expect("a folder");
+        let audit = start::prepare_folder(&self.out()).expect("a folder");
+        let variable = |name: &str, value: OsString| Variable {
+            name: name.into(),
+            value: value.into(),
+            kind: VariableKind::Plain,
+        };
+        Plan {
+            run_id: RunId::new(1, [7; 10]),
+            attempt: FIRST,
+            nonce: start::random_nonce().expect("randomness"),
+            audit: audit.into(),
+            workspace: self.workspace().into(),
+            argv: engine(steps).into_iter().map(OsText::from).collect(),
+            variables: vec![
+                variable(MARK, self.mark.clone().into()),
+                variable("PATH", std::env::var_os("PATH").unwrap_or_default()),
+            ],
+            wiring: Wiring::Pipes,
+            stdin: StdinPlan::Null,
+            label: Label::default(),
+            limits: Limits::default(),
+            ladder: plan::ladder(Duration::from_millis(200)),
+            snapshot: SnapshotPlan::Off,
+            temporary: self.dir.path().into(),
+        }
+    }
+
+    /// Starts a host and attaches to it.
+    pub(crate) fn start(&self, plan: &Plan) -> Owner {
+        start_host(plan);
+        self.attach(plan.attempt)
+    }
+
+    /// Attaches to an attempt that is going on.
+    pub(crate) fn attach(&self, attempt: AttemptNumber) -> Owner {
+        match attach(&self.audit(), attempt).expect("attached") {
+            Attached::Live(owner) => *owner,
+            other @ (Attached::NotBegun | Attached::Ended(_) | Attached::Lost { .. }) => panic!("{other:?}"),
+        }
+    }
+
+    /// Waits for the record of an attempt.
+    pub(crate) fn record(&self, attempt: u32) -> HostRecord {
+        let number = AttemptNumber(attempt);
+        eventually("a record", || HostRecord::read(&self.audit(), number).expect("a readable record"))
+    }
+
+    pub(crate) fn meta(&self, attempt: u32) -> Value {
+        let bytes = fs::read(self.audit().join(format!("meta.{attempt}.json"))).expect("a meta file");
+        serde_json::from_slice(&bytes).expect("JSON")
+    }
+
+    /// A file of `.audit`.
+    pub(crate) fn evidence(&self, name: &str) -> Vec<u8> {
+        fs::read(self.audit().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// What `skillrun normalize` makes of it.
+    pub(crate) fn normalize(&self, options: &[&str]) -> Output {
+        output(Command::new(SKILLRUN).arg("normalize").arg(self.out()).args(options))
+    }
+
+    /// Everybody that this lab has started and that has not ended: process ids and names.
+    pub(crate) fn alive(&self) -> Vec<(u32, String)> {
+        let mark = format!("{MARK}={}", self.mark).into_bytes();
+        let entries = fs::read_dir("/proc").expect("/proc");
+        let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+        let is_ours = |pid: &u32| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|variable| variable == mark)
+        };
+        let name = |pid: u32| Some((pid, fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned()));
+        pids.filter(is_ours).filter_map(name).collect()
+    }
+
+    pub(crate) fn assert_nobody_is_left(&self) {
+        assert_eq!(self.alive(), [], "processes are left");
+    }
+
+    /// Waits until the engine has written a file of this name into the workspace, and reads it.
+    pub(crate) fn await_file(&self, name: &str) -> String {
+        let path = self.workspace().join(name);
+        eventually(name, || fs::read_to_string(&path).ok().filter(|text| !text.is_empty()))
+    }
+
+    /// The process id that the engine wrote with its step `pid`.
+    pub(crate) fn await_pid(&self, name: &str) -> u32 {
+        self.await_file(name).trim().parse().expect("a process id")
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        for (pid, _) in self.alive() {
+            kill(pid, "KILL");
+        }
+    }
+}
+
+/// The words of an engine that does as it is told.
+pub(crate) fn engine(steps: &[&str]) -> Vec<OsString> {
+    [SKILLRUN, "simulate-steps"].iter().chain(steps).map(OsString::from).collect()
+}
+
+/// Starts a host as `capture` does.
+pub(crate) fn start_host(plan: &Plan) {
+    let mut command = Command::new(SKILLRUN);
+    command.arg("attempt-host");
+    start(command, plan).expect("a host");
+}
+
+pub(crate) fn output(command: &mut Command) -> Output {
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
+    child.wait_with_output().expect("its output")
+}
+
+pub(crate) fn spawn(command: &mut Command) -> Child {
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a process")
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+pub(crate) fn kill(pid: u32, signal: &str) {
+    // The one it is meant for may have ended.
+    Command::new("kill").arg(format!("-{signal}")).arg(pid.to_string()).stderr(Stdio::null()).status().ok();
+}
+
+/// It has ended, though nobody may have waited for it yet.
+pub(crate) fn is_gone(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z "))
+}
+
+/// Asks again and again, for [`LONG`] at most.
+pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let begin = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(begin.elapsed() < LONG, "{what} did not come");
+        sleep(Duration::from_millis(2));
+    }
+}
+
+/// Listens until a notice fits.
+pub(crate) fn hear<T>(owner: &mut Owner, what: &str, mut fits: impl FnMut(&Notice) -> Option<T>) -> T {
+    let begin = Instant::now();
+    loop {
+        match owner.hear(LONG).expect("a host that speaks") {
+            Heard::Notice(notice) => {
+                if let Some(found) = fits(&notice) {
+                    return found;
+                }
+            }
+            Heard::Nothing => {}
+            Heard::Gone => panic!("the host hung up before {what}"),
+        }
+        assert!(begin.elapsed() < LONG, "{what} did not come");
+    }
+}
+
+/// Listens until the host hangs up.
+pub(crate) fn hear_all(owner: &mut Owner) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let begin = Instant::now();
+    loop {
+        match owner.hear(LONG).expect("a host that speaks") {
+            Heard::Notice(notice) => notices.push(notice),
+            Heard::Nothing => {}
+            Heard::Gone => return notices,
+        }
+        assert!(begin.elapsed() < LONG, "the host does not end");
+    }
+}
+
+/// Waits until stdout has this many bytes.
+pub(crate) fn hear_stdout(owner: &mut Owner, bytes: u64) {
+    hear(owner, "progress", |notice| match notice {
+        Notice::Progress(progress) => (progress.stdout >= bytes).then_some(()),
+        Notice::Input { .. }
+        | Notice::NextAttempt(_)
+        | Notice::Exited { .. }
+        | Notice::Ended { .. }
+        | Notice::Refused { .. }
+        | Notice::Closed { .. } => None,
+    });
+}
+
+/// The bytes of a recorded attempt in the order and form in which every reader sees them: per stream, masked.
+pub(crate) fn read_back(out: &Path, attempt: u32) -> [Vec<u8>; 3] {
+    let folder = skillrun_evidence::Folder::open(out).expect("a recording");
+    let attempt = folder.attempt(AttemptNumber(attempt)).expect("the attempt");
+    let mut feed = attempt.feed().expect("its bytes");
+    let mut streams: [Vec<u8>; 3] = Default::default();
+    while let Some(step) = feed.next_step().expect("a step") {
+        if let skillrun_evidence::feed::StepKind::Bytes { stream, bytes } = step.kind {
+            streams[stream.index()].extend_from_slice(bytes);
+        }
+    }
+    assert_eq!(feed.problems(), Vec::<String>::new());
+    streams
+}
+
+/// What `flood` writes.
+pub(crate) fn flood(bytes: usize) -> Vec<u8> {
+    let mut expected = vec![0; bytes];
+    skillrun_simulate::pattern(0, &mut expected);
+    expected
+}
+
+/// One stream of what was read back.
+pub(crate) fn of(streams: &[Vec<u8>; 3], stream: Stream) -> &[u8] {
+    &streams[stream.index()]
+}
