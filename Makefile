@@ -38,6 +38,10 @@ test: ## Format, lint, documentation and all tests
 	$(call timed,docs,RUSTDOCFLAGS='-D warnings' cargo doc --workspace --locked --no-deps --document-private-items --quiet)
 	$(call timed,tests,$(RUN_TESTS))
 
+.PHONY: chaos
+chaos: ## The tests that kill at random, a hundred rounds
+	SKILLRUN_CHAOS_ROUNDS=100 cargo test --locked -p skillrun --test capture -- kill:: --nocapture
+
 .PHONY: schemas
 schemas: ## Write schemas/ anew from the types
 	cargo build --locked -p skillrun

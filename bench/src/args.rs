@@ -8,7 +8,7 @@ use crate::problem::Problem;
 pub(crate) const HELP: &str = "\
 Measures skillrun and writes docs/numbers.md.
 
-  --only PART      speed, memory, linearity or instructions; may come several times; the page is not written then
+  --only PART      speed, memory, linearity, instructions or capture; may come several times; the page is not written then
   --size BYTES     size of the inputs of `memory` [1073741824]
   --date DATE      date on the page [today]
   --page FILE      where the page goes [docs/numbers.md]
@@ -23,10 +23,11 @@ pub(crate) enum Part {
     Memory,
     Linearity,
     Instructions,
+    Capture,
 }
 
 impl Part {
-    const ALL: [Self; 4] = [Self::Speed, Self::Memory, Self::Linearity, Self::Instructions];
+    const ALL: [Self; 5] = [Self::Speed, Self::Memory, Self::Linearity, Self::Instructions, Self::Capture];
 
     fn name(self) -> &'static str {
         match self {
@@ -34,6 +35,7 @@ impl Part {
             Self::Memory => "memory",
             Self::Linearity => "linearity",
             Self::Instructions => "instructions",
+            Self::Capture => "capture",
         }
     }
 }

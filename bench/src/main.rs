@@ -3,11 +3,13 @@
 //! - [`speed`]: processor time for ordinary streams, beside `jq` and a plain copy.
 //! - [`memory`]: the most memory held for inputs of any size.
 //! - [`linearity`]: how processor time grows with hostile inputs.
+//! - [`capture`]: what recording a process costs, beside the bare command.
 //! - [`instructions`]: exact counts for small inputs, compared with `bench/accepted.txt`.
 //!
 //! [`program`] runs skillrun, [`table`] collects what is printed, [`args`] reads the command line.
 
 mod args;
+mod capture;
 mod copy;
 mod instructions;
 mod linearity;
@@ -56,6 +58,7 @@ fn run() -> Result<(), Problem> {
             args::Part::Memory => memory::measure(&program, args.size, &mut table)?,
             args::Part::Linearity => linearity::measure(&program, &mut table)?,
             args::Part::Instructions => instructions::measure(&program, &mut table)?,
+            args::Part::Capture => capture::measure(&program, &mut table)?,
         }
     }
     let page = table.page(&args.date())?;

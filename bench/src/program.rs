@@ -39,6 +39,11 @@ impl Program {
         Ok(Self { path: std::env::current_exe()?.with_file_name("skillrun") })
     }
 
+    /// The program, without arguments.
+    pub(crate) fn command(&self) -> Command {
+        Command::new(&self.path)
+    }
+
     /// `skillrun normalize` on a recording.
     pub(crate) fn normalize(&self, recording: &Recording, profile: Profile, output: Output) -> Command {
         let mut command = Command::new(&self.path);

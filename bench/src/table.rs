@@ -1,4 +1,5 @@
-//! The one table: a row per measurement, a column per profile.
+//! What is printed: one table with a row per measurement and a column per profile, and one of recording, beside the bare
+//! command.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,6 +12,7 @@ use crate::problem::Problem;
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     rows: Vec<Row>,
+    beside: Vec<[String; 5]>,
     failures: Vec<String>,
 }
 
@@ -28,6 +30,11 @@ impl Table {
     pub(crate) fn row(&mut self, name: impl Into<String>, target: &str, cell: impl Fn(Profile) -> Option<String>) {
         let cells = Profile::ALL.into_iter().map(|profile| cell(profile).unwrap_or_else(|| NONE.to_owned())).collect();
         self.rows.push(Row { name: name.into(), cells, target: target.to_owned() });
+    }
+
+    /// What recording costs: measured, the bare command, how they compare, target.
+    pub(crate) fn beside(&mut self, name: &str, measured: &str, bare: &str, compared: &str, target: &str) {
+        self.beside.push([name, measured, bare, compared, target].map(str::to_owned));
     }
 
     /// A target that was missed.
@@ -52,6 +59,13 @@ impl Table {
             })
         });
         written.map_err(|error| Problem(error.to_string()))?;
+        if !self.beside.is_empty() {
+            let _ = writeln!(page, "\n{BESIDE}\n");
+            let _ = writeln!(page, "| recorded | with `capture` | bare | compared | target |\n| --- | --- | --- | --- | --- |");
+            for row in &self.beside {
+                let _ = writeln!(page, "| {} |", row.join(" | "));
+            }
+        }
         let _ = match self.failures.as_slice() {
             [] => writeln!(page, "\nAll targets are met."),
             missed => writeln!(page, "\nMissed:\n\n- {}", missed.join("\n- ")),
@@ -73,6 +87,10 @@ instruction counts do not. *Speed*: `skillrun normalize DIR --out OUT` on ordina
 memory held at a time, and seconds of processor time per GiB, for 1 GiB of input (256 MiB where files are written). \
 *Growth*: how many times longer four times the input takes, best of three; linear is 4. Short runs show less, because \
 starting takes time too.";
+
+const BESIDE: &str = "\
+What `skillrun capture` costs, in elapsed time, beside the same command without it in the same run. Bytes: into a pipe \
+that `cat` stores in a file. Files: read once with `cat`.";
 
 fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);

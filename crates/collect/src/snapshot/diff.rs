@@ -98,8 +98,8 @@ impl<'a> DiffWriter<'a> {
         self.blind = Some(Vec::new());
     }
 
-    /// An entry of the listing before, if any, and the one after. `content`: what is in the file now, if it was read and
-    /// is short.
+    /// An entry of the listing before, if any, and the one after. `content`: what is in the file now, if it was read
+    /// and is short.
     pub(super) fn compare(
         &mut self,
         before: Option<&Entry>,

@@ -86,8 +86,9 @@ const SECOND_NS: i64 = 1_000_000_000;
 /// The hash of `then`, if `now` is the same file and cannot have changed since. `taken_ns`: when the walk that has it
 /// began. The rule is that of git's index: equal stamps prove nothing if the file was changed too close to that moment.
 ///
-/// A hash that was itself taken over from a still earlier walk is as good as any: whatever was written to the file since
-/// that walk has a later stamp.
+/// A hash that was itself taken over from a still earlier walk is as good as any: whatever was written to the file
+/// since that walk has a later stamp. (Not what is written through a mapping of it: that gets its stamp when the kernel
+/// writes the page back. Git lives with the same.)
 pub(super) fn reusable(now: &Entry, then: &Entry, taken_ns: u64) -> Option<Hash> {
     let (mtime, ctime) = (now.mtime_ns?, now.ctime_ns?);
     let same = now.kind == then.kind

@@ -21,9 +21,9 @@
 //! ```text
 //! {"attempt":1,"taken_ns":1731650322123456789,"entries":[
 //! {"path":"src","kind":"folder","mode":"0755"},
-//! {"path":"src/a.rs","kind":"file","mode":"0644","size":12,"mtime_ns":…,"ctime_ns":…,"ino":7,"hash":"…","text_at":0},
+//! {"path":"src/a.rs","kind":"file","mode":"0644","size":2,"mtime_ns":…,"ctime_ns":…,"ino":7,"hash":"…","text_at":0},
 //! {"path":{"hex":"ff"},"kind":"symlink","mode":"0777","mtime_ns":…,"target":"../outside"}
-//! ],"taken":{"files":1,"bytes":12,"unreadable":0,"limited":false,"truncated":false}}
+//! ],"taken":{"files":1,"bytes":2,"unreadable":0,"limited":false,"truncated":false}}
 //! ```
 //!
 //! - Order: a folder before what is in it, names within a folder by their bytes. Comparing paths name by name gives the

@@ -24,7 +24,8 @@ pub(super) struct PackWriter {
 }
 
 impl PackWriter {
-    /// Begins the pack of an attempt. It is kept if it is finished. Those of attempts that never came to their end are removed.
+    /// Begins the pack of an attempt. It is kept if it is finished. Those of attempts that never came to their end are
+    /// removed.
     pub(super) fn create(audit: &Path, attempt: AttemptNumber, limit: u64) -> Result<Self, SnapshotError> {
         let folder = folder(audit);
         match DirBuilder::new().mode(0o700).create(&folder) {

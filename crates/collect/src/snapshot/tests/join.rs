@@ -78,7 +78,8 @@ proptest! {
         };
         prop_assert_eq!(names(&work, "created"), keys(&new, &|path| !old.contains_key(path)));
         prop_assert_eq!(names(&work, "deleted"), keys(&old, &|path| !new.contains_key(path)));
-        prop_assert_eq!(names(&work, "modified"), keys(&old, &|path| new.get(path).is_some_and(|now| *now != old[path])));
+        let differs = |path: &str| new.get(path).is_some_and(|now| *now != old[path]);
+        prop_assert_eq!(names(&work, "modified"), keys(&old, &differs));
         let listed = work.paths("fs-after.1.json");
         prop_assert_eq!(listed, keys(&new, &|_| true));
     }

@@ -1,5 +1,5 @@
-//! Snapshots of real folders. [`changes`]: what a diff says. [`tree`]: odd things found in a tree. [`bounds`]: limits and
-//! files that must not be trusted. [`join`]: the one pass against a plain comparison of two maps.
+//! Snapshots of real folders. [`changes`]: what a diff says. [`tree`]: odd things found in a tree. [`bounds`]: limits,
+//! and files that must not be trusted. [`join`]: the one pass against a plain comparison of two maps.
 
 mod bounds;
 mod changes;
@@ -113,10 +113,8 @@ impl Workspace {
             let lines = diff[part].as_array().expect("a list");
             assert_eq!(diff["counts"][part], lines.len(), "{part}");
             for line in lines {
-                words.push(match &line["path"] {
-                    Value::String(path) => format!("{sign}{path}"),
-                    path => format!("{sign}{path}"),
-                });
+                let path = &line["path"];
+                words.push(format!("{sign}{}", path.as_str().map_or_else(|| path.to_string(), str::to_owned)));
             }
         }
         words.join(" ")
