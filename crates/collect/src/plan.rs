@@ -9,6 +9,7 @@ use skillrun_evidence::OsText;
 use skillrun_evidence::host_record::Label;
 use skillrun_model::{AttemptNumber, RunId, StdinKind, Wiring};
 
+use crate::secrets::Secrets;
 use crate::signals::SignalName;
 
 /// Everything a host needs to know.
@@ -32,6 +33,14 @@ pub struct Plan {
     pub snapshot: SnapshotPlan,
     /// Where the process gets a folder for temporary files.
     pub temporary: OsText,
+}
+
+impl Plan {
+    /// What must be masked.
+    pub(crate) fn secrets(&self) -> Secrets {
+        let marked = self.variables.iter().filter(|variable| variable.kind == VariableKind::Secret);
+        Secrets::new(marked.map(|variable| variable.value.as_bytes()))
+    }
 }
 
 /// A variable of the process.

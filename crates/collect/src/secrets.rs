@@ -20,7 +20,7 @@ use memchr::memchr;
 use memchr::memmem::Finder;
 
 /// Values with fewer bytes are not searched.
-const SHORTEST: usize = 8;
+pub(crate) const SHORTEST: usize = 8;
 
 /// All spellings of all secret values of an attempt.
 #[derive(Default)]
@@ -336,8 +336,8 @@ mod tests {
     #[test]
     fn without_secrets_bytes_are_only_counted() {
         let none = secrets(&["", "short", "sevensv"]);
-        assert!(none.is_empty());
-        assert!(!secrets(&["eighteig"]).is_empty());
+        assert!(none.spellings.is_empty());
+        assert!(!secrets(&["eighteig"]).spellings.is_empty());
         assert_eq!(pushed(&none, &["sevensv", "short"]), [(vec![], 7), (vec![], 12)]);
     }
 

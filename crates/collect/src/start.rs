@@ -4,8 +4,10 @@ use std::fs::{self, DirBuilder};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use skillrun_model::AttemptNumber;
 
@@ -57,6 +59,7 @@ pub fn start(mut command: Command, plan: &Plan) -> Result<(), CollectError> {
     host.stdin.take().map(|mut stdin| stdin.write_all(&plan));
     let mut answer = Vec::new();
     if let Some(stdout) = host.stdout.take() {
+        wait_for(&stdout)?;
         stdout.take(64 * 1024).read_to_end(&mut answer).map_err(CollectError::Silent)?;
     }
     match serde_json::from_slice(&answer) {
@@ -68,6 +71,20 @@ pub fn start(mut command: Command, plan: &Plan) -> Result<(), CollectError> {
         Err(_) => {
             host.wait().ok();
             Err(CollectError::HostGone)
+        }
+    }
+}
+
+/// How long a host may take to claim an attempt. It does nothing long before; only a file system that hangs holds it up.
+const PATIENCE: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
+
+fn wait_for(answer: &ChildStdout) -> Result<(), CollectError> {
+    loop {
+        match poll(&mut [PollFd::new(answer, PollFlags::IN)], Some(&PATIENCE)) {
+            Ok(0) => return Err(CollectError::Silent(io::ErrorKind::TimedOut.into())),
+            Ok(_) => return Ok(()),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(CollectError::Silent(error.into())),
         }
     }
 }

@@ -159,13 +159,11 @@ impl Host {
     pub(super) fn snapshot_after(&mut self, breathe: &mut dyn FnMut(&Self)) {
         let Some(snapshots) = self.snapshots.take() else { return };
         let attempt = self.record.attempt_number;
-        let secrets = self.secrets();
+        let secrets = self.plan.secrets();
         let mask = |bytes: &mut Vec<u8>| secrets.mask(bytes);
         let taken = snapshots.after(attempt, wall_ns(), &mask, &mut || breathe(self));
         self.snapshots = Some(snapshots);
-        self.note_snapshot(taken.map(|(taken, counts)| {
-            (taken, Some(FsCounts { created: counts.created, modified: counts.modified, deleted: counts.deleted }))
-        }));
+        self.note_snapshot(taken.map(|(taken, counts)| (taken, Some(counts))));
     }
 
     fn note_snapshot(&mut self, taken: Result<(Taken, Option<FsCounts>), SnapshotError>) {

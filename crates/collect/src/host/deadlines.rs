@@ -75,8 +75,8 @@ impl Deadlines {
             let stood = now.saturating_sub(waiting.since);
             let later = |moment: &mut Moment| *moment = moment.saturating_add(stood);
             later(&mut self.begun);
-            // Bytes may have come while we waited.
-            self.last_byte = self.last_byte.max(waiting.since).saturating_add(stood).min(now).max(self.last_byte);
+            // After a byte that came while the clock stood still, no silence has been counted yet.
+            self.last_byte = if self.last_byte < waiting.since { self.last_byte.saturating_add(stood) } else { now };
             if let Some(until) = &mut self.linger_until {
                 later(until);
             }
@@ -101,7 +101,7 @@ impl Deadlines {
                 self.alone_since.map(|since| (after(since, self.limits.ownerless), EndedBy::WaitTimeout))
             }
             None => {
-                let hard = (after(self.begun, self.limits.hard), EndedBy::HardTimeout);
+                let hard = (self.hard_limit(), EndedBy::HardTimeout);
                 let stall = (after(self.last_byte, self.limits.stall), EndedBy::Stall);
                 let linger = self.linger_until.map(|until| (until, EndedBy::Linger));
                 // After the end of a turn nothing is missing any more, so silence is no stall.
@@ -109,6 +109,11 @@ impl Deadlines {
                 Some(if others.0 <= hard.0 { others } else { hard })
             }
         }
+    }
+
+    /// The moment after which nothing is waited for.
+    pub(crate) fn hard_limit(&self) -> Moment {
+        after(self.begun, self.limits.hard)
     }
 
     /// When streams that outlive the process have been silent long enough.

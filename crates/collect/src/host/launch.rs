@@ -13,12 +13,9 @@ use super::run::{Host, Running};
 use super::streams::Streams;
 use crate::plan::{StdinPlan, Variable, VariableKind};
 use crate::process::tree::Left;
-use crate::secrets::Secrets;
+use crate::secrets::SHORTEST;
 use crate::spawn::{NOT_FOUND, NotStarted, spawn};
 use crate::wiring::{HostEnds, Wires, open_input_file, recorded_streams};
-
-/// Shortest value that is looked for.
-const SECRET_MIN: usize = 8;
 
 struct HostWires {
     ends: HostEnds,
@@ -40,7 +37,7 @@ impl Host {
             }
         };
         let part = Part::new(recorder, now);
-        let secrets = self.secrets();
+        let secrets = self.plan.secrets();
         self.warn_of_short_secrets();
         match self.start_process() {
             Ok((main, wires)) => {
@@ -108,16 +105,9 @@ impl Host {
         Ok((main, HostWires { ends: wires.host, file }))
     }
 
-    pub(super) fn secrets(&self) -> Secrets {
-        let marked = self.plan.variables.iter().filter(|variable| variable.kind == VariableKind::Secret);
-        let values = marked.map(|variable| variable.value.as_bytes()).filter(|value| value.len() >= SECRET_MIN);
-        Secrets::new(values)
-    }
-
     fn warn_of_short_secrets(&mut self) {
-        let is_short = |variable: &&Variable| {
-            variable.kind == VariableKind::Secret && variable.value.as_bytes().len() < SECRET_MIN
-        };
+        let is_short =
+            |variable: &&Variable| variable.kind == VariableKind::Secret && variable.value.as_bytes().len() < SHORTEST;
         for variable in self.plan.variables.iter().filter(is_short) {
             let message = format!("{} is too short to be masked", variable.name.as_path().display());
             record::warn(&mut self.record, Code::SecretShort, message);

@@ -52,7 +52,7 @@ impl Host {
         let sizes = progress(&old);
         let number = AttemptNumber(self.record.attempt_number.0 + 1);
         self.snapshot_after(&mut |host| running.breathe(host.clock.now()));
-        let mut next = record::opening(&self.plan, number, self.record.pid);
+        let mut next = record::opening(&self.plan, &self.plan.secrets(), number, self.record.pid);
         next.started_at = self.record.started_at.plus_nanos(running.streams.part.begun.saturating_sub(old.begun));
         let mut before = std::mem::replace(&mut self.record, next);
         before.process_continues = true;

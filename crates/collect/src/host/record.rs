@@ -1,26 +1,29 @@
 //! The host's record in the making.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::time::SystemTime;
 
-use skillrun_evidence::HostRecord;
 use skillrun_evidence::host_record::{Bytes, Capture, Drain, FORMAT, HostError, Warning};
 use skillrun_evidence::recorder::Sealed;
+use skillrun_evidence::{HostRecord, OsText};
 use skillrun_model::{AttemptNumber, Code, EndedBy, Stream, Timestamp};
 
 use super::part::Part;
 use crate::environment;
 use crate::plan::{Plan, VariableKind};
 use crate::process::tree::Exit;
+use crate::secrets::Secrets;
 use crate::signals;
 
 /// What is known when an attempt begins.
-pub(crate) fn opening(plan: &Plan, attempt: AttemptNumber, pid: Option<u32>) -> HostRecord {
+pub(crate) fn opening(plan: &Plan, secrets: &Secrets, attempt: AttemptNumber, pid: Option<u32>) -> HostRecord {
     let mut env_names: Vec<_> = plan.variables.iter().map(|variable| variable.name.clone()).collect();
     env_names.extend([environment::TAG.into(), environment::TEMPORARY.into()]);
     env_names.sort_unstable();
     env_names.dedup();
-    let secrets = plan.variables.iter().filter(|variable| variable.kind == VariableKind::Secret);
+    let marked = plan.variables.iter().filter(|variable| variable.kind == VariableKind::Secret);
     HostRecord {
         format: FORMAT,
         run_id: plan.run_id,
@@ -28,10 +31,10 @@ pub(crate) fn opening(plan: &Plan, attempt: AttemptNumber, pid: Option<u32>) -> 
         label: plan.label.clone(),
         wiring: plan.wiring,
         stdin: plan.stdin.kind(),
-        argv: plan.argv.clone(),
+        argv: plan.argv.iter().map(|word| masked(word, secrets)).collect(),
         cwd: plan.workspace.clone(),
         env_names,
-        secret_names: secrets.map(|variable| variable.name.clone()).collect(),
+        secret_names: marked.map(|variable| variable.name.clone()).collect(),
         host_pid: std::process::id(),
         pid,
         started_at: wall_clock(),
@@ -50,6 +53,13 @@ pub(crate) fn opening(plan: &Plan, attempt: AttemptNumber, pid: Option<u32>) -> 
         fs_diff: None,
         process_continues: false,
     }
+}
+
+/// A word of the command line; people put secrets there too.
+fn masked(word: &OsText, secrets: &Secrets) -> OsText {
+    let mut bytes = word.as_bytes().to_vec();
+    secrets.mask(&mut bytes);
+    OsString::from_vec(bytes).into()
 }
 
 pub(crate) fn wall_clock() -> Timestamp {

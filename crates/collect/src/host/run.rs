@@ -74,7 +74,7 @@ impl Clock {
 impl Host {
     pub(super) fn new(begun: Begun) -> Self {
         let Begun { plan, audit, claim, desk, signals, snapshots, temporary } = begun;
-        let record = record::opening(&plan, plan.attempt, None);
+        let record = record::opening(&plan, &plan.secrets(), plan.attempt, None);
         Self { plan, audit, claim, desk, snapshots, temporary, record, clock: Clock(Instant::now()), signals }
     }
 
@@ -123,6 +123,7 @@ impl Host {
             self.change_over(running, now);
         }
         if running.ladder.is_none()
+            && !running.has_finished()
             && let Some((at, why)) = running.deadlines.next()
             && now >= at
         {
@@ -183,9 +184,13 @@ impl Host {
         match running.exit {
             None => false,
             Some(_) if running.streams.are_over() => true,
-            // A wrapper that was killed may have left the real program; only the streams or a deadline tell.
-            Some((Exit::Signal(_), _)) if !running.deadlines.turn_is_over() => false,
-            Some((_, exited)) => now >= running.deadlines.streams_linger_until(exited),
+            // Only the streams or a deadline tell.
+            Some(_) if !running.has_finished() => false,
+            // Whoever holds the streams is not what was waited for: no deadline makes a failure of this any more.
+            Some((_, exited)) => {
+                let deadline = running.deadlines.hard_limit();
+                now >= running.deadlines.streams_linger_until(exited).min(deadline)
+            }
         }
     }
 
@@ -311,6 +316,16 @@ impl Host {
 }
 
 impl Running {
+    /// The engine itself has come to an end. One that was killed by a signal may have been a wrapper, and the real program
+    /// lives on, unless the turn was over before.
+    fn has_finished(&self) -> bool {
+        match self.exit {
+            None => false,
+            Some((Exit::Code(_), _)) => true,
+            Some((Exit::Signal(_), _)) => self.deadlines.turn_is_over(),
+        }
+    }
+
     fn note_drained(&mut self, count: usize) {
         if self.exit.is_some() {
             self.drained += count as u64;
