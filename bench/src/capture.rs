@@ -91,7 +91,13 @@ fn starts(program: &Program, table: &mut Table) -> Result<(), Problem> {
     let more = captured.saturating_sub(bare);
     let ms = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1e3);
     eprintln!("capture: true {} more", ms(more));
-    table.beside("`true` in an empty workspace, median of 41", &ms(captured), &ms(bare), &format!("{} more", ms(more)), "at most 15 ms more");
+    table.beside(
+        "`true` in an empty workspace, median of 41",
+        &ms(captured),
+        &ms(bare),
+        &format!("{} more", ms(more)),
+        "at most 15 ms more",
+    );
     if more > START_TARGET {
         table.missed(format!("capture: `true` costs {} more", ms(more)));
     }
@@ -103,7 +109,8 @@ fn floods(program: &Program, table: &mut Table) -> Result<(), Problem> {
     let bytes = FLOOD.to_string();
     let engine = ["head", "-c", &bytes, "/dev/zero"];
     let mut round = 0;
-    for (name, wiring, target) in [("pipes", "pipes", PIPES_TARGET), ("split terminals", "split_pty", TERMINALS_TARGET)] {
+    for (name, wiring, target) in [("pipes", "pipes", PIPES_TARGET), ("split terminals", "split_pty", TERMINALS_TARGET)]
+    {
         let (mut bare, mut best, mut memory) = (Duration::MAX, Duration::MAX, Memory::default());
         for _ in 0..FLOODS {
             bare = bare.min(wall(&mut piped(&engine))?);
@@ -209,7 +216,10 @@ fn snapshots(program: &Program, table: &mut Table) -> Result<(), Problem> {
         let audit = scratch.audit(round);
         let moment = |name: &str| -> Result<Duration, Problem> {
             let metadata = fs::metadata(audit.join(name))?;
-            Ok(Duration::new(metadata.mtime().cast_unsigned(), u32::try_from(metadata.mtime_nsec()).unwrap_or_default()))
+            Ok(Duration::new(
+                metadata.mtime().cast_unsigned(),
+                u32::try_from(metadata.mtime_nsec()).unwrap_or_default(),
+            ))
         };
         first = first.min(moment("fs-before.1.json")?.saturating_sub(moment("claim.1")?));
         second = second.min(moment("fs-after.1.json")?.saturating_sub(moment("chunks.1.jsonl")?));

@@ -61,7 +61,10 @@ impl Table {
         written.map_err(|error| Problem(error.to_string()))?;
         if !self.beside.is_empty() {
             let _ = writeln!(page, "\n{BESIDE}\n");
-            let _ = writeln!(page, "| recorded | with `capture` | bare | compared | target |\n| --- | --- | --- | --- | --- |");
+            let _ = writeln!(
+                page,
+                "| recorded | with `capture` | bare | compared | target |\n| --- | --- | --- | --- | --- |"
+            );
             for row in &self.beside {
                 let _ = writeln!(page, "| {} |", row.join(" | "));
             }

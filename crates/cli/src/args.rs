@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::builder::TypedValueParser;
@@ -168,6 +169,18 @@ our own, 126 if it is not executable, 127 if it was not found.
 
   skillrun capture --engine codex --env HOME --out rec -- codex exec --json hi
   skillrun normalize rec";
+
+/// Prints help, or what is wrong. Exit code 2 would be taken for the command's where a command was to be run.
+pub(crate) fn report(error: &clap::Error) -> ExitCode {
+    // Nothing is left to do if the terminal is gone.
+    let _ = error.print();
+    let runs_a_command = std::env::args_os().nth(1).is_some_and(|name| name == "capture");
+    ExitCode::from(match error.exit_code() {
+        0 => 0,
+        _ if runs_a_command => 125,
+        _ => 2,
+    })
+}
 
 /// Seconds, parts of one too.
 fn seconds(text: &str) -> Result<Duration, &'static str> {

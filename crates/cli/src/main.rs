@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    match commands::run(args::Args::parse()) {
-        Ok(code) => code,
-        Err(failure) => failure.report(),
+    match args::Args::try_parse() {
+        Ok(args) => commands::run(args).unwrap_or_else(|failure| failure.report()),
+        Err(error) => args::report(&error),
     }
 }

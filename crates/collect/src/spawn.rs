@@ -66,14 +66,15 @@ impl NotStarted {
             true => cwd.join(program).exists(),
             false => folders.any(|folder| cwd.join(folder).join(program).exists()),
         };
-        let (exit_code, why) = match error.kind() {
-            io::ErrorKind::NotFound if exists => {
-                (NOT_EXECUTABLE, "the program that should run it was not found".to_owned())
-            }
-            io::ErrorKind::NotFound if has_folder => (NOT_FOUND, "there is no such file".to_owned()),
-            io::ErrorKind::NotFound => (NOT_FOUND, "not found in PATH".to_owned()),
-            io::ErrorKind::PermissionDenied => (NOT_EXECUTABLE, "not executable".to_owned()),
-            _ => (NOT_EXECUTABLE, format!("cannot be run ({error})")),
+        let is = |kind| error.kind() == kind;
+        let (exit_code, why) = if is(io::ErrorKind::NotFound) && exists {
+            (NOT_EXECUTABLE, "the program that should run it was not found".to_owned())
+        } else if is(io::ErrorKind::NotFound) {
+            (NOT_FOUND, if has_folder { "there is no such file" } else { "not found in PATH" }.to_owned())
+        } else if is(io::ErrorKind::PermissionDenied) {
+            (NOT_EXECUTABLE, "not executable".to_owned())
+        } else {
+            (NOT_EXECUTABLE, format!("cannot be run ({error})"))
         };
         Self { exit_code: Some(exit_code), message: format!("{}: {why}", program.display()) }
     }

@@ -127,15 +127,8 @@ impl Folder {
 /// What a file name in `.audit` says: a stream's log or, as `None`, a meta file; and the attempt.
 fn attempt_file(name: &str) -> Option<(Option<Stream>, AttemptNumber)> {
     let meta = names::number_in(name, names::meta).map(|number| (None, number));
-    let log = |(stream, made_by): (Stream, fn(AttemptNumber) -> String)| {
-        names::number_in(name, made_by).map(|number| (Some(stream), number))
-    };
-    let logs: [(Stream, fn(AttemptNumber) -> String); 3] = [
-        (Stream::Stdout, |n| names::log(Stream::Stdout, n)),
-        (Stream::Stderr, |n| names::log(Stream::Stderr, n)),
-        (Stream::Pty, |n| names::log(Stream::Pty, n)),
-    ];
-    meta.or_else(|| logs.into_iter().find_map(log))
+    let log = |stream| Some((Some(stream), names::number_in(name, |number| names::log(stream, number))?));
+    meta.or_else(|| Stream::ALL.into_iter().find_map(log))
 }
 
 impl Attempt {

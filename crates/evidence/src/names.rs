@@ -47,7 +47,7 @@ pub fn reserve(number: AttemptNumber) -> String {
 }
 
 /// The number in a name that one of the functions above made of it.
-pub fn number_in(name: &str, made_by: fn(AttemptNumber) -> String) -> Option<AttemptNumber> {
+pub fn number_in(name: &str, made_by: impl Fn(AttemptNumber) -> String) -> Option<AttemptNumber> {
     let digits = name.split('.').find(|part| part.bytes().all(|b| b.is_ascii_digit()) && !part.is_empty())?;
     let number = AttemptNumber(digits.parse().ok().filter(|n| *n > 0)?);
     // `claim.01` is not a name we write; taking it would give two files for one attempt.

@@ -29,8 +29,29 @@ impl Dice {
 
 /// An engine that works for a while: both streams, a file, a child that writes after its parent has gone.
 const WORK: &[&str] = &[
-    "out", "begin\n", "repeat", "8", "[", "flood", "stdout", "100K", "err", "working\n", "sleep", "10", "]", "file",
-    "made.txt", "text\n", "out", "end\n", "late", "40", "late\n", "exit", "7",
+    "out",
+    "begin\n",
+    "repeat",
+    "8",
+    "[",
+    "flood",
+    "stdout",
+    "100K",
+    "err",
+    "working\n",
+    "sleep",
+    "10",
+    "]",
+    "file",
+    "made.txt",
+    "text\n",
+    "out",
+    "end\n",
+    "late",
+    "40",
+    "late\n",
+    "exit",
+    "7",
 ];
 
 /// Names of what is in `.audit`.
@@ -48,7 +69,7 @@ fn an_attempt_is_complete_whenever_its_starter_is_killed() {
     assert_eq!(undisturbed.run(&[], WORK).status.code(), Some(7));
     let expected = lab::read_back(&undisturbed.out(), 1);
     let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time").subsec_nanos();
-    println!("seed {seed}");
+    eprintln!("seed {seed}");
     let mut dice = Dice(u64::from(seed) | 1);
     let (mut begun, mut attached) = (0, 0);
     for round in 0..rounds() {
@@ -84,7 +105,7 @@ fn an_attempt_is_complete_whenever_its_starter_is_killed() {
         eventually("the end of the host", || lab::is_gone(record.host_pid).then_some(()));
         assert_eq!(files(&lab), files(&undisturbed), "round {round}");
     }
-    println!("{begun} of {} were begun, {attached} were attached to while they ran", rounds());
+    eprintln!("{begun} of {} were begun, {attached} were attached to while they ran", rounds());
     assert!(begun > 0 && attached > 0, "no round was killed while it ran");
 }
 
@@ -92,9 +113,33 @@ fn an_attempt_is_complete_whenever_its_starter_is_killed() {
 fn what_a_killed_host_leaves_is_ended_by_the_next_who_attaches() {
     let lab = Lab::new();
     let steps = [
-        "flood", "stdout", "300K", "daemon", "[", "silence", "ignore", "SIGTERM", "pid", "daemon.pid", "forever", "]",
-        "session", "[", "ignore", "SIGHUP", "pid", "session.pid", "forever", "]", "wait-file", "daemon.pid", "wait-file",
-        "session.pid", "pid", "main.pid", "forever",
+        "flood",
+        "stdout",
+        "300K",
+        "daemon",
+        "[",
+        "silence",
+        "ignore",
+        "SIGTERM",
+        "pid",
+        "daemon.pid",
+        "forever",
+        "]",
+        "session",
+        "[",
+        "ignore",
+        "SIGHUP",
+        "pid",
+        "session.pid",
+        "forever",
+        "]",
+        "wait-file",
+        "daemon.pid",
+        "wait-file",
+        "session.pid",
+        "pid",
+        "main.pid",
+        "forever",
     ];
     let mut owner = lab.start(&lab.plan(&steps));
     lab::hear_stdout(&mut owner, 300 * 1024);

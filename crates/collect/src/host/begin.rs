@@ -100,9 +100,12 @@ fn begin(mut plan: Plan) -> Result<Begun, String> {
     refuse_beside_living_host(&audit, &plan)?;
     let temporary = plan.temporary.as_path().join(format!("skillrun-{}", plan.nonce));
     let claim = Claim::new(&plan, &temporary).map_err(why("the attempt cannot be claimed"))?;
-    claim.take(&audit).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => format!("attempt {} was already begun here", plan.attempt),
-        _ => format!("the attempt cannot be claimed in {} ({error})", audit.display()),
+    claim.take(&audit).map_err(|error| {
+        if error.kind() == io::ErrorKind::AlreadyExists {
+            format!("attempt {} was already begun here", plan.attempt)
+        } else {
+            format!("the attempt cannot be claimed in {} ({error})", audit.display())
+        }
     })?;
     let opened = (|| {
         remove_stale_socket(&audit);

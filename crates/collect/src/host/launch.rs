@@ -22,10 +22,17 @@ struct HostWires {
     file: Option<std::fs::File>,
 }
 
+/// What became of it.
+pub(super) enum Launched {
+    Running(Box<Running>),
+    /// The record says why; the files that were made are here.
+    Refused(Option<Box<Part>>),
+}
+
 impl Host {
     /// Creates the files and starts the process. If it does not start, the record says why, and what files there are
     /// come back.
-    pub(super) fn launch(&mut self) -> Result<Running, Option<Part>> {
+    pub(super) fn launch(&mut self) -> Launched {
         let now = self.clock.now();
         self.record.started_at = record::wall_clock();
         let streams = recorded_streams(self.plan.wiring, &self.plan.stdin);
@@ -33,7 +40,7 @@ impl Host {
             Ok(recorder) => recorder,
             Err(error) => {
                 self.not_started(NotStarted::before(format!("nothing can be recorded: {error}")));
-                return Err(None);
+                return Launched::Refused(None);
             }
         };
         let part = Part::new(recorder, now);
@@ -61,11 +68,11 @@ impl Host {
                 };
                 // The one at the end tells the same and more; this one is for a host that is killed before.
                 self.record.write_meta(&self.audit).ok();
-                Ok(running)
+                Launched::Running(Box::new(running))
             }
             Err(why) => {
                 self.not_started(why);
-                Err(Some(part))
+                Launched::Refused(Some(Box::new(part)))
             }
         }
     }

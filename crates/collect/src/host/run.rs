@@ -16,6 +16,7 @@ use super::deadlines::{Deadlines, Moment};
 use super::desk::Desk;
 use super::input::Inputs;
 use super::ladder::{Climb, Ladder};
+use super::launch::Launched;
 use super::part::{Part, Trouble};
 use super::record;
 use super::streams::Streams;
@@ -82,15 +83,15 @@ impl Host {
     pub(super) fn live(mut self) {
         self.snapshot_before(None, &mut |_| {});
         match self.launch() {
-            Ok(mut running) => {
+            Launched::Running(mut running) => {
                 let lived = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.run(&mut running)));
                 if lived.is_err() {
                     self.record.ended_by = Some(EndedBy::HostError);
                     self.fail("the host came upon an error of its own");
                 }
-                self.close(running);
+                self.close(*running);
             }
-            Err(part) => self.close_unstarted(part),
+            Launched::Refused(part) => self.close_unstarted(part.map(|part| *part)),
         }
     }
 
