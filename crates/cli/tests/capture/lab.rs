@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use skillrun_collect::owner::Heard;
-use skillrun_collect::plan::{self, Limits, Plan, SnapshotPlan, StdinPlan, Variable, VariableKind};
-use skillrun_collect::protocol::Notice;
+use skillrun_collect::plan::{self, Limits, Plan, Rung, SnapshotPlan, StdinPlan, Variable, VariableKind};
+use skillrun_collect::protocol::{InputAnswer, Notice, Request};
+use skillrun_collect::signals::SignalName;
 use skillrun_collect::{Attached, Owner, attach, start};
 use skillrun_evidence::host_record::Label;
 use skillrun_evidence::{HostRecord, OsText};
-use skillrun_model::{AttemptNumber, RunId, Stream, Wiring};
+use skillrun_model::{AttemptNumber, EndedBy, RunId, Stream, Wiring};
 use tempfile::TempDir;
 
 pub(crate) const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");
@@ -297,4 +298,58 @@ pub(crate) fn flood(bytes: usize) -> Vec<u8> {
 /// One stream of what was read back.
 pub(crate) fn of(streams: &[Vec<u8>; 3], stream: Stream) -> &[u8] {
     &streams[stream.index()]
+}
+
+impl Lab {
+    /// Waits until the host has taken a text from stdout into the evidence of an attempt.
+    pub(crate) fn await_stdout(&self, attempt: u32, text: &str) {
+        let path = self.audit().join(format!("stdout.{attempt}.log"));
+        eventually(text, || {
+            let bytes = fs::read(&path).unwrap_or_default();
+            bytes.windows(text.len()).any(|window| window == text.as_bytes()).then_some(())
+        });
+    }
+
+    /// A file of the workspace; engines wait for it with `wait-file`.
+    pub(crate) fn put(&self, name: &str, text: &str) {
+        fs::write(self.workspace().join(name), text).expect("a file in the workspace");
+    }
+}
+
+/// A ladder with the last rung alone.
+pub(crate) fn at_once() -> Option<Vec<Rung>> {
+    Some(vec![Rung { signal: SignalName::KILL, pause: Duration::ZERO }])
+}
+
+pub(crate) fn send(owner: &mut Owner, request: Request) {
+    owner.send(&request).expect("a host that listens");
+}
+
+/// Sends an input and hears what became of it.
+pub(crate) fn input(owner: &mut Owner, id: &str, text: &str) -> InputAnswer {
+    send(owner, Request::Input { id: id.to_owned(), text: Some(text.to_owned()), hex: None });
+    hear_answer(owner, id)
+}
+
+pub(crate) fn hear_answer(owner: &mut Owner, id: &str) -> InputAnswer {
+    hear(owner, "an answer", |notice| match notice {
+        Notice::Input { id: heard, answer } if heard == id => Some(*answer),
+        Notice::Progress(_)
+        | Notice::Input { .. }
+        | Notice::NextAttempt(_)
+        | Notice::Exited { .. }
+        | Notice::Ended { .. }
+        | Notice::Refused { .. }
+        | Notice::Closed { .. } => None,
+    })
+}
+
+/// Listens until the record is on disk.
+pub(crate) fn hear_ended(owner: &mut Owner) -> EndedBy {
+    hear(owner, "the end", |notice| if let Notice::Ended { ended_by } = notice { Some(*ended_by) } else { None })
+}
+
+/// Listens until a request was refused.
+pub(crate) fn hear_refused(owner: &mut Owner) -> String {
+    hear(owner, "a refusal", |notice| if let Notice::Refused { reason } = notice { Some(reason.clone()) } else { None })
 }

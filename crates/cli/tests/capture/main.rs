@@ -6,3 +6,4 @@
 mod lab;
 
 mod kill;
+mod socket;
