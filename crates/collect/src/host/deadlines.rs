@@ -18,6 +18,8 @@ pub(crate) struct Deadlines {
     /// Set when the owner has seen the end of the turn.
     linger_until: Option<Moment>,
     waiting: Option<Waiting>,
+    /// The time counts from the next input.
+    awaits_input: bool,
     /// Since when nobody is attached.
     alone_since: Option<Moment>,
 }
@@ -34,11 +36,35 @@ pub(crate) fn after(moment: Moment, pause: Duration) -> Moment {
 
 impl Deadlines {
     pub(crate) fn new(limits: Limits, now: Moment) -> Self {
-        Self { limits, begun: now, last_byte: now, linger_until: None, waiting: None, alone_since: Some(now) }
+        Self {
+            limits,
+            begun: now,
+            last_byte: now,
+            linger_until: None,
+            waiting: None,
+            awaits_input: false,
+            alone_since: Some(now),
+        }
     }
 
-    /// Input was given, or a new attempt began: the time counts from here.
-    pub(crate) fn begin(&mut self, now: Moment) {
+    /// A sticky process goes on to its next attempt, which waits for its first input.
+    pub(crate) fn next_attempt(&mut self, now: Moment) {
+        self.begin(now);
+        self.awaits_input = true;
+    }
+
+    /// Input was given. The first one of an attempt begins the turn; a process that is fed all the while has no more time
+    /// than others.
+    pub(crate) fn input(&mut self, now: Moment) {
+        self.go_on(now);
+        if std::mem::replace(&mut self.awaits_input, false) {
+            self.begin(now);
+        } else {
+            self.byte(now);
+        }
+    }
+
+    fn begin(&mut self, now: Moment) {
         self.begun = now;
         self.last_byte = now;
         self.linger_until = None;
@@ -159,8 +185,13 @@ mod tests {
         let mut deadlines = deadlines();
         deadlines.byte(90 * SECOND);
         assert_eq!(next(&deadlines), (100, EndedBy::HardTimeout));
-        deadlines.begin(95 * SECOND);
-        assert_eq!(next(&deadlines), (125, EndedBy::Stall), "input starts it anew");
+        deadlines.input(95 * SECOND);
+        assert_eq!(next(&deadlines), (100, EndedBy::HardTimeout), "nor by input");
+        deadlines.next_attempt(96 * SECOND);
+        deadlines.input(98 * SECOND);
+        deadlines.input(120 * SECOND);
+        deadlines.byte(190 * SECOND);
+        assert_eq!(next(&deadlines), (198, EndedBy::HardTimeout), "it counts from the first input of an attempt");
     }
 
     #[test]

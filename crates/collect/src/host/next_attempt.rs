@@ -62,7 +62,7 @@ impl Host {
         self.record.ended_by = None;
         self.snapshot_before(Some(cache), &mut |host| running.breathe(host.clock.now()));
         self.record.write_meta(&self.audit).ok();
-        running.deadlines.begin(self.clock.now());
+        running.deadlines.next_attempt(self.clock.now());
         self.desk.tell(&Notice::NextAttempt(Progress { attempt: number, ..sizes }));
         self.desk.progress(progress(&running.streams.part));
     }

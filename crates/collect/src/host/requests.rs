@@ -29,8 +29,7 @@ impl Host {
             Request::Input { id, text, hex } => match running.inputs.accept(id.clone(), text, hex.as_deref()) {
                 Some(answer) => self.desk.tell(&Notice::Input { id, answer }),
                 None => {
-                    running.deadlines.go_on(now);
-                    running.deadlines.begin(now);
+                    running.deadlines.input(now);
                     self.write_input(running);
                 }
             },
