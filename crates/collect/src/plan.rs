@@ -88,7 +88,7 @@ impl StdinPlan {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// From the start, or from the last input.
+    /// From the start; in later attempts of a process from the first input.
     pub hard: Duration,
     /// Without a byte.
     pub stall: Duration,
