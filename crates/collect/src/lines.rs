@@ -8,6 +8,8 @@ use crate::protocol::LINE_MAX;
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     bytes: Vec<u8>,
+    /// Up to here everything was given out.
+    start: usize,
     /// Up to here no line end was found.
     searched: usize,
 }
@@ -23,18 +25,22 @@ pub(crate) enum Line<T> {
 
 impl Lines {
     pub(crate) fn push(&mut self, bytes: &[u8]) {
+        // Once for all lines of a read, not for each.
+        self.bytes.drain(..self.start);
+        self.searched -= self.start;
+        self.start = 0;
         self.bytes.extend_from_slice(bytes);
     }
 
     pub(crate) fn next<T: DeserializeOwned>(&mut self) -> Line<T> {
         let Some(end) = memchr::memchr(b'\n', &self.bytes[self.searched..]) else {
             self.searched = self.bytes.len();
-            return if self.bytes.len() > LINE_MAX { Line::Unreadable } else { Line::Missing };
+            return if self.bytes.len() - self.start > LINE_MAX { Line::Unreadable } else { Line::Missing };
         };
         let end = self.searched + end;
-        let read = serde_json::from_slice(&self.bytes[..end]);
-        self.bytes.drain(..=end);
-        self.searched = 0;
+        let read = serde_json::from_slice(&self.bytes[self.start..end]);
+        self.start = end + 1;
+        self.searched = self.start;
         read.map_or(Line::Unreadable, Line::Read)
     }
 }

@@ -69,11 +69,20 @@ fn lost(audit: &Path, claim: &Claim) -> Result<Attached, CollectError> {
     let survivors = leftovers::end(&claim.nonce);
     // What can be done about files is done; that the processes are gone matters more.
     fs::remove_dir_all(claim.temporary.as_path()).ok();
-    fs::remove_file(audit.join(names::reserve(claim.attempt))).ok();
+    remove_reserve(audit, claim);
     remove_stale_socket(audit);
     host_record::write_lost_meta(audit, claim.attempt, &survivors)
         .map_err(|error| CollectError::file(audit, "that the host is gone cannot be noted", error))?;
     Ok(Attached::Lost { survivors })
+}
+
+/// Removes the room that a host kept for its end. It is named after the host's first attempt, which may be an earlier one.
+fn remove_reserve(audit: &Path, claim: &Claim) {
+    for number in Claim::all(audit).unwrap_or_default() {
+        if Claim::read(audit, number).is_ok_and(|other| other.is_some_and(|other| other.nonce == claim.nonce)) {
+            fs::remove_file(audit.join(names::reserve(number))).ok();
+        }
+    }
 }
 
 /// Removes a socket that nobody listens on.
@@ -128,16 +137,17 @@ impl Owner {
         stream.set_nonblocking(true).map_err(CollectError::Silent)?;
         let mut connection = Connection { stream, lines: Lines::default() };
         let hello = connection.hello()?;
-        if hello.skillrun_host != VERSION {
-            return Err(CollectError::Version(hello.skillrun_host));
-        }
         let mut owner = Self { stream: connection.stream, lines: connection.lines, hello, first: None };
-        owner.write(&OwnerHello { skillrun_owner: VERSION }).map_err(CollectError::Silent)?;
+        // A host that has an owner says so and hangs up, perhaps before it could hear us.
+        let greeted = owner.write(&OwnerHello { skillrun_owner: VERSION });
         // A host that takes us tells how far it is; one that does not tells why.
         match owner.hear(PATIENCE)? {
             Heard::Notice(notice) => owner.first = Some(notice),
             Heard::Nothing => return Err(CollectError::Silent(io::ErrorKind::TimedOut.into())),
-            Heard::Gone => return Err(CollectError::Silent(io::ErrorKind::UnexpectedEof.into())),
+            Heard::Gone => {
+                let why = greeted.err().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into());
+                return Err(CollectError::Silent(why));
+            }
         }
         Ok(owner)
     }
@@ -231,12 +241,9 @@ impl Connection {
     fn hello(&mut self) -> Result<HostHello, CollectError> {
         let begin = Instant::now();
         loop {
-            match self.lines.next::<HostHello>() {
-                Line::Read(hello) => return Ok(hello),
-                Line::Unreadable => {
-                    let error = io::Error::new(io::ErrorKind::InvalidData, "its first line is no greeting");
-                    return Err(CollectError::Silent(error));
-                }
+            match self.lines.next::<serde_json::Value>() {
+                Line::Read(hello) => return understood(hello),
+                Line::Unreadable => return Err(no_greeting()),
                 Line::Missing => {}
             }
             let mut buffer = [0; 4096];
@@ -251,6 +258,20 @@ impl Connection {
             }
         }
     }
+}
+
+/// The version is looked at first: what else another one says is not ours to know.
+fn understood(hello: serde_json::Value) -> Result<HostHello, CollectError> {
+    let version = hello.get("skillrun_host").and_then(serde_json::Value::as_u64);
+    match version.and_then(|version| u32::try_from(version).ok()) {
+        Some(VERSION) => serde_json::from_value(hello).map_err(|_| no_greeting()),
+        Some(other) => Err(CollectError::Version(other)),
+        None => Err(no_greeting()),
+    }
+}
+
+fn no_greeting() -> CollectError {
+    CollectError::Silent(io::Error::new(io::ErrorKind::InvalidData, "its first line is no greeting"))
 }
 
 fn wait_for(stream: &UnixStream, what: PollFlags, within: Duration) -> io::Result<()> {

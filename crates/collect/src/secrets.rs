@@ -84,7 +84,8 @@ impl Scanner {
         for (spelling, begun) in secrets.spellings.iter().zip(&mut self.begun) {
             *begun = spelling.follow(*begun, bytes, |end| {
                 let end = self.offset + end as u64;
-                join(&mut fresh, end - spelling.len() as u64..end);
+                // It may have begun before the first byte: see `go_on`.
+                join(&mut fresh, end.saturating_sub(spelling.len() as u64)..end);
             });
             held = held.max(*begun);
         }
@@ -94,7 +95,12 @@ impl Scanner {
         fresh.into_iter().for_each(|range| join(&mut joined, range));
         found.append(&mut joined);
         self.offset += bytes.len() as u64;
-        self.offset - held as u64
+        self.offset.saturating_sub(held as u64)
+    }
+
+    /// Follows the same stream, but counts from here: of what has begun only the rest will be in its ranges.
+    pub(crate) fn go_on(&self) -> Self {
+        Self { offset: 0, begun: self.begun.clone() }
     }
 
     /// At the end of the stream everything may be announced.

@@ -38,6 +38,17 @@ pub(crate) fn spawn(argv: &[OsText], cwd: &Path, variables: &[Variable], ends: E
     Ok(Pid::from_child(&child))
 }
 
+/// A process that gets its three standard descriptors and no other.
+pub(crate) fn inherit_nothing(command: &mut Command) {
+    #[expect(unsafe_code, reason = "the only way to run code between fork and exec; all of it is async-signal-safe")]
+    unsafe {
+        command.pre_exec(|| {
+            close_others_on_exec();
+            Ok(())
+        });
+    }
+}
+
 /// Exit codes that shells give for commands that do not begin.
 pub(crate) const NOT_FOUND: i32 = 127;
 pub(crate) const NOT_EXECUTABLE: i32 = 126;
@@ -63,8 +74,8 @@ impl NotStarted {
         let path = variables.iter().find(|variable| variable.name.as_bytes() == b"PATH");
         let mut folders = path.into_iter().flat_map(|path| std::env::split_paths(path.value.as_os_str()));
         let exists = match has_folder {
-            true => cwd.join(program).exists(),
-            false => folders.any(|folder| cwd.join(folder).join(program).exists()),
+            true => cwd.join(program).is_file(),
+            false => folders.any(|folder| cwd.join(folder).join(program).is_file()),
         };
         let is = |kind| error.kind() == kind;
         let (exit_code, why) = if is(io::ErrorKind::NotFound) && exists {

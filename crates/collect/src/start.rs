@@ -1,5 +1,6 @@
 //! Starts a host: a process of its own, which outlives the one that starts it.
 
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
@@ -9,11 +10,12 @@ use std::process::{ChildStdout, Command, Stdio};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
+use skillrun_evidence::names;
 use skillrun_model::AttemptNumber;
 
-use crate::claim::Claim;
 use crate::error::CollectError;
 use crate::plan::Plan;
+use crate::spawn::inherit_nothing;
 
 /// What a host tells its starter, once, on standard output.
 #[derive(Debug, Serialize, Deserialize)]
@@ -38,14 +40,26 @@ pub fn prepare_folder(dir: &Path) -> Result<std::path::PathBuf, CollectError> {
 
 /// The number after the last attempt that was begun in a folder.
 pub fn next_number(audit: &Path) -> Result<AttemptNumber, CollectError> {
-    let numbers = Claim::all(audit).map_err(|error| CollectError::file(audit, "the folder cannot be read", error))?;
-    Ok(AttemptNumber(numbers.last().map_or(1, |last| last.0 + 1)))
+    let numbers = recorded(audit).map_err(|error| CollectError::file(audit, "the folder cannot be read", error))?;
+    // After the largest number there is none; whoever asks for it again is told so.
+    Ok(AttemptNumber(numbers.last().map_or(1, |last| last.0.saturating_add(1))))
+}
+
+/// Attempts that a folder has any file of, whoever made it.
+pub(crate) fn recorded(audit: &Path) -> io::Result<BTreeSet<AttemptNumber>> {
+    let mut numbers = BTreeSet::new();
+    for entry in fs::read_dir(audit)? {
+        numbers.extend(entry?.file_name().to_str().and_then(names::attempt_in));
+    }
+    Ok(numbers)
 }
 
 /// Starts a host with `command`, which runs [`crate::host::main`], and hands it the plan. When this returns, the host
 /// has the attempt and can be attached to.
 pub fn start(mut command: Command, plan: &Plan) -> Result<(), CollectError> {
     let plan = serde_json::to_vec(plan).map_err(|error| CollectError::NoHost(error.into()))?;
+    // A host lives longer than its starter: whoever waits for the end of a pipe that the starter has must not wait for it.
+    inherit_nothing(&mut command);
     // Variables for the engine are in the plan; the host itself needs none.
     let mut host = command
         .env_clear()

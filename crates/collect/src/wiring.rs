@@ -160,8 +160,12 @@ impl Wires {
         streams[Stream::Stdout.index()] = Some(stdout_read);
         let mut held = None;
         match (wiring, &terminal) {
-            // Both streams are the same terminal, read once.
-            (Wiring::OnePty, _) => drop(stderr_read),
+            // Both streams are the same terminal, read once. A program that closes them all would be hung up on without
+            // somebody who keeps it.
+            (Wiring::OnePty, terminal) => {
+                drop(stderr_read);
+                held = terminal.as_ref().map(|terminal| dup_private(&terminal.engine)).transpose()?;
+            }
             (Wiring::Pipes | Wiring::SplitPty, None) => streams[Stream::Stderr.index()] = Some(stderr_read),
             (Wiring::Pipes | Wiring::SplitPty, Some(terminal)) => {
                 streams[Stream::Stderr.index()] = Some(stderr_read);
@@ -194,14 +198,19 @@ pub(crate) fn recorded_streams(wiring: Wiring, stdin: &StdinPlan) -> &'static [S
 /// Longest line a terminal passes on whole while it collects lines.
 const TERMINAL_LINE: usize = 4095;
 
-/// Whether a terminal in its present mode would cut these bytes.
-pub(crate) fn terminal_would_cut(terminal: &OwnedFd, bytes: &[u8]) -> bool {
+/// Whether a terminal in its present mode would cut these bytes. `begun`: how much of a line it has already.
+pub(crate) fn terminal_would_cut(terminal: &OwnedFd, begun: usize, bytes: &[u8]) -> bool {
     let collects_lines = tcgetattr(terminal).is_ok_and(|modes| modes.local_modes.contains(LocalModes::ICANON));
-    collects_lines && bytes.split(|b| *b == b'\n').any(|line| line.len() > TERMINAL_LINE)
+    let mut begun = begun;
+    let mut is_cut = |line: &[u8]| std::mem::take(&mut begun) + line.len() > TERMINAL_LINE;
+    collects_lines && bytes.split(|b| *b == b'\n').any(&mut is_cut)
 }
 
-/// The key that ends the input of a terminal.
-pub(crate) const END_OF_INPUT: &[u8] = b"\x04";
+/// The key that ends the input of a terminal. In a line that has begun it only hands over what is there, and ends the
+/// input when it is pressed again.
+pub(crate) fn end_of_input(begun: usize) -> &'static [u8] {
+    if begun == 0 { b"\x04" } else { b"\x04\x04" }
+}
 
 /// A file whose content goes to the engine. Only a regular one: anything else could keep the host waiting.
 pub(crate) fn open_input_file(path: &Path) -> std::io::Result<File> {

@@ -8,7 +8,7 @@
 //! ```
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Take};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -40,10 +40,11 @@ pub enum ChunkKind {
 /// Longest line the index can have; a longer one is no record.
 const LINE_BUDGET: u64 = 64 * 1024;
 
-/// Reads the index line by line.
+/// Reads the index line by line, as far as it went when it was opened. An index that is being written says more later,
+/// but of bytes that whoever opened it may not know how to mask.
 #[derive(Debug)]
 pub struct ChunkReader {
-    reader: BufReader<File>,
+    reader: BufReader<Take<File>>,
     line: Vec<u8>,
     torn: bool,
 }
@@ -73,8 +74,9 @@ fn stream(name: &str) -> Option<Stream> {
 
 impl ChunkReader {
     pub fn open(path: &Path) -> Result<Option<Self>, EvidenceError> {
-        match File::open(path) {
-            Ok(file) => Ok(Some(Self { reader: BufReader::new(file), line: Vec::new(), torn: false })),
+        let opened = File::open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata.len())));
+        match opened {
+            Ok((file, len)) => Ok(Some(Self { reader: BufReader::new(file.take(len)), line: Vec::new(), torn: false })),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(EvidenceError::new(path, error)),
         }
@@ -91,7 +93,7 @@ impl ChunkReader {
                 return Ok(None);
             }
             self.line.clear();
-            let read = std::io::Read::take(&mut self.reader, LINE_BUDGET).read_until(b'\n', &mut self.line)?;
+            let read = self.reader.by_ref().take(LINE_BUDGET).read_until(b'\n', &mut self.line)?;
             if read == 0 {
                 return Ok(None);
             }

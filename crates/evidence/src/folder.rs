@@ -141,8 +141,12 @@ impl Attempt {
         self.files.meta
     }
 
+    /// The bytes that have a record by now. The attempt may still be going on: what the index says is in the mask and
+    /// in the files when it says so, therefore they are looked at in the opposite order.
     pub fn feed(&self) -> Result<Feed, EvidenceError> {
         let one_pty = self.is_one_pty();
+        let chunks = ChunkReader::open(&self.audit.join(names::chunks(self.number)))?;
+        let mask = Mask::read(&self.audit.join(names::redact(self.number)), one_pty)?;
         let mut files: [Option<StreamFile>; 3] = [None, None, None];
         for stream in Stream::ALL.into_iter().filter(|s| self.files.streams[s.index()]) {
             let path = self.audit.join(names::log(stream, self.number));
@@ -151,8 +155,6 @@ impl Attempt {
             let at = if one_pty { Stream::Stdout } else { stream };
             files[at.index()] = Some(StreamFile { path, file, len });
         }
-        let chunks = ChunkReader::open(&self.audit.join(names::chunks(self.number)))?;
-        let mask = Mask::read(&self.audit.join(names::redact(self.number)), one_pty)?;
         Ok(Feed::new(files, chunks, mask, one_pty))
     }
 }

@@ -46,6 +46,14 @@ pub fn reserve(number: AttemptNumber) -> String {
     format!("reserve.{number}")
 }
 
+/// The attempt that a file belongs to.
+pub fn attempt_in(name: &str) -> Option<AttemptNumber> {
+    const MADE_BY: [fn(AttemptNumber) -> String; 7] = [stdin, chunks, redact, meta, host, claim, reserve];
+    let of_stream = |stream| number_in(name, |number| log(stream, number));
+    let others = || MADE_BY.into_iter().find_map(|made_by| number_in(name, made_by));
+    Stream::ALL.into_iter().find_map(of_stream).or_else(others)
+}
+
 /// The number in a name that one of the functions above made of it.
 pub fn number_in(name: &str, made_by: impl Fn(AttemptNumber) -> String) -> Option<AttemptNumber> {
     let digits = name.split('.').find(|part| part.bytes().all(|b| b.is_ascii_digit()) && !part.is_empty())?;

@@ -8,6 +8,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -41,8 +42,10 @@ struct Log {
 #[derive(Debug)]
 struct StreamLog {
     log: Log,
-    /// Up to here the index has records.
+    /// Up to here the index has records, on the disk.
     recorded: u64,
+    /// Up to here it has them or they wait to be written.
+    announced: u64,
     /// Up to here it may have them: what follows could be the beginning of a secret.
     clear: u64,
     is_over: bool,
@@ -163,20 +166,16 @@ impl Recorder {
     /// Creates the files of an attempt; none of them may exist.
     pub fn create(audit: &Path, number: AttemptNumber, streams: &[Stream]) -> Result<Self, EvidenceError> {
         let path = |name: String| -> PathBuf { audit.join(name) };
+        // Whoever finds a stream must find its index and its mask: without an index a reader takes all there is.
+        let redact = Lines::create(&path(names::redact(number)))?;
+        let chunks = Lines::create(&path(names::chunks(number)))?;
+        let stdin = Log::create(&path(names::stdin(number)))?;
         let mut logs = [None, None, None];
         for &stream in streams {
             let log = Log::create(&path(names::log(stream, number)))?;
-            logs[stream.index()] = Some(StreamLog { log, recorded: 0, clear: 0, is_over: false });
+            logs[stream.index()] = Some(StreamLog { log, recorded: 0, announced: 0, clear: 0, is_over: false });
         }
-        Ok(Self {
-            number,
-            streams: logs,
-            stdin: Log::create(&path(names::stdin(number)))?,
-            chunks: Lines::create(&path(names::chunks(number)))?,
-            redact: Lines::create(&path(names::redact(number)))?,
-            next_record: 0,
-            batches: 0,
-        })
+        Ok(Self { number, streams: logs, stdin, chunks, redact, next_record: 0, batches: 0 })
     }
 
     pub fn number(&self) -> AttemptNumber {
@@ -237,7 +236,7 @@ impl Recorder {
     /// Everything before `to` holds no secret that is not hidden.
     pub fn clear(&mut self, stream: Stream, to: u64) {
         if let Some(log) = &mut self.streams[stream.index()] {
-            log.clear = to.min(log.log.len).max(log.recorded);
+            log.clear = to.min(log.log.len).max(log.announced);
         }
     }
 
@@ -248,18 +247,18 @@ impl Recorder {
 
     /// Something clear has no record yet.
     pub fn has_news(&self) -> bool {
-        self.streams.iter().flatten().any(|log| log.recorded < log.clear)
+        self.streams.iter().flatten().any(|log| log.announced < log.clear)
     }
 
-    /// Gives everything that is clear its records, as one batch. On an error nothing is announced and the same call can
-    /// be made again.
+    /// Gives everything that is clear its records, as one batch. On an error they wait, nobody may use the bytes, and
+    /// [`Recorder::write_lines`] tries again.
     pub fn announce(&mut self, t_ns: u64) -> io::Result<()> {
         if self.has_news() {
             for stream in Stream::ALL {
                 let Some(log) = &mut self.streams[stream.index()] else { continue };
-                if log.recorded < log.clear {
-                    let (from, to) = (log.recorded, log.clear);
-                    log.recorded = to;
+                if log.announced < log.clear {
+                    let (from, to) = (log.announced, log.clear);
+                    log.announced = to;
                     let line =
                         BytesLine { i: self.next_record, t_ns, stream: word(stream), from, to, batch: self.batches };
                     self.next_record += 1;
@@ -297,7 +296,11 @@ impl Recorder {
     /// Writes what waits: first what hides, then what shows.
     pub fn write_lines(&mut self) -> io::Result<()> {
         self.redact.write()?;
-        self.chunks.write()
+        self.chunks.write()?;
+        for log in self.streams.iter_mut().flatten() {
+            log.recorded = log.announced;
+        }
+        Ok(())
     }
 
     /// Sees that everything is on the disk; the files get no more bytes.
@@ -318,6 +321,11 @@ impl Recorder {
 }
 
 fn sealed_file(name: String, file: &File, len: u64, hasher: &blake3::Hasher) -> io::Result<Sealed> {
+    // An engine may reach what is recorded of it; then the hash would vouch for a file that is not there.
+    let found = file.metadata()?;
+    if found.nlink() == 0 || found.len() != len {
+        return Err(io::Error::other(format!("{name} was removed or changed by somebody else")));
+    }
     // An empty file has nothing to lose but its name, and the folder is synced by whoever writes the record.
     if len > 0 {
         file.sync_data()?;

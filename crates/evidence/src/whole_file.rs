@@ -32,16 +32,17 @@ enum Durability {
 }
 
 fn swap(path: &Path, content: &[u8], durability: Durability) -> io::Result<()> {
-    let beside = path.with_file_name(match path.file_name() {
-        Some(name) => {
-            let mut name = name.to_owned();
-            name.push(".tmp");
-            name
-        }
-        None => return Err(io::Error::new(io::ErrorKind::InvalidInput, "a path without a name")),
-    });
+    let Some(name) = path.file_name() else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a path without a name"));
+    };
+    // Two processes may write the same view at once; each has a file of its own until it is whole.
+    let mut own = name.to_owned();
+    own.push(format!(".{}.tmp", std::process::id()));
+    let beside = path.with_file_name(own);
+    // Whatever lies there is not ours: an engine that can write here may have put a link to somewhere else.
+    fs::remove_file(&beside).ok();
     let written = (|| {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(PRIVATE).open(&beside)?;
+        let mut file = create(&beside)?;
         file.write_all(content)?;
         if durability == Durability::Synced {
             file.sync_all()?;
@@ -58,4 +59,24 @@ fn swap(path: &Path, content: &[u8], durability: Durability) -> io::Result<()> {
 /// Makes the names in a folder survive a power failure.
 pub fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_in_the_way_is_replaced_and_not_followed() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (path, victim) = (dir.path().join("view.json"), dir.path().join("victim"));
+        fs::write(&victim, "precious").expect("a file");
+        for name in [format!("view.json.{}.tmp", std::process::id()), "view.json".to_owned()] {
+            std::os::unix::fs::symlink(&victim, dir.path().join(name)).expect("a link");
+        }
+        replace(&path, b"new").expect("written");
+        assert_eq!(fs::read(&path).expect("the file"), b"new");
+        assert!(!fs::symlink_metadata(&path).expect("it").file_type().is_symlink());
+        assert_eq!(fs::read(&victim).expect("the other"), b"precious");
+        assert_eq!(fs::read_dir(dir.path()).expect("a folder").count(), 2, "nothing is left beside");
+    }
 }

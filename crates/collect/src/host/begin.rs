@@ -3,7 +3,7 @@
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ use crate::environment::{TAG, TEMPORARY};
 use crate::owner::remove_stale_socket;
 use crate::plan::{Plan, SnapshotPlan, Variable, VariableKind};
 use crate::snapshot::{Limits, Rules, Snapshots};
-use crate::start::Ready;
+use crate::start::{self, Ready};
 
 /// Largest plan; environments are limited to two megabytes by the kernel.
 const PLAN_MAX: u64 = 16 << 20;
@@ -98,11 +98,12 @@ fn begin(mut plan: Plan) -> Result<Begun, String> {
         .map_err(|error| format!("orphans cannot be adopted ({error})"))?;
     let signals = Signals::watch().map_err(why("signals cannot be watched"))?;
     refuse_beside_living_host(&audit, &plan)?;
+    refuse_over_recording(&audit, &plan)?;
     let temporary = plan.temporary.as_path().join(format!("skillrun-{}", plan.nonce));
     let claim = Claim::new(&plan, &temporary).map_err(why("the attempt cannot be claimed"))?;
     claim.take(&audit).map_err(|error| {
         if error.kind() == io::ErrorKind::AlreadyExists {
-            format!("attempt {} was already begun here", plan.attempt)
+            already_begun(&plan)
         } else {
             format!("the attempt cannot be claimed in {} ({error})", audit.display())
         }
@@ -110,8 +111,13 @@ fn begin(mut plan: Plan) -> Result<Begun, String> {
     let opened = (|| {
         remove_stale_socket(&audit);
         let desk = Desk::open(&audit).map_err(why("the socket cannot be made"))?;
-        DirBuilder::new().mode(0o700).create(&temporary).map_err(why("a folder for temporary files cannot be made"))?;
-        reserve(&audit.join(names::reserve(plan.attempt))).map_err(why("there is no room to record anything"))?;
+        let made = DirBuilder::new().mode(0o700).create(&temporary);
+        made.map_err(why("a folder for temporary files cannot be made"))
+            .and_then(|()| {
+                let reserve = reserve(&audit.join(names::reserve(plan.attempt)));
+                reserve.map_err(why("there is no room to record anything"))
+            })
+            .inspect_err(|_| desk.remove_socket())?;
         Ok(desk)
     })();
     let desk = opened.inspect_err(|_: &String| {
@@ -141,8 +147,21 @@ fn refuse_beside_living_host(audit: &Path, plan: &Plan) -> Result<(), String> {
     Ok(())
 }
 
+/// A recording that was made without a claim, by an older program or by hand, is not written over either.
+fn refuse_over_recording(audit: &Path, plan: &Plan) -> Result<(), String> {
+    let numbers = start::recorded(audit).map_err(|error| format!("{} cannot be read ({error})", audit.display()))?;
+    if numbers.contains(&plan.attempt) {
+        return Err(already_begun(plan));
+    }
+    Ok(())
+}
+
+fn already_begun(plan: &Plan) -> String {
+    format!("attempt {} was already begun here", plan.attempt)
+}
+
 fn reserve(path: &Path) -> io::Result<()> {
-    let file = File::create_new(path)?;
+    let file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
     let made = rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, RESERVE);
     // Not every file system can promise room; then there is none to give back.
     match made {

@@ -33,17 +33,17 @@ impl Host {
         drop(running.held.take());
         let now = self.clock.now();
         running.drained += running.streams.drain(now) as u64;
+        // The attempt that was being opened is claimed and has its files; it is the one that ends.
+        self.change_over(&mut running, now);
         let exited = running.exit.map_or(now, |(_, at)| at);
         let drain = Drain { bytes: running.drained, ms: now.saturating_sub(exited) / 1_000_000 };
         self.free_reserve();
         running.streams.close(self.clock.now());
-        let mut part = running.streams.into_part();
+        let part = running.streams.into_part();
         if let Some(Trouble::Disk(error)) = &part.trouble {
             let message = format!("the evidence could not be written ({error})");
             self.fail(message);
             self.record.ended_by = Some(EndedBy::HostError);
-            // The reserve was given back: what could not be said before can be said now.
-            part.recorder.write_lines().ok();
         }
         record::set_exit(&mut self.record, exit);
         let why = running.ladder.map_or(EndedBy::Exited, |ladder| ladder.why);
@@ -105,12 +105,14 @@ impl Host {
     }
 
     /// Seals the evidence and writes the record, then the view of it.
-    pub(super) fn write_record(&mut self, mut record: HostRecord, part: Part, drain: Drain) {
+    pub(super) fn write_record(&mut self, mut record: HostRecord, mut part: Part, drain: Drain) {
+        // What still waits counts only if it can be written; if not, sealing tells.
+        part.recorder.write_lines().ok();
         record::set_capture(&mut record, &part, drain);
         match part.recorder.seal() {
             Ok(sealed) => record::set_hashes(&mut record, sealed),
             Err(error) => {
-                let message = format!("the evidence could not be brought to the disk ({error})");
+                let message = format!("the evidence is not whole on the disk ({error})");
                 record
                     .error
                     .get_or_insert(skillrun_evidence::host_record::HostError { code: Code::HostError, message });

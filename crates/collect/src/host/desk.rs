@@ -88,26 +88,26 @@ impl Desk {
         }
     }
 
-    /// Takes connections. A second owner is told that there is one.
+    /// Takes one connection. A second owner is told that there is one. Not more than one at a time: the owner may leave
+    /// between two of them, and the caller must look.
     pub(crate) fn accept(&mut self, now: Moment, hello: &HostHello) {
-        while let Ok((stream, _)) = self.listener.accept() {
-            if stream.set_nonblocking(true).is_err() {
-                continue;
-            }
-            let mut seat = Seat {
-                stream,
-                lines: Lines::default(),
-                queue: Vec::new(),
-                greeting: Greeting::DueBy(after(now, GREETING)),
-                progress: None,
-            };
-            seat.say(hello);
-            if self.seat.is_some() {
-                seat.say(&Notice::Closed { reason: CloseReason::Owned, version: VERSION });
-                seat.flush().ok();
-            } else if seat.flush().is_ok() {
-                self.seat = Some(seat);
-            }
+        let Ok((stream, _)) = self.listener.accept() else { return };
+        if stream.set_nonblocking(true).is_err() {
+            return;
+        }
+        let mut seat = Seat {
+            stream,
+            lines: Lines::default(),
+            queue: Vec::new(),
+            greeting: Greeting::DueBy(after(now, GREETING)),
+            progress: None,
+        };
+        seat.say(hello);
+        if self.seat.is_some() {
+            seat.say(&Notice::Closed { reason: CloseReason::Owned, version: VERSION });
+            seat.flush().ok();
+        } else if seat.flush().is_ok() {
+            self.seat = Some(seat);
         }
     }
 

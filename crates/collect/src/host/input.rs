@@ -10,7 +10,7 @@ use rustix::io::{Errno, write};
 use skillrun_evidence::os_text::from_hex;
 
 use crate::protocol::{INPUT_MAX, InputAnswer};
-use crate::wiring::{END_OF_INPUT, Input, terminal_would_cut};
+use crate::wiring::{Input, end_of_input, terminal_would_cut};
 
 /// Most ids that are remembered; an engine that is asked more often than that is given nothing more.
 const IDS_MAX: usize = 1 << 16;
@@ -29,14 +29,26 @@ pub(crate) struct Inputs {
     written: HashSet<String>,
     /// Closed as soon as nothing waits.
     is_closing: bool,
+    /// Bytes since the last line end.
+    line: usize,
 }
 
 #[derive(Debug)]
 struct Waiting {
-    /// None for what comes from a file.
-    id: Option<String>,
+    from: Origin,
     bytes: Vec<u8>,
     done: usize,
+}
+
+/// Where bytes come from.
+#[derive(Debug)]
+enum Origin {
+    Owner {
+        id: String,
+    },
+    File,
+    /// From us: a terminal has no end of its own, and the key for it does the same.
+    EndKey,
 }
 
 /// What came of writing.
@@ -50,7 +62,7 @@ pub(crate) struct Wrote {
 
 impl Inputs {
     pub(crate) fn new(end: Input, file: Option<File>) -> Self {
-        Self { end, file, waiting: None, written: HashSet::new(), is_closing: false }
+        Self { end, file, waiting: None, written: HashSet::new(), is_closing: false, line: 0 }
     }
 
     /// The descriptor, when there is something to write.
@@ -88,12 +100,12 @@ impl Inputs {
             Input::Pipe(_) | Input::Terminal(_) if self.waiting.is_some() => Some(InputAnswer::Busy),
             Input::Pipe(_) | Input::Terminal(_) if bytes.len() > INPUT_MAX => Some(InputAnswer::TooLarge),
             Input::Pipe(_) | Input::Terminal(_) if self.written.len() >= IDS_MAX => Some(InputAnswer::Closed),
-            Input::Terminal(end) if terminal_would_cut(end, &bytes) => Some(InputAnswer::LineTooLong),
+            Input::Terminal(end) if terminal_would_cut(end, self.line, &bytes) => Some(InputAnswer::LineTooLong),
             Input::Pipe(_) | Input::Terminal(_) => None,
         };
         if refused.is_none() {
             self.written.insert(id.clone());
-            self.waiting = Some(Waiting { id: Some(id), bytes, done: 0 });
+            self.waiting = Some(Waiting { from: Origin::Owner { id }, bytes, done: 0 });
         }
         refused
     }
@@ -106,10 +118,13 @@ impl Inputs {
 
     fn close_if_done(&mut self) {
         if self.is_closing && self.waiting.is_none() && self.file.is_none() {
-            match std::mem::replace(&mut self.end, Input::Closed) {
-                // A terminal has no end of its own; the key for it does the same. Full is full: nobody reads then.
-                Input::Terminal(end) => drop(write(&end, END_OF_INPUT)),
-                Input::Pipe(_) | Input::Closed => {}
+            match &self.end {
+                Input::Terminal(_) => {
+                    // It waits like everything else: a terminal that is full now may be read from later.
+                    let bytes = end_of_input(self.line).to_vec();
+                    self.waiting = Some(Waiting { from: Origin::EndKey, bytes, done: 0 });
+                }
+                Input::Pipe(_) | Input::Closed => self.end = Input::Closed,
             }
         }
     }
@@ -126,18 +141,39 @@ impl Inputs {
         };
         let is_gone = match write(end, &waiting.bytes[waiting.done..]) {
             Ok(count) => {
-                wrote.bytes.extend_from_slice(&waiting.bytes[waiting.done..waiting.done + count]);
+                let taken = &waiting.bytes[waiting.done..waiting.done + count];
+                match waiting.from {
+                    Origin::Owner { .. } | Origin::File => wrote.bytes.extend_from_slice(taken),
+                    Origin::EndKey => {}
+                }
+                self.line = match taken.iter().rposition(|byte| *byte == b'\n') {
+                    Some(at) => count - at - 1,
+                    None => self.line + count,
+                };
                 waiting.done += count;
                 false
             }
             Err(Errno::AGAIN | Errno::INTR) => false,
             Err(_) => true,
         };
-        if is_gone || waiting.done == waiting.bytes.len() {
-            let answer = if is_gone { InputAnswer::Closed } else { InputAnswer::Written };
-            wrote.answer = self.waiting.take().and_then(|waiting| waiting.id).map(|id| (id, answer));
+        let is_done = waiting.done == waiting.bytes.len();
+        if (is_gone || is_done)
+            && let Some(waiting) = self.waiting.take()
+        {
+            match waiting.from {
+                Origin::Owner { id } => {
+                    let answer = if is_done { InputAnswer::Written } else { InputAnswer::Closed };
+                    wrote.answer = Some((id, answer));
+                }
+                Origin::File => {}
+                Origin::EndKey => self.end = Input::Closed,
+            }
         }
         if is_gone {
+            // Whoever sends it again, perhaps because the answer was not heard, must not be told that it was written.
+            if let Some((id, _)) = &wrote.answer {
+                self.written.remove(id);
+            }
             // The process has closed its input, or is gone.
             self.end = Input::Closed;
             self.file = None;
@@ -159,7 +195,7 @@ impl Inputs {
         match file.read(&mut bytes) {
             Ok(count) if count > 0 => {
                 bytes.truncate(count);
-                self.waiting = Some(Waiting { id: None, bytes, done: 0 });
+                self.waiting = Some(Waiting { from: Origin::File, bytes, done: 0 });
             }
             // The end; a file that cannot be read any further ends there too.
             Ok(_) | Err(_) => {

@@ -56,10 +56,14 @@ impl Host {
         next.started_at = self.record.started_at.plus_nanos(running.streams.part.begun.saturating_sub(old.begun));
         let mut before = std::mem::replace(&mut self.record, next);
         before.process_continues = true;
+        // What ends the process in the middle of this is told by the attempt that goes on, unless it spoiled the files of
+        // the one before.
+        let ended_by = before.ended_by.take();
+        self.record.error = if old.trouble.is_some() { before.error.clone() } else { before.error.take() };
         before.ended_at = Some(before.started_at.plus_nanos(now.saturating_sub(old.begun)));
         let cache = before.attempt_number;
         self.write_record(before, old, Drain::default());
-        self.record.ended_by = None;
+        self.record.ended_by = ended_by;
         self.snapshot_before(Some(cache), &mut |host| running.breathe(host.clock.now()));
         self.record.write_meta(&self.audit).ok();
         running.deadlines.next_attempt(self.clock.now());

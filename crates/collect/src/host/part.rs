@@ -100,6 +100,19 @@ impl Part {
         is_clear && self.last_bytes[stream.index()].is_none_or(|byte| byte == b'\n')
     }
 
+    /// The stream goes on in another part, in the middle of a line and perhaps of a secret: what may be its beginning is
+    /// hidden here, what follows is looked for there.
+    pub(crate) fn cut(&mut self, stream: Stream, next: &mut Self) {
+        let scanner = &self.scanners[stream.index()];
+        let held = self.clear_to(stream)..scanner.end();
+        next.scanners[stream.index()] = scanner.go_on();
+        if !held.is_empty()
+            && let Err(error) = self.recorder.hide(stream, held)
+        {
+            self.trouble.get_or_insert(Trouble::Disk(error));
+        }
+    }
+
     fn clear_to(&self, stream: Stream) -> u64 {
         self.recorder.clear_to(stream)
     }
@@ -119,6 +132,11 @@ impl Part {
 
     pub(crate) fn end(&mut self, now: Moment, stream: Stream) {
         let time = self.time(now);
+        let (clear, written) = (self.clear_to(stream), self.recorder.written(stream));
+        if self.trouble.is_some() && clear < written {
+            // The rest of a secret that has begun here was perhaps among what could not be kept.
+            self.recorder.hide(stream, clear..written).ok();
+        }
         if let Err(error) = self.recorder.end(time, stream) {
             self.trouble.get_or_insert(Trouble::Disk(error));
         }

@@ -9,7 +9,7 @@ use rustix::fd::OwnedFd;
 use rustix::process::Pid;
 use skillrun_evidence::HostRecord;
 use skillrun_evidence::host_record::HostError;
-use skillrun_model::{Code, EndedBy, Stream};
+use skillrun_model::{Code, EndedBy, Stream, Wiring};
 
 use super::begin::{Begun, Signals};
 use super::deadlines::{Deadlines, Moment};
@@ -174,7 +174,7 @@ impl Host {
 
     /// Begins to end the process.
     pub(super) fn end(&mut self, running: &mut Running, now: Moment, why: EndedBy, rungs: &[Rung]) {
-        running.streams.part.act(now, why);
+        running.streams.act(now, why);
         running.ladder = Some(Ladder::new(why, rungs, now));
     }
 
@@ -185,24 +185,22 @@ impl Host {
         match running.exit {
             None => false,
             Some(_) if running.streams.are_over() => true,
-            // Only the streams or a deadline tell.
-            Some(_) if !running.has_finished() => false,
-            // Whoever holds the streams is not what was waited for: no deadline makes a failure of this any more.
-            Some((_, exited)) => {
-                let deadline = running.deadlines.hard_limit();
-                now >= running.deadlines.streams_linger_until(exited).min(deadline)
-            }
+            Some(_) => running.streams_until().is_some_and(|until| now >= until),
         }
     }
 
     /// The next moment at which something is due.
     fn next_moment(&self, running: &Running) -> Option<Moment> {
         let ladder = running.ladder.as_ref().map(Ladder::next_at);
-        let deadline = running.deadlines.next().map(|(at, _)| at).filter(|_| ladder.is_none());
-        let linger = running.exit.map(|(_, exited)| running.deadlines.streams_linger_until(exited));
+        // Only what would be acted upon: a moment that has passed and changes nothing would keep the loop spinning.
+        let deadline = match (&running.ladder, running.has_finished()) {
+            (Some(_), _) => None,
+            (None, true) => running.streams_until(),
+            (None, false) => running.deadlines.next().map(|(at, _)| at),
+        };
         let group = running.wants_group.then(|| running.streams.part.begun.saturating_add(SETTLED));
         let moments =
-            [ladder, deadline, linger, group, running.streams.announce_at(), running.change_over_by, self.desk.due()];
+            [ladder, deadline, group, running.streams.announce_at(), running.change_over_by, self.desk.due()];
         moments.into_iter().flatten().min()
     }
 
@@ -302,6 +300,11 @@ impl Host {
             running.exit = Some((exit, now));
             let (exit_code, signal) = record::told(Some(exit));
             self.desk.tell(&Notice::Exited { exit_code, signal });
+            match self.plan.wiring {
+                // Its end is the end of both streams, and does not come while we hold it.
+                Wiring::OnePty => drop(running.held.take()),
+                Wiring::Pipes | Wiring::SplitPty => {}
+            }
         }
     }
 
@@ -325,6 +328,13 @@ impl Running {
             Some((Exit::Code(_), _)) => true,
             Some((Exit::Signal(_), _)) => self.deadlines.turn_is_over(),
         }
+    }
+
+    /// When streams that outlive the engine are waited for no more; none while only they, or a deadline, can tell.
+    /// Whoever holds them is not what was waited for: no deadline makes a failure of this any more.
+    fn streams_until(&self) -> Option<Moment> {
+        let (_, exited) = self.exit.filter(|_| self.has_finished())?;
+        Some(self.deadlines.streams_linger_until(exited).min(self.deadlines.hard_limit()))
     }
 
     fn note_drained(&mut self, count: usize) {

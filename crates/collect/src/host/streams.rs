@@ -6,7 +6,7 @@
 use rustix::event::PollFlags;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{Errno, read};
-use skillrun_model::Stream;
+use skillrun_model::{EndedBy, Stream};
 
 use super::deadlines::Moment;
 use super::part::Part;
@@ -53,39 +53,58 @@ impl Streams {
 
     /// Reads what is there; the number of bytes.
     pub(crate) fn read(&mut self, stream: Stream, now: Moment) -> usize {
-        self.read_at_most(stream, now, READS)
+        let mut total = 0;
+        for _ in 0..READS {
+            match self.read_once(stream, now) {
+                Some(count) => {
+                    total += count;
+                    if count < READ / 2 {
+                        break;
+                    }
+                }
+                None => break,
+            }
+        }
+        total
     }
 
     /// Reads all that is there, once nobody is left who could write more.
     pub(crate) fn drain(&mut self, now: Moment) -> usize {
         // A pipe or a terminal holds a few megabytes at most; whoever writes on without end is none of ours.
-        const ENOUGH: usize = 64;
-        Stream::ALL.into_iter().map(|stream| self.read_at_most(stream, now, ENOUGH)).sum()
+        const ENOUGH: usize = 64 << 20;
+        let mut total = 0;
+        for stream in Stream::ALL {
+            let mut of_stream = 0;
+            // A short read is not the end: a terminal gives a few kilobytes at a time of all that waits in it.
+            while of_stream < ENOUGH
+                && let Some(count) = self.read_once(stream, now)
+            {
+                of_stream += count;
+            }
+            total += of_stream;
+        }
+        total
     }
 
-    fn read_at_most(&mut self, stream: Stream, now: Moment, reads: usize) -> usize {
-        let mut total = 0;
-        for _ in 0..reads {
-            let Some(end) = &self.ends[stream.index()] else { break };
+    /// The number of bytes of one read; none when there is nothing now, or nothing more.
+    fn read_once(&mut self, stream: Stream, now: Moment) -> Option<usize> {
+        loop {
+            let end = self.ends[stream.index()].as_ref()?;
             match read(end, &mut self.buffer[..]) {
                 Ok(0) | Err(Errno::IO) => {
                     // A terminal says so when its last user is gone.
                     self.ends[stream.index()] = None;
                     self.end(stream, now);
-                    break;
+                    return None;
                 }
                 Ok(count) => {
-                    total += count;
                     self.take(stream, count);
-                    if count < READ / 2 {
-                        break;
-                    }
+                    return Some(count);
                 }
                 Err(Errno::INTR) => {}
-                Err(_) => break,
+                Err(_) => return None,
             }
         }
-        total
     }
 
     fn take(&mut self, stream: Stream, count: usize) {
@@ -126,6 +145,12 @@ impl Streams {
     pub(crate) fn gave(&mut self, bytes: &[u8]) {
         let part = self.next.as_mut().map_or(&mut self.part, |next| &mut next.part);
         part.gave(&self.secrets, bytes);
+    }
+
+    /// So does what the host does to it: the attempt before is over in all but its last line.
+    pub(crate) fn act(&mut self, now: Moment, act: EndedBy) {
+        let part = self.next.as_mut().map_or(&mut self.part, |next| &mut next.part);
+        part.act(now, act);
     }
 
     /// stdout and stderr are over. The controlling terminal does not count: the host itself keeps it open.
@@ -173,6 +198,9 @@ impl Streams {
         let next = self.next.take()?;
         let mut old = std::mem::replace(&mut self.part, next.part);
         for stream in Stream::ALL {
+            if !next.has[stream.index()] {
+                old.cut(stream, &mut self.part);
+            }
             old.recorder.clear(stream, u64::MAX);
             if self.ends[stream.index()].is_none() {
                 self.part.end(now, stream);

@@ -23,23 +23,34 @@ const ROUNDS: usize = 10;
 impl Cgroup {
     /// A new group below our own; none where there is no hierarchy, or it is not ours to change.
     pub(crate) fn create(nonce: &str) -> Option<Self> {
-        let own =
-            own_group(&fs::read_to_string("/proc/self/cgroup").ok()?, &fs::read_to_string("/proc/self/mounts").ok()?)?;
+        let own = own_folder()?;
         if !is_delegated(&own) {
             return None;
         }
-        let path = own.join(format!("skillrun-{nonce}"));
+        let path = own.join(name(nonce));
         fs::create_dir(&path).ok()?;
         let group = Self { path };
         // Kernels before 5.14 have groups and cannot end them at once.
         group.path.join("cgroup.kill").exists().then_some(group)
     }
 
+    /// The group that a host left when it was killed. One that was in another part of the hierarchy is not found; it is
+    /// empty and harmless when those in it are ended.
+    pub(crate) fn left_by(nonce: &str) -> Option<Self> {
+        let path = own_folder()?.join(name(nonce));
+        path.is_dir().then_some(Self { path })
+    }
+
+    /// Process ids of everybody in it.
+    pub(crate) fn members(&self) -> io::Result<Vec<u32>> {
+        let inside = fs::read_to_string(self.path.join("cgroup.procs"))?;
+        Ok(inside.lines().filter_map(|line| line.parse().ok()).collect())
+    }
+
     /// Moves everybody in who is not in yet.
     pub(crate) fn adopt(&self, mut everybody: impl FnMut() -> Vec<Process>) -> io::Result<()> {
         for _ in 0..ROUNDS {
-            let inside = fs::read_to_string(self.path.join("cgroup.procs"))?;
-            let inside: Vec<u32> = inside.lines().filter_map(|line| line.parse().ok()).collect();
+            let inside = self.members()?;
             let outside: Vec<_> = everybody().into_iter().filter(|process| !inside.contains(&process.pid)).collect();
             if outside.is_empty() {
                 break;
@@ -68,6 +79,14 @@ impl Drop for Cgroup {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
     }
+}
+
+fn name(nonce: &str) -> String {
+    format!("skillrun-{nonce}")
+}
+
+fn own_folder() -> Option<PathBuf> {
+    own_group(&fs::read_to_string("/proc/self/cgroup").ok()?, &fs::read_to_string("/proc/self/mounts").ok()?)
 }
 
 /// The folder of this process's group, from `/proc/self/cgroup` and `/proc/self/mounts`.

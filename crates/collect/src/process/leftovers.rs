@@ -1,5 +1,5 @@
 //! What a host that was killed left behind. Every process of an attempt carries a tag in its environment; those that
-//! have it, and everybody below them, are ended.
+//! have it, or are in the host's control group, and everybody below them, are ended.
 
 use std::collections::HashMap;
 use std::fs;
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use skillrun_evidence::host_record::Survivor;
 
+use super::cgroup::Cgroup;
 use super::list::{self, Process};
 use super::tree::descendants_of;
 use crate::environment::TAG;
@@ -21,10 +22,13 @@ const QUIET_ROUNDS: u32 = 2;
 /// Ends every process of the host with this nonce.
 pub(crate) fn end(nonce: &str) -> Vec<Survivor> {
     let begin = Instant::now();
+    // Whoever threw its environment away may still be in the group. It is removed when we are done.
+    let group = Cgroup::left_by(nonce);
     let mut ended: HashMap<(u32, u64), Survivor> = HashMap::new();
     let mut quiet = 0;
     while quiet < QUIET_ROUNDS && begin.elapsed() < PATIENCE {
-        let found = find(nonce);
+        let members = group.as_ref().and_then(|group| group.members().ok()).unwrap_or_default();
+        let found = find(nonce, &members);
         quiet = if found.is_empty() { quiet + 1 } else { 0 };
         for process in found {
             process.send(Signal::KILL);
@@ -37,19 +41,20 @@ pub(crate) fn end(nonce: &str) -> Vec<Survivor> {
     survivors
 }
 
-/// Everybody who carries the tag, and everybody below them, though they may have dropped it.
-fn find(nonce: &str) -> Vec<Process> {
+/// Everybody who carries the tag or is in the group, and everybody below them, though they may have dropped it.
+fn find(nonce: &str, members: &[u32]) -> Vec<Process> {
     let all = list::all();
-    let is_ours =
-        |process: &&Process| !process.is_over && process.pid != std::process::id() && carries(process.pid, nonce);
-    let mut found: Vec<Process> = all.iter().filter(is_ours).cloned().collect();
-    let below: Vec<_> = found.iter().flat_map(|process| descendants_of(process.pid, all.clone())).collect();
-    for process in below {
-        if process.pid != std::process::id() && !found.iter().any(|known| known.pid == process.pid) {
-            found.push(process);
+    let is_marked = |pid: u32| members.contains(&pid) || carries(pid, nonce);
+    let is_ours = |process: &&Process| !process.is_over && process.pid != std::process::id() && is_marked(process.pid);
+    let mut found: HashMap<u32, Process> =
+        all.iter().filter(is_ours).map(|process| (process.pid, process.clone())).collect();
+    let roots = found.keys().copied().collect();
+    for process in descendants_of(roots, all) {
+        if process.pid != std::process::id() {
+            found.entry(process.pid).or_insert(process);
         }
     }
-    found
+    found.into_values().collect()
 }
 
 fn carries(pid: u32, nonce: &str) -> bool {

@@ -34,8 +34,11 @@ impl Process {
         let fields: Vec<_> = rest.split_whitespace().collect();
         let state = *fields.first()?;
         let parent = fields.get(1)?.parse().ok()?;
+        let threads: u32 = fields.get(17)?.parse().ok()?;
         let began = fields.get(19)?.parse().ok()?;
-        Some(Self { pid, parent, began, is_over: matches!(state, "Z" | "X"), name })
+        // A process whose first thread has ended looks the same, and its other threads live on.
+        let is_over = matches!(state, "Z" | "X") && threads <= 1;
+        Some(Self { pid, parent, began, is_over, name })
     }
 
     pub(crate) fn survivor(&self) -> Survivor {
@@ -84,6 +87,11 @@ mod tests {
         let process = Process::parse(stat).expect("a process");
         let expected = Process { pid: 42, parent: 7, began: 9876, is_over: false, name: "a) b (c".to_owned() };
         assert_eq!(process, expected);
+        let threads = |state, count| {
+            let stat = format!("42 (x) {state} 7 42 42 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 {count} 0 9876 1 1");
+            Process::parse(stat.as_bytes()).expect("a process").is_over
+        };
+        assert_eq!((threads('S', 1), threads('Z', 1), threads('Z', 2)), (false, true, false));
         for bad in [&b""[..], b"42", b"42 (x", b"42 )x(", b"x (y) S 1 2 3"] {
             assert_eq!(Process::parse(bad), None);
         }

@@ -53,17 +53,17 @@ pub(crate) fn reap(mut ended: impl FnMut(Pid, Exit)) -> Left {
 
 /// Everybody below this process who has not ended.
 pub(crate) fn descendants() -> Vec<Process> {
-    descendants_of(std::process::id(), list::all())
+    descendants_of(vec![std::process::id()], list::all())
 }
 
-/// Parents come before their children.
-pub(crate) fn descendants_of(root: u32, all: Vec<Process>) -> Vec<Process> {
+/// Everybody below one of the roots.
+pub(crate) fn descendants_of(roots: Vec<u32>, all: Vec<Process>) -> Vec<Process> {
     let mut children: HashMap<u32, Vec<Process>> = HashMap::new();
     for process in all {
         children.entry(process.parent).or_default().push(process);
     }
     let mut found = Vec::new();
-    let mut open = vec![root];
+    let mut open = roots;
     while let Some(parent) = open.pop() {
         for process in children.remove(&parent).unwrap_or_default() {
             open.push(process.pid);
@@ -143,7 +143,7 @@ mod tests {
     fn all_generations_are_found_and_nobody_else() {
         let over = Process { is_over: true, ..process(6, 1) };
         let all = vec![process(9, 8), process(8, 1), process(3, 2), process(2, 1), process(1, 0), process(7, 0), over];
-        let mut found: Vec<_> = descendants_of(1, all).into_iter().map(|process| process.pid).collect();
+        let mut found: Vec<_> = descendants_of(vec![1], all).into_iter().map(|process| process.pid).collect();
         found.sort_unstable();
         assert_eq!(found, [2, 3, 8, 9]);
     }

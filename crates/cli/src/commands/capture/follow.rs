@@ -1,16 +1,18 @@
 //! The owner of the attempt until it is over: shows what is written, passes input on, and cancels when it is told to.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::{Errno, write};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use skillrun_collect::owner::Heard;
 use skillrun_collect::protocol::{InputAnswer, Notice, Progress, Request};
 use skillrun_collect::{Attached, CollectError, Owner, attach};
 use skillrun_evidence::os_text::to_hex;
-use skillrun_evidence::{HostRecord, Tail};
+use skillrun_evidence::{EvidenceError, HostRecord, Tail};
 use skillrun_model::Stream;
 
 use super::Problem;
@@ -22,6 +24,8 @@ pub(crate) enum Outcome {
     Ended(Box<HostRecord>),
     /// The host is gone without a record.
     Lost,
+    /// The recording itself is gone.
+    Removed,
     /// We left, it goes on.
     Detached,
 }
@@ -44,10 +48,12 @@ pub(crate) fn follow(prepared: &Prepared) -> Result<Outcome, Problem> {
                     stdout: bytes.stdout,
                     stderr: bytes.stderr,
                     pty: bytes.pty,
-                })?;
+                });
                 return Ok(Outcome::Ended(record));
             }
-            Attached::Lost { .. } | Attached::NotBegun => return Ok(Outcome::Lost),
+            Attached::Lost { .. } => return Ok(Outcome::Lost),
+            // It was begun, or there would be nothing to follow.
+            Attached::NotBegun => return Ok(Outcome::Removed),
         }
     }
 }
@@ -64,7 +70,7 @@ fn converse(
         // What has arrived is heard before anything is waited for.
         loop {
             match owner.hear(Duration::ZERO)? {
-                Heard::Notice(Notice::Progress(progress)) => screen.show(&progress)?,
+                Heard::Notice(Notice::Progress(progress)) => screen.show(&progress),
                 Heard::Notice(Notice::Input { answer, .. }) => input.answered(answer),
                 Heard::Notice(
                     Notice::NextAttempt(_)
@@ -86,7 +92,9 @@ fn converse(
                     return detach(owner);
                 }
                 super::tell("ending it; press Ctrl-C again to leave it running");
-                owner.send(&Request::Cancel { ladder: None })?;
+                if ask(owner, &Request::Cancel { ladder: None })? == Asked::Nobody {
+                    return Ok(None);
+                }
             }
         }
         let stdin = io::stdin();
@@ -101,15 +109,40 @@ fn converse(
         // An interruption means that there is something to look at.
         poll(&mut fds, None).ok();
         let has_input = fds.get(3).is_some_and(|fd| !fd.revents().is_empty());
-        if has_input && let Some(request) = input.next() {
-            owner.send(&request)?;
+        if has_input
+            && let Some(request) = input.next()
+            && ask(owner, &request)? == Asked::Nobody
+        {
+            return Ok(None);
         }
     }
 }
 
 fn detach(owner: &mut Owner) -> Result<Option<Outcome>, Problem> {
-    owner.send(&Request::Detach)?;
-    Ok(Some(Outcome::Detached))
+    Ok(match ask(owner, &Request::Detach)? {
+        Asked::Host => Some(Outcome::Detached),
+        Asked::Nobody => None,
+    })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Host,
+    /// It has hung up; its record tells why.
+    Nobody,
+}
+
+/// Sends a request to a host that may have come to its end just now.
+fn ask(owner: &mut Owner, request: &Request) -> Result<Asked, Problem> {
+    match owner.send(request) {
+        Ok(()) => Ok(Asked::Host),
+        Err(CollectError::Silent(error)) if has_hung_up(&error) => Ok(Asked::Nobody),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn has_hung_up(error: &io::Error) -> bool {
+    [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset].contains(&error.kind())
 }
 
 /// Our standard input, on its way to the command.
@@ -176,24 +209,38 @@ struct Screen {
     tail: Tail,
     reads_stdout: bool,
     reads_stderr: bool,
+    /// The evidence could not be read; the host may still tell why.
+    is_blind: bool,
 }
 
 impl Screen {
     fn new(prepared: &Prepared) -> Self {
-        Self { tail: Tail::new(&prepared.audit, prepared.plan.attempt), reads_stdout: true, reads_stderr: true }
+        let tail = Tail::new(&prepared.audit, prepared.plan.attempt);
+        Self { tail, reads_stdout: true, reads_stderr: true, is_blind: false }
     }
 
-    fn show(&mut self, progress: &Progress) -> Result<(), Problem> {
+    /// Shows what is there. If that cannot be read, the command goes on all the same, and its end is waited for.
+    fn show(&mut self, progress: &Progress) {
+        if self.is_blind {
+            return;
+        }
+        if let Err(error) = self.put_all(progress) {
+            super::tell(&format!("warning: the output cannot be shown: {error}"));
+            self.is_blind = true;
+        }
+    }
+
+    fn put_all(&mut self, progress: &Progress) -> Result<(), EvidenceError> {
         for (stream, to) in
             [(Stream::Stdout, progress.stdout), (Stream::Stderr, progress.stderr), (Stream::Pty, progress.pty)]
         {
             while let Some(bytes) = self.tail.next(stream, to)? {
                 match stream {
                     Stream::Stdout => {
-                        self.reads_stdout = self.reads_stdout && put(&mut io::stdout().lock(), bytes);
+                        self.reads_stdout = self.reads_stdout && put(io::stdout(), bytes);
                     }
                     Stream::Stderr | Stream::Pty => {
-                        self.reads_stderr = self.reads_stderr && put(&mut io::stderr().lock(), bytes);
+                        self.reads_stderr = self.reads_stderr && put(io::stderr(), bytes);
                     }
                 }
             }
@@ -202,8 +249,18 @@ impl Screen {
     }
 }
 
-fn put(out: &mut impl Write, bytes: &[u8]) -> bool {
-    out.write_all(bytes).and_then(|()| out.flush()).is_ok()
+/// Writes all of it; false when nobody reads.
+fn put(out: impl AsFd, mut bytes: &[u8]) -> bool {
+    while !bytes.is_empty() {
+        match write(&out, bytes) {
+            Ok(count) => bytes = &bytes[count..],
+            Err(Errno::INTR) => {}
+            // Somebody who has the same pipe or terminal made it so.
+            Err(Errno::AGAIN) => drop(poll(&mut [PollFd::new(&out, PollFlags::OUT)], None)),
+            Err(_) => return false,
+        }
+    }
+    true
 }
 
 /// Signals that are meant for us, as something that can be waited for.

@@ -45,8 +45,6 @@ fn capture(args: &Capture) -> Result<u8, Problem> {
 pub(crate) enum Problem {
     #[error(transparent)]
     Collect(#[from] CollectError),
-    #[error(transparent)]
-    Evidence(#[from] skillrun_evidence::EvidenceError),
     #[error("{0}")]
     Input(String),
 }
@@ -62,7 +60,11 @@ fn exit_code(outcome: &Outcome, prepared: &plan::Prepared) -> u8 {
             code_of(record)
         }
         Outcome::Lost => {
-            tell(&format!("error: the host was killed; what it recorded until then is in {place}"));
+            tell(&format!("error: the host ended without a record; what it recorded until then is in {place}"));
+            OWN_ERROR
+        }
+        Outcome::Removed => {
+            tell(&format!("error: the recording was removed from {place}"));
             OWN_ERROR
         }
         Outcome::Detached => {
@@ -118,5 +120,14 @@ fn exit_of(record: &HostRecord) -> u8 {
 /// A line for the person at the terminal.
 fn tell(line: &str) {
     // Nothing is left to do if stderr is gone.
-    let _ = writeln!(io::stderr(), "skillrun: {line}");
+    let _ = writeln!(io::stderr(), "skillrun: {}", on_one_line(line));
+}
+
+/// Names of files may hold line ends, and keys that a terminal obeys.
+fn on_one_line(text: &str) -> String {
+    let shown = |character: char| match character.is_control() {
+        true => character.escape_default().collect::<String>(),
+        false => character.to_string(),
+    };
+    text.chars().map(shown).collect()
 }

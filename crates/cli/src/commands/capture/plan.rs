@@ -66,7 +66,7 @@ pub(crate) fn prepare(args: &Capture) -> Result<Prepared, Problem> {
         },
         ladder: plan::ladder(args.grace),
         snapshot: if args.no_snapshot { SnapshotPlan::Off } else { SnapshotPlan::On { ignore: args.ignore.clone() } },
-        temporary: std::env::temp_dir().into(),
+        temporary: here.join(std::env::temp_dir()).into(),
     };
     Ok(Prepared { plan, audit, passes_stdin: stdin.is_passed_on })
 }
