@@ -1,6 +1,7 @@
 //! `claim.N`: whoever creates it has attempt N. It says who that is, so that others can tell a living host from a dead
 //! one, and find what a dead one left.
 
+use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -25,6 +26,20 @@ pub(crate) struct Claim {
     pub(crate) temporary: OsText,
 }
 
+/// Name of the folder for temporary files of a host with this nonce.
+pub(crate) fn temporary_name(nonce: &str) -> OsString {
+    format!("skillrun-{nonce}").into()
+}
+
+/// Whether an attempt is claimed.
+#[derive(Debug)]
+pub(crate) enum Claimed {
+    By(Claim),
+    /// The claim cannot be read, as after a power failure. Its host cannot be alive: they are written whole.
+    BySomebody,
+    ByNobody,
+}
+
 impl Claim {
     /// A claim of this process.
     pub(crate) fn new(plan: &Plan, temporary: &Path) -> io::Result<Self> {
@@ -39,6 +54,11 @@ impl Claim {
             boot_id: list::boot_id(),
             temporary: temporary.into(),
         })
+    }
+
+    /// Name of the folder for temporary files that a host makes.
+    pub(crate) fn temporary_name(&self) -> OsString {
+        temporary_name(&self.nonce)
     }
 
     /// The same host, for the next attempt of its process.
@@ -57,11 +77,16 @@ impl Claim {
         taken
     }
 
-    /// Who has the attempt; none if nobody does.
-    pub(crate) fn read(audit: &Path, attempt: AttemptNumber) -> io::Result<Option<Self>> {
+    /// Gives back what was taken, when nothing came of it.
+    pub(crate) fn give_back(&self, audit: &Path) {
+        fs::remove_file(audit.join(names::claim(self.attempt))).ok();
+    }
+
+    /// Who has the attempt.
+    pub(crate) fn read(audit: &Path, attempt: AttemptNumber) -> io::Result<Claimed> {
         match fs::read(audit.join(names::claim(attempt))) {
-            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes).map_or(Claimed::BySomebody, Claimed::By)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Claimed::ByNobody),
             Err(error) => Err(error),
         }
     }

@@ -25,6 +25,7 @@ pub mod owner;
 pub mod plan;
 mod process;
 pub mod protocol;
+mod recover;
 mod secrets;
 pub mod signals;
 mod snapshot;

@@ -1,7 +1,7 @@
 //! Attaches to a host: hears of progress, sends input, cancels. Where the host is gone, finds out how, and ends what it
 //! left.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use skillrun_evidence::HostRecord;
-use skillrun_evidence::host_record::{self, Survivor};
+use skillrun_evidence::host_record::Survivor;
 use skillrun_evidence::names;
 use skillrun_model::AttemptNumber;
 
-use crate::claim::Claim;
+use crate::claim::{Claim, Claimed};
 use crate::error::CollectError;
 use crate::lines::{Line, Lines};
-use crate::process::leftovers;
 use crate::protocol::{CloseReason, HostHello, Notice, OwnerHello, Request, VERSION};
+use crate::recover::recover;
 
 /// What became of an attempt.
 #[derive(Debug)]
@@ -36,6 +36,9 @@ pub enum Attached {
 /// How long a living host may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long it is tried again.
+const LONG_PATIENCE: Duration = Duration::from_secs(60);
+
 /// Attaches to an attempt, or tells what became of it.
 pub fn attach(audit: &Path, attempt: AttemptNumber) -> Result<Attached, CollectError> {
     let begin = Instant::now();
@@ -44,53 +47,26 @@ pub fn attach(audit: &Path, attempt: AttemptNumber) -> Result<Attached, CollectE
         if let Some(record) = HostRecord::read(audit, attempt).map_err(failed("the record cannot be read"))? {
             return Ok(Attached::Ended(Box::new(record)));
         }
-        let Some(claim) = Claim::read(audit, attempt).map_err(failed("the claim cannot be read"))? else {
-            return Ok(Attached::NotBegun);
+        let claim = match Claim::read(audit, attempt).map_err(failed("the claim cannot be read"))? {
+            Claimed::ByNobody => return Ok(Attached::NotBegun),
+            Claimed::By(claim) => Some(claim),
+            Claimed::BySomebody => None,
         };
-        if !claim.host_is_alive() {
+        if !claim.as_ref().is_some_and(Claim::host_is_alive) {
             // It may have written its record and left between the two looks.
             if HostRecord::read(audit, attempt).map_err(failed("the record cannot be read"))?.is_some() {
                 continue;
             }
-            return lost(audit, &claim);
+            return Ok(Attached::Lost { survivors: recover(audit, attempt, claim.as_ref())? });
         }
         match Owner::connect(audit) {
             Ok(owner) => return Ok(Attached::Live(Box::new(owner))),
-            // Just begun or just over: look again.
-            Err(CollectError::Silent(_)) if begin.elapsed() < PATIENCE => {
+            // Just begun, just over, or bringing much to the disk: look again.
+            Err(CollectError::Silent(_)) if begin.elapsed() < LONG_PATIENCE => {
                 std::thread::sleep(Duration::from_millis(5));
             }
             Err(error) => return Err(error),
         }
-    }
-}
-
-fn lost(audit: &Path, claim: &Claim) -> Result<Attached, CollectError> {
-    let survivors = leftovers::end(&claim.nonce);
-    // What can be done about files is done; that the processes are gone matters more.
-    fs::remove_dir_all(claim.temporary.as_path()).ok();
-    remove_reserve(audit, claim);
-    remove_stale_socket(audit);
-    host_record::write_lost_meta(audit, claim.attempt, &survivors)
-        .map_err(|error| CollectError::file(audit, "that the host is gone cannot be noted", error))?;
-    Ok(Attached::Lost { survivors })
-}
-
-/// Removes the room that a host kept for its end. It is named after the host's first attempt, which may be an earlier one.
-fn remove_reserve(audit: &Path, claim: &Claim) {
-    for number in Claim::all(audit).unwrap_or_default() {
-        if Claim::read(audit, number).is_ok_and(|other| other.is_some_and(|other| other.nonce == claim.nonce)) {
-            fs::remove_file(audit.join(names::reserve(number))).ok();
-        }
-    }
-}
-
-/// Removes a socket that nobody listens on.
-pub(crate) fn remove_stale_socket(audit: &Path) {
-    if let Ok(place) = SocketPlace::open(audit)
-        && UnixStream::connect(place.path()).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
-    {
-        fs::remove_file(place.path()).ok();
     }
 }
 
@@ -106,7 +82,12 @@ impl SocketPlace {
     }
 
     pub(crate) fn path(&self) -> PathBuf {
-        Path::new("/proc/self/fd").join(self.folder.as_raw_fd().to_string()).join(names::SOCKET)
+        self.beside(names::SOCKET)
+    }
+
+    /// Another name in the same folder.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        Path::new("/proc/self/fd").join(self.folder.as_raw_fd().to_string()).join(name)
     }
 }
 

@@ -48,7 +48,8 @@ pub struct OwnerHello {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Request {
-    /// Writes to the process. An id that was written before is refused.
+    /// Writes to the process. An id that was written before is refused; of ids that are numbers, every one that is not
+    /// higher than all before.
     Input {
         id: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]

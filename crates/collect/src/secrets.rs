@@ -340,6 +340,19 @@ mod tests {
     }
 
     #[test]
+    fn a_stream_that_is_counted_anew_goes_on_with_what_has_begun() {
+        let secrets = secrets(&["abcdefgh"]);
+        let mut found = Vec::new();
+        let mut first = Scanner::new();
+        assert_eq!(first.push(&secrets, b"xxabc", &mut found), 2);
+        let mut second = first.go_on();
+        assert_eq!((second.push(&secrets, b"def", &mut found), found.len()), (0, 0), "all of it may be hidden yet");
+        assert_eq!(second.push(&secrets, b"gh.abcdefgh", &mut found), 14);
+        assert_eq!(found, [0..5, 6..14], "of the first one what is here");
+        assert_eq!(first.go_on().push(&secrets, b"xabcdefg", &mut Vec::new()), 1, "it was none");
+    }
+
+    #[test]
     fn without_secrets_bytes_are_only_counted() {
         let none = secrets(&["", "short", "sevensv"]);
         assert!(none.spellings.is_empty());

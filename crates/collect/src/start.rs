@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
-use std::process::{ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -30,11 +30,11 @@ pub(crate) enum Ready {
 /// Creates the `.audit` folder of `dir`.
 pub fn prepare_folder(dir: &Path) -> Result<std::path::PathBuf, CollectError> {
     let audit = dir.join(".audit");
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(&audit)
+    fs::create_dir_all(dir)
+        .and_then(|()| DirBuilder::new().recursive(true).mode(0o700).create(&audit))
         .map_err(|error| CollectError::file(&audit, "the folder cannot be made", error))?;
+    // One that was there may be open to others. If it is not ours, what we write into it is not either way.
+    fs::set_permissions(&audit, fs::Permissions::from_mode(0o700)).ok();
     fs::canonicalize(&audit).map_err(|error| CollectError::file(&audit, "the folder cannot be found", error))
 }
 
@@ -55,8 +55,9 @@ pub(crate) fn recorded(audit: &Path) -> io::Result<BTreeSet<AttemptNumber>> {
 }
 
 /// Starts a host with `command`, which runs [`crate::host::main`], and hands it the plan. When this returns, the host
-/// has the attempt and can be attached to.
-pub fn start(mut command: Command, plan: &Plan) -> Result<(), CollectError> {
+/// has the attempt and can be attached to. It need not be waited for, except by a starter that lives long and does not
+/// want to collect the dead.
+pub fn start(mut command: Command, plan: &Plan) -> Result<Child, CollectError> {
     let plan = serde_json::to_vec(plan).map_err(|error| CollectError::NoHost(error.into()))?;
     // A host lives longer than its starter: whoever waits for the end of a pipe that the starter has must not wait for it.
     inherit_nothing(&mut command);
@@ -73,11 +74,15 @@ pub fn start(mut command: Command, plan: &Plan) -> Result<(), CollectError> {
     host.stdin.take().map(|mut stdin| stdin.write_all(&plan));
     let mut answer = Vec::new();
     if let Some(stdout) = host.stdout.take() {
-        wait_for(&stdout)?;
+        if let Err(error) = wait_for(&stdout) {
+            // Nothing may begin any more that nobody knows of.
+            host.kill().and_then(|()| host.wait()).ok();
+            return Err(error);
+        }
         stdout.take(64 * 1024).read_to_end(&mut answer).map_err(CollectError::Silent)?;
     }
     match serde_json::from_slice(&answer) {
-        Ok(Ready::Listening) => Ok(()),
+        Ok(Ready::Listening) => Ok(host),
         Ok(Ready::Refused(reason)) => {
             host.wait().ok();
             Err(CollectError::Refused(reason))

@@ -12,6 +12,7 @@ use crate::Stream;
 use crate::chunks::ChunkReader;
 use crate::error::{EvidenceError, EvidenceErrorKind};
 use crate::feed::{Feed, StreamFile};
+use crate::host_record::HostRecord;
 use crate::mask::Mask;
 use crate::meta::Meta;
 use crate::names;
@@ -79,6 +80,11 @@ impl Folder {
             return Err(EvidenceError::new(&self.audit, EvidenceErrorKind::NoSuchAttempt(number.0, known)));
         };
         let meta = Meta::read(&self.audit.join(names::meta(number)));
+        // The record is the truth, and the other a view of it that a host may not have come to write.
+        let meta = match HostRecord::read(&self.audit, number) {
+            Ok(Some(record)) => meta.or_of(record),
+            Ok(None) | Err(_) => meta,
+        };
         Ok(Attempt { number, meta, audit: self.audit.clone(), files: *files })
     }
 

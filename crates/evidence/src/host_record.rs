@@ -159,8 +159,9 @@ impl HostRecord {
     }
 }
 
-/// Notes in `meta.N.json` that the host is gone and left no record, and what was ended for it.
-pub fn write_lost_meta(audit: &Path, number: AttemptNumber, survivors: &[Survivor]) -> io::Result<()> {
+/// Notes in `meta.N.json` that the host is gone and left no record, and what was ended for it. Gives back all that was
+/// ever ended, because somebody may have noted it before.
+pub fn write_lost_meta(audit: &Path, number: AttemptNumber, survivors: &[Survivor]) -> io::Result<Vec<Survivor>> {
     let path = audit.join(names::meta(number));
     let mut meta = match fs::read(&path) {
         Ok(bytes) => serde_json::from_slice::<serde_json::Map<String, Value>>(&bytes).unwrap_or_default(),
@@ -169,8 +170,17 @@ pub fn write_lost_meta(audit: &Path, number: AttemptNumber, survivors: &[Survivo
     };
     meta.insert("attempt_number".to_owned(), serde_json::to_value(number)?);
     meta.insert("ended_by".to_owned(), serde_json::to_value(EndedBy::HostLost)?);
-    meta.insert("survivors".to_owned(), serde_json::to_value(survivors)?);
-    whole_file::replace_view(&path, &json(&meta)?)
+    let known = meta.get("survivors").cloned().unwrap_or_default();
+    let mut all: Vec<Survivor> = serde_json::from_value(known).unwrap_or_default();
+    for survivor in survivors {
+        if !all.contains(survivor) {
+            all.push(survivor.clone());
+        }
+    }
+    meta.insert("survivors".to_owned(), serde_json::to_value(&all)?);
+    meta.insert("survivors_total".to_owned(), all.len().into());
+    whole_file::replace_view(&path, &json(&meta)?)?;
+    Ok(all)
 }
 
 fn json(value: &impl Serialize) -> io::Result<Vec<u8>> {

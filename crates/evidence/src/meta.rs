@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::host_record::HostRecord;
 use serde::Deserialize;
 use serde_json::Value;
 use skillrun_model::{EndedBy, ExecutionMode, ProfileId, Timestamp};
@@ -46,6 +47,22 @@ impl Meta {
                 Err(error) => problem(format!("{} is not readable: {error}", file_name(path))),
             },
             Err(error) => problem(format!("{} cannot be read: {error}", file_name(path))),
+        }
+    }
+
+    /// The same attempt as its host recorded it. What a view alone knows, such as an engine that was named later, stays.
+    pub(crate) fn or_of(self, record: HostRecord) -> Self {
+        let label = record.label;
+        Self {
+            engine: self.engine.or(label.engine),
+            engine_version: self.engine_version.or(label.engine_version),
+            profile: self.profile.or(label.profile),
+            execution_mode: self.execution_mode.or(label.execution_mode),
+            exit_code: record.exit_code,
+            signal: record.signal,
+            ended_by: record.ended_by,
+            started_at: Some(record.started_at),
+            problems: Vec::new(),
         }
     }
 

@@ -5,7 +5,7 @@
 //!
 //! Nothing here reads a clock: every moment is given, in nanoseconds since the attempt began.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
@@ -109,9 +109,8 @@ fn word(stream: Stream) -> &'static str {
 }
 
 impl Log {
-    fn create(path: &Path) -> Result<Self, EvidenceError> {
-        let file = whole_file::create(path).map_err(|e| EvidenceError::new(path, e))?;
-        Ok(Self { file, len: 0, hasher: blake3::Hasher::new() })
+    fn new(file: File) -> Self {
+        Self { file, len: 0, hasher: blake3::Hasher::new() }
     }
 
     /// What was written before an error counts: it is in the file.
@@ -133,9 +132,8 @@ impl Log {
 }
 
 impl Lines {
-    fn create(path: &Path) -> Result<Self, EvidenceError> {
-        let file = whole_file::create(path).map_err(|e| EvidenceError::new(path, e))?;
-        Ok(Self { file, len: 0, waiting: Vec::new(), hasher: blake3::Hasher::new() })
+    fn new(file: File) -> Self {
+        Self { file, len: 0, waiting: Vec::new(), hasher: blake3::Hasher::new() }
     }
 
     fn add(&mut self, line: &impl Serialize) -> io::Result<()> {
@@ -163,16 +161,35 @@ impl Lines {
 }
 
 impl Recorder {
-    /// Creates the files of an attempt; none of them may exist.
+    /// Creates the files of an attempt; none of them may exist. On an error none is left that was not there before.
     pub fn create(audit: &Path, number: AttemptNumber, streams: &[Stream]) -> Result<Self, EvidenceError> {
-        let path = |name: String| -> PathBuf { audit.join(name) };
+        let mut made = Vec::new();
+        let created = Self::create_files(audit, number, streams, &mut made);
+        if created.is_err() {
+            made.iter().for_each(|path| drop(fs::remove_file(path)));
+        }
+        created
+    }
+
+    fn create_files(
+        audit: &Path,
+        number: AttemptNumber,
+        streams: &[Stream],
+        made: &mut Vec<PathBuf>,
+    ) -> Result<Self, EvidenceError> {
+        let mut create = |name: String| -> Result<File, EvidenceError> {
+            let path = audit.join(name);
+            let file = whole_file::create(&path).map_err(|e| EvidenceError::new(&path, e))?;
+            made.push(path);
+            Ok(file)
+        };
         // Whoever finds a stream must find its index and its mask: without an index a reader takes all there is.
-        let redact = Lines::create(&path(names::redact(number)))?;
-        let chunks = Lines::create(&path(names::chunks(number)))?;
-        let stdin = Log::create(&path(names::stdin(number)))?;
+        let redact = Lines::new(create(names::redact(number))?);
+        let chunks = Lines::new(create(names::chunks(number))?);
+        let stdin = Log::new(create(names::stdin(number))?);
         let mut logs = [None, None, None];
         for &stream in streams {
-            let log = Log::create(&path(names::log(stream, number)))?;
+            let log = Log::new(create(names::log(stream, number))?);
             logs[stream.index()] = Some(StreamLog { log, recorded: 0, announced: 0, clear: 0, is_over: false });
         }
         Ok(Self { number, streams: logs, stdin, chunks, redact, next_record: 0, batches: 0 })
@@ -337,7 +354,6 @@ fn sealed_file(name: String, file: &File, len: u64, hasher: &blake3::Hasher) -> 
 mod tests {
     use super::*;
     use crate::testing::Recording;
-    use std::fs;
 
     fn recorder(recording: &Recording) -> Recorder {
         let streams = [Stream::Stdout, Stream::Stderr];
@@ -427,8 +443,14 @@ mod tests {
             let mode = entry.expect("an entry").metadata().expect("metadata").permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
-        let again = Recorder::create(&recording.path().join(".audit"), AttemptNumber(1), &[Stream::Stdout]);
-        assert!(again.is_err());
+        let audit = recording.path().join(".audit");
+        let names = || fs::read_dir(&audit).expect("a folder").count();
+        let before = names();
+        assert!(Recorder::create(&audit, AttemptNumber(1), &[Stream::Stdout]).is_err());
+        fs::write(audit.join("stdout.2.log"), "somebody's").expect("a file");
+        assert!(Recorder::create(&audit, AttemptNumber(2), &[Stream::Stdout]).is_err());
+        assert_eq!(names(), before + 1, "what was made on the way is gone");
+        assert_eq!(fs::read(audit.join("stdout.2.log")).expect("the file"), b"somebody's");
     }
 
     #[test]
@@ -437,7 +459,7 @@ mod tests {
         let full = File::options().write(true).open("/dev/full").expect("/dev/full");
         let recording = Recording::new(&[]);
         let path = recording.path().join(".audit/lines");
-        let mut lines = Lines::create(&path).expect("a file");
+        let mut lines = Lines::new(whole_file::create(&path).expect("a file"));
         lines.add(&1).expect("a line");
         lines.write().expect("written");
         let good = std::mem::replace(&mut lines.file, full);

@@ -5,5 +5,9 @@
 
 mod lab;
 
+mod changes;
+mod deadlines;
 mod kill;
 mod socket;
+mod sticky;
+mod tree;

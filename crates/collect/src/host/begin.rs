@@ -7,16 +7,16 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use rustix::stdio::{dup2_stdin, dup2_stdout};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use skillrun_evidence::{OsText, names};
 
 use super::desk::Desk;
 use super::run::Host;
-use crate::claim::Claim;
+use crate::claim::{Claim, Claimed, temporary_name};
 use crate::environment::{TAG, TEMPORARY};
-use crate::owner::remove_stale_socket;
 use crate::plan::{Plan, SnapshotPlan, Variable, VariableKind};
 use crate::snapshot::{Limits, Rules, Snapshots};
 use crate::start::{self, Ready};
@@ -96,10 +96,14 @@ fn begin(mut plan: Plan) -> Result<Begun, String> {
     };
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| format!("orphans cannot be adopted ({error})"))?;
+    // Everybody is ended through handles; without them nobody would be.
+    let me = rustix::process::getpid();
+    rustix::process::pidfd_open(me, rustix::process::PidfdFlags::empty())
+        .map_err(|error| format!("this system has no handles for processes ({error})"))?;
     let signals = Signals::watch().map_err(why("signals cannot be watched"))?;
     refuse_beside_living_host(&audit, &plan)?;
     refuse_over_recording(&audit, &plan)?;
-    let temporary = plan.temporary.as_path().join(format!("skillrun-{}", plan.nonce));
+    let temporary = plan.temporary.as_path().join(temporary_name(&plan.nonce));
     let claim = Claim::new(&plan, &temporary).map_err(why("the attempt cannot be claimed"))?;
     claim.take(&audit).map_err(|error| {
         if error.kind() == io::ErrorKind::AlreadyExists {
@@ -109,8 +113,7 @@ fn begin(mut plan: Plan) -> Result<Begun, String> {
         }
     })?;
     let opened = (|| {
-        remove_stale_socket(&audit);
-        let desk = Desk::open(&audit).map_err(why("the socket cannot be made"))?;
+        let desk = Desk::open(&audit, &plan.nonce).map_err(why("the socket cannot be made"))?;
         let made = DirBuilder::new().mode(0o700).create(&temporary);
         made.map_err(why("a folder for temporary files cannot be made"))
             .and_then(|()| {
@@ -122,7 +125,7 @@ fn begin(mut plan: Plan) -> Result<Begun, String> {
     })();
     let desk = opened.inspect_err(|_: &String| {
         // Nothing was begun, so nothing is claimed.
-        fs::remove_file(audit.join(names::claim(plan.attempt))).ok();
+        claim.give_back(&audit);
         fs::remove_dir(&temporary).ok();
         fs::remove_file(audit.join(names::reserve(plan.attempt))).ok();
     })?;
@@ -134,7 +137,7 @@ fn begin(mut plan: Plan) -> Result<Begun, String> {
 fn refuse_beside_living_host(audit: &Path, plan: &Plan) -> Result<(), String> {
     let numbers = Claim::all(audit).map_err(|error| format!("{} cannot be read ({error})", audit.display()))?;
     for number in numbers.into_iter().filter(|number| *number != plan.attempt) {
-        if let Ok(Some(claim)) = Claim::read(audit, number)
+        if let Ok(Claimed::By(claim)) = Claim::read(audit, number)
             && claim.host_is_alive()
         {
             // A host that has written its record is about to leave.
@@ -186,6 +189,8 @@ impl Signals {
         child.set_nonblocking(true)?;
         end.set_nonblocking(true)?;
         signal_hook::low_level::pipe::register(SIGCHLD, child_writer)?;
+        // A limit on the size of files would end us; as an error of the write it is recorded.
+        signal_hook::flag::register(SIGXFSZ, Arc::default())?;
         for signal in [SIGTERM, SIGINT, SIGHUP] {
             signal_hook::low_level::pipe::register(signal, end_writer.try_clone()?)?;
         }

@@ -8,6 +8,7 @@ use skillrun_evidence::host_record::{Drain, FsCounts};
 use skillrun_evidence::names;
 use skillrun_model::{AttemptNumber, Code, EndedBy};
 
+use super::deadlines::Moment;
 use super::part::{Part, Trouble};
 use super::record;
 use super::run::{Host, Running, progress};
@@ -22,6 +23,8 @@ impl Host {
     pub(super) fn close(mut self, mut running: Running) {
         let main = running.main;
         let mut exit = running.exit.map(|(exit, _)| exit);
+        // Whatever is written from here on may need it.
+        self.free_reserve();
         let living_main = running.exit.is_none().then_some(main);
         let ended = tree::end_all(living_main, running.group.as_ref(), |pid, status| {
             if pid == main {
@@ -31,27 +34,30 @@ impl Host {
         drop(running.group.take());
         // The controlling terminal ends with its last user, and that is us.
         drop(running.held.take());
+        if let Some(exit) = exit.filter(|_| living_main.is_some()) {
+            self.tell_exit(exit);
+        }
         let now = self.clock.now();
         running.drained += running.streams.drain(now) as u64;
         // The attempt that was being opened is claimed and has its files; it is the one that ends.
         self.change_over(&mut running, now);
         let exited = running.exit.map_or(now, |(_, at)| at);
         let drain = Drain { bytes: running.drained, ms: now.saturating_sub(exited) / 1_000_000 };
-        self.free_reserve();
-        running.streams.close(self.clock.now());
+        let ended_at = self.clock.now();
+        running.streams.close(ended_at);
         let part = running.streams.into_part();
         if let Some(Trouble::Disk(error)) = &part.trouble {
             let message = format!("the evidence could not be written ({error})");
             self.fail(message);
-            self.record.ended_by = Some(EndedBy::HostError);
         }
         record::set_exit(&mut self.record, exit);
-        let why = running.ladder.map_or(EndedBy::Exited, |ladder| ladder.why);
-        self.record.ended_by.get_or_insert(why);
+        // What somebody did to it counts before what became of the evidence meanwhile.
+        let why = running.ladder.map(|ladder| ladder.why).or(part.trouble.as_ref().map(Trouble::ended_by));
+        self.record.ended_by.get_or_insert(why.unwrap_or(EndedBy::Exited));
         self.record.rusage = usage::of_children();
         self.note_survivors(ended);
-        self.snapshot_after(&mut |_| {});
-        self.finish(part, drain);
+        self.snapshot_after(&mut Self::receive);
+        self.finish(part, drain, ended_at);
     }
 
     /// The process never began.
@@ -63,11 +69,12 @@ impl Host {
                 for stream in skillrun_model::Stream::ALL {
                     part.end(now, stream);
                 }
-                self.snapshot_after(&mut |_| {});
-                self.finish(part, Drain::default());
+                self.snapshot_after(&mut Self::receive);
+                self.finish(part, Drain::default(), now);
             }
             None => {
                 self.record.ended_at = Some(record::wall_clock());
+                self.desk.remove_socket();
                 let record = self.record.clone();
                 if record.write(&self.audit).is_ok() {
                     record.write_meta(&self.audit).ok();
@@ -77,10 +84,10 @@ impl Host {
         }
     }
 
-    fn finish(mut self, part: Part, drain: Drain) {
-        let now = self.clock.now();
-        self.record.ended_at = Some(self.record.started_at.plus_nanos(now.saturating_sub(part.begun)));
+    fn finish(mut self, part: Part, drain: Drain, ended_at: Moment) {
+        self.record.ended_at = Some(self.record.started_at.plus_nanos(ended_at.saturating_sub(part.begun)));
         self.desk.progress(progress(&part));
+        self.desk.remove_socket();
         let record = self.record.clone();
         self.write_record(record, part, drain);
         self.leave();
@@ -133,7 +140,6 @@ impl Host {
 
     /// Tells the owner, and cleans up what is of no use to anybody.
     fn leave(&mut self) {
-        self.desk.remove_socket();
         let ended_by = self.record.ended_by.unwrap_or(EndedBy::HostError);
         self.desk.tell(&Notice::Ended { ended_by });
         let begin = self.clock.now();
@@ -149,7 +155,7 @@ impl Host {
     }
 
     /// Lists the workspace before an attempt. `breathe` is called all the while.
-    pub(super) fn snapshot_before(&mut self, cache: Option<AttemptNumber>, breathe: &mut dyn FnMut(&Self)) {
+    pub(super) fn snapshot_before(&mut self, cache: Option<AttemptNumber>, breathe: &mut dyn FnMut(&mut Self)) {
         let Some(snapshots) = self.snapshots.take() else { return };
         let attempt = self.record.attempt_number;
         let taken = snapshots.before(attempt, cache, wall_ns(), &mut || breathe(self));
@@ -158,7 +164,7 @@ impl Host {
     }
 
     /// Lists it again, and what has changed.
-    pub(super) fn snapshot_after(&mut self, breathe: &mut dyn FnMut(&Self)) {
+    pub(super) fn snapshot_after(&mut self, breathe: &mut dyn FnMut(&mut Self)) {
         let Some(snapshots) = self.snapshots.take() else { return };
         let attempt = self.record.attempt_number;
         let secrets = self.plan.secrets();

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use rustix::event::PollFlags;
 use serde::Serialize;
+use skillrun_evidence::names;
 
 use super::deadlines::{Moment, after};
 use crate::lines::{Line, Lines};
@@ -21,6 +22,9 @@ use crate::protocol::{CloseReason, HostHello, Notice, OwnerHello, Progress, Requ
 /// Most bytes that wait for an owner to read them.
 const QUEUE_MAX: usize = 1 << 20;
 
+/// How long nobody is let in after that failed.
+const DEAF: Duration = Duration::from_millis(100);
+
 /// How long an owner may take to greet.
 const GREETING: Duration = Duration::from_secs(5);
 
@@ -29,6 +33,8 @@ pub(crate) struct Desk {
     listener: UnixListener,
     place: SocketPlace,
     seat: Option<Seat>,
+    /// Nobody is let in before.
+    deaf_until: Option<Moment>,
 }
 
 /// Somebody who is attached, or about to be.
@@ -56,21 +62,30 @@ pub(crate) enum Event {
 }
 
 impl Desk {
-    pub(crate) fn open(audit: &Path) -> io::Result<Self> {
+    /// Takes the place of a socket that a dead host left. It is there under its name only when it can be connected to.
+    pub(crate) fn open(audit: &Path, nonce: &str) -> io::Result<Self> {
         let place = SocketPlace::open(audit)?;
-        let listener = UnixListener::bind(place.path())?;
-        // The folder is closed to other users already; this says so on the socket too.
-        std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o600))?;
+        let beside = place.beside(&format!("{}.{nonce}", names::SOCKET));
+        let listener = UnixListener::bind(&beside)?;
+        std::fs::set_permissions(&beside, std::fs::Permissions::from_mode(0o600))?;
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, place, seat: None })
+        std::fs::rename(&beside, place.path())?;
+        Ok(Self { listener, place, seat: None, deaf_until: None })
     }
 
+    /// Called before the record is written: after that the name may belong to the next host.
     pub(crate) fn remove_socket(&self) {
         std::fs::remove_file(self.place.path()).ok();
     }
 
-    pub(crate) fn listener(&self) -> BorrowedFd<'_> {
-        self.listener.as_fd()
+    /// Readable when somebody wants in; none while nobody could be let in anyway.
+    pub(crate) fn listener(&self, now: Moment) -> Option<BorrowedFd<'_>> {
+        self.deaf_until.is_none_or(|until| now >= until).then(|| self.listener.as_fd())
+    }
+
+    /// Somebody is attached.
+    pub(crate) fn has_owner(&self) -> bool {
+        self.seat.as_ref().is_some_and(|seat| seat.greeting == Greeting::Done)
     }
 
     /// The descriptor of whoever is attached, and what it is waited for.
@@ -82,16 +97,27 @@ impl Desk {
 
     /// When an owner that has not greeted loses its place.
     pub(crate) fn due(&self) -> Option<Moment> {
-        match self.seat.as_ref()?.greeting {
+        let greeting = self.seat.as_ref().and_then(|seat| match seat.greeting {
             Greeting::DueBy(moment) => Some(moment),
             Greeting::Done => None,
-        }
+        });
+        [greeting, self.deaf_until].into_iter().flatten().min()
     }
 
     /// Takes one connection. A second owner is told that there is one. Not more than one at a time: the owner may leave
     /// between two of them, and the caller must look.
     pub(crate) fn accept(&mut self, now: Moment, hello: &HostHello) {
-        let Ok((stream, _)) = self.listener.accept() else { return };
+        self.deaf_until = None;
+        let stream = match self.listener.accept() {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                if error.kind() != io::ErrorKind::WouldBlock {
+                    // No descriptors, for instance. They stay in the queue, and asking all the while would not help.
+                    self.deaf_until = Some(after(now, DEAF));
+                }
+                return;
+            }
+        };
         if stream.set_nonblocking(true).is_err() {
             return;
         }

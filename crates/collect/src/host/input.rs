@@ -12,7 +12,8 @@ use skillrun_evidence::os_text::from_hex;
 use crate::protocol::{INPUT_MAX, InputAnswer};
 use crate::wiring::{Input, end_of_input, terminal_would_cut};
 
-/// Most ids that are remembered; an engine that is asked more often than that is given nothing more.
+/// Most ids that are remembered; an engine that is asked more often than that is given nothing more. Ids that are
+/// numbers do not count: of those the highest is enough.
 const IDS_MAX: usize = 1 << 16;
 
 /// Longest id.
@@ -26,11 +27,51 @@ pub(crate) struct Inputs {
     end: Input,
     file: Option<File>,
     waiting: Option<Waiting>,
-    written: HashSet<String>,
+    written: Ids,
     /// Closed as soon as nothing waits.
     is_closing: bool,
     /// Bytes since the last line end.
     line: usize,
+}
+
+/// Ids that were written.
+#[derive(Debug, Default)]
+struct Ids {
+    /// Numbers only grow, so this and everything below it was written or never will be.
+    highest: Option<u64>,
+    others: HashSet<String>,
+}
+
+impl Ids {
+    fn number(id: &str) -> Option<u64> {
+        id.parse().ok().filter(|number: &u64| number.to_string() == id)
+    }
+
+    fn contains(&self, id: &str) -> bool {
+        match Self::number(id) {
+            Some(number) => self.highest.is_some_and(|highest| number <= highest),
+            None => self.others.contains(id),
+        }
+    }
+
+    /// Only ever the last one.
+    fn remove(&mut self, id: &str) {
+        match Self::number(id) {
+            Some(number) => self.highest = number.checked_sub(1),
+            None => {
+                self.others.remove(id);
+            }
+        }
+    }
+
+    fn insert(&mut self, id: &str) {
+        match Self::number(id) {
+            Some(number) => self.highest = Some(number),
+            None => {
+                self.others.insert(id.to_owned());
+            }
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -62,7 +103,7 @@ pub(crate) struct Wrote {
 
 impl Inputs {
     pub(crate) fn new(end: Input, file: Option<File>) -> Self {
-        Self { end, file, waiting: None, written: HashSet::new(), is_closing: false, line: 0 }
+        Self { end, file, waiting: None, written: Ids::default(), is_closing: false, line: 0 }
     }
 
     /// The descriptor, when there is something to write.
@@ -99,12 +140,12 @@ impl Inputs {
             Input::Pipe(_) | Input::Terminal(_) if self.is_closing || self.file.is_some() => Some(InputAnswer::Closed),
             Input::Pipe(_) | Input::Terminal(_) if self.waiting.is_some() => Some(InputAnswer::Busy),
             Input::Pipe(_) | Input::Terminal(_) if bytes.len() > INPUT_MAX => Some(InputAnswer::TooLarge),
-            Input::Pipe(_) | Input::Terminal(_) if self.written.len() >= IDS_MAX => Some(InputAnswer::Closed),
+            Input::Pipe(_) | Input::Terminal(_) if self.written.others.len() >= IDS_MAX => Some(InputAnswer::Closed),
             Input::Terminal(end) if terminal_would_cut(end, self.line, &bytes) => Some(InputAnswer::LineTooLong),
             Input::Pipe(_) | Input::Terminal(_) => None,
         };
         if refused.is_none() {
-            self.written.insert(id.clone());
+            self.written.insert(&id);
             self.waiting = Some(Waiting { from: Origin::Owner { id }, bytes, done: 0 });
         }
         refused

@@ -14,6 +14,8 @@ pub(crate) struct Ladder {
     pub(crate) why: EndedBy,
     rungs: VecDeque<Rung>,
     next_at: Moment,
+    /// Nobody is asked any longer than this.
+    top_by: Moment,
 }
 
 /// What to do now.
@@ -27,10 +29,13 @@ pub(crate) enum Climb {
 
 impl Ladder {
     pub(crate) fn new(why: EndedBy, rungs: &[Rung], now: Moment) -> Self {
-        Self { why, rungs: rungs.iter().copied().collect(), next_at: now }
+        Self { why, rungs: rungs.iter().copied().collect(), next_at: now, top_by: top(rungs, now) }
     }
 
     pub(crate) fn climb(&mut self, now: Moment) -> Climb {
+        if now >= self.top_by {
+            return Climb::Top;
+        }
         if now < self.next_at {
             return Climb::Wait;
         }
@@ -49,15 +54,22 @@ impl Ladder {
 
     /// When there is something to do.
     pub(crate) fn next_at(&self) -> Moment {
-        self.next_at
+        self.next_at.min(self.top_by)
     }
 
-    /// Another ladder, from its foot; the first reason stays. Somebody who cancels what is being ended already wants it
-    /// to go faster.
+    /// Another ladder, from its foot; the first reason stays, and so does the moment by which it is over: somebody who
+    /// cancels what is being ended already does not want it to take longer.
     pub(crate) fn restart(&mut self, rungs: &[Rung], now: Moment) {
         self.rungs = rungs.iter().copied().collect();
         self.next_at = now;
+        self.top_by = self.top_by.min(top(rungs, now));
     }
+}
+
+/// When a ladder that is begun now comes to its end.
+fn top(rungs: &[Rung], now: Moment) -> Moment {
+    let asked = rungs.iter().take_while(|rung| rung.signal != SignalName::KILL);
+    asked.fold(now, |moment, rung| after(moment, rung.pause))
 }
 
 #[cfg(test)]
@@ -77,8 +89,19 @@ mod tests {
         assert_eq!(ladder.climb(100), Climb::Send(SignalName::INT));
         assert_eq!(ladder.climb(105), Climb::Wait);
         assert_eq!(ladder.climb(111), Climb::Send(SignalName::TERM));
+        assert_eq!((ladder.climb(119), ladder.next_at()), (Climb::Wait, 120));
         assert_eq!(ladder.climb(121), Climb::Top);
         assert_eq!(ladder.climb(122), Climb::Top);
+    }
+
+    #[test]
+    fn a_second_ladder_never_makes_it_longer() {
+        let rung = |pause| Rung { signal: SignalName::INT, pause: Duration::from_nanos(pause) };
+        let mut ladder = Ladder::new(EndedBy::HardTimeout, &[rung(10)], 0);
+        assert_eq!(ladder.climb(0), Climb::Send(SignalName::INT));
+        ladder.restart(&[rung(100)], 5);
+        assert_eq!((ladder.climb(5), ladder.climb(9)), (Climb::Send(SignalName::INT), Climb::Wait));
+        assert_eq!((ladder.climb(10), ladder.why), (Climb::Top, EndedBy::HardTimeout));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use rustix::process::Pid;
 use skillrun_evidence::Recorder;
 use skillrun_evidence::host_record::HostError;
-use skillrun_model::Code;
+use skillrun_model::{Code, EndedBy};
 
 use super::deadlines::Deadlines;
 use super::input::Inputs;
@@ -44,6 +44,10 @@ impl Host {
             }
         };
         let part = Part::new(recorder, now);
+        if self.is_canceled_early() {
+            self.record.ended_by = Some(EndedBy::Canceled);
+            return Launched::Refused(Some(Box::new(part)));
+        }
         let secrets = self.plan.secrets();
         self.warn_of_short_secrets();
         match self.start_process() {

@@ -7,7 +7,7 @@ use skillrun_evidence::host_record::Drain;
 use skillrun_model::AttemptNumber;
 
 use super::deadlines::{Moment, after};
-use super::part::Part;
+use super::part::{Part, Trouble};
 use super::record;
 use super::run::{Host, Running, progress};
 use crate::protocol::{Notice, Progress};
@@ -37,11 +37,15 @@ impl Host {
         let claim = self.claim.for_next(attempt);
         claim.take(&self.audit).map_err(|error| format!("attempt {attempt} cannot be claimed ({error})"))?;
         let streams = recorded_streams(self.plan.wiring, &self.plan.stdin);
-        let recorder = Recorder::create(&self.audit, attempt, streams)
-            .map_err(|error| format!("attempt {attempt} cannot be recorded: {error}"))?;
+        let recorder = Recorder::create(&self.audit, attempt, streams).map_err(|error| {
+            // Nothing was begun, so nothing is claimed.
+            claim.give_back(&self.audit);
+            format!("attempt {attempt} cannot be recorded: {error}")
+        })?;
         self.claim = claim;
         running.streams.begin_next(Part::new(recorder, now));
         running.change_over_by = Some(after(now, CHANGE_OVER));
+        running.deadlines.next_attempt(now);
         Ok(())
     }
 
@@ -51,7 +55,7 @@ impl Host {
         let Some(old) = running.streams.change_over(now) else { return };
         let sizes = progress(&old);
         let number = AttemptNumber(self.record.attempt_number.0 + 1);
-        self.snapshot_after(&mut |host| running.breathe(host.clock.now()));
+        self.snapshot_after(&mut |host| host.breathe(running));
         let mut next = record::opening(&self.plan, &self.plan.secrets(), number, self.record.pid);
         next.started_at = self.record.started_at.plus_nanos(running.streams.part.begun.saturating_sub(old.begun));
         let mut before = std::mem::replace(&mut self.record, next);
@@ -59,15 +63,23 @@ impl Host {
         // What ends the process in the middle of this is told by the attempt that goes on, unless it spoiled the files of
         // the one before.
         let ended_by = before.ended_by.take();
+        before.ended_by = old.trouble.as_ref().map(Trouble::ended_by);
         self.record.error = if old.trouble.is_some() { before.error.clone() } else { before.error.take() };
         before.ended_at = Some(before.started_at.plus_nanos(now.saturating_sub(old.begun)));
         let cache = before.attempt_number;
         self.write_record(before, old, Drain::default());
         self.record.ended_by = ended_by;
-        self.snapshot_before(Some(cache), &mut |host| running.breathe(host.clock.now()));
+        self.snapshot_before(Some(cache), &mut |host| host.breathe(running));
         self.record.write_meta(&self.audit).ok();
-        running.deadlines.next_attempt(self.clock.now());
+        self.catch_up(running);
         self.desk.tell(&Notice::NextAttempt(Progress { attempt: number, ..sizes }));
         self.desk.progress(progress(&running.streams.part));
+    }
+    /// Reads what has come meanwhile, and sees to the desk.
+    fn breathe(&mut self, running: &mut Running) {
+        if self.is_breath_due() {
+            running.breathe(self.clock.now());
+        }
+        self.receive();
     }
 }

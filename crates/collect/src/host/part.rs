@@ -3,7 +3,7 @@
 use std::io;
 
 use skillrun_evidence::Recorder;
-use skillrun_model::Stream;
+use skillrun_model::{EndedBy, Stream};
 
 use super::deadlines::Moment;
 use crate::secrets::{Scanner, Secrets};
@@ -15,6 +15,15 @@ pub(crate) enum Trouble {
     Budget,
     /// A file takes no more.
     Disk(io::Error),
+}
+
+impl Trouble {
+    pub(crate) fn ended_by(&self) -> EndedBy {
+        match self {
+            Self::Budget => EndedBy::Budget,
+            Self::Disk(_) => EndedBy::HostError,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -142,7 +151,7 @@ impl Part {
         }
     }
 
-    pub(crate) fn act(&mut self, now: Moment, act: skillrun_model::EndedBy) {
+    pub(crate) fn act(&mut self, now: Moment, act: EndedBy) {
         let time = self.time(now);
         if let Err(error) = self.recorder.act(time, act) {
             self.trouble.get_or_insert(Trouble::Disk(error));

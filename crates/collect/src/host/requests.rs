@@ -1,22 +1,85 @@
 //! What the owner asks for.
 
-use skillrun_model::EndedBy;
+use skillrun_model::{AttemptNumber, EndedBy};
 
 use super::deadlines::Moment;
 use super::desk::Event;
 use super::record;
 use super::run::{Host, Running, progress};
-use crate::protocol::{Notice, Request};
+use crate::process::tree::Exit;
+use crate::protocol::{HostHello, Notice, Progress, Request, VERSION};
+
+/// How often a long piece of work looks up.
+const BREATH: Moment = 1_000_000;
+
+/// Most requests that are kept while nothing can be done about them.
+const EARLY_MAX: usize = 1000;
 
 impl Host {
+    /// Sees to the desk while a snapshot is taken: whoever comes is greeted, what they ask for is kept for later.
+    pub(super) fn receive(&mut self) {
+        if !self.is_breath_due() {
+            return;
+        }
+        let now = self.clock.now();
+        self.last_breath = now;
+        self.desk.accept(now, &self.hello());
+        for event in self.desk.read(now) {
+            match event {
+                Event::Came => self.desk.progress(nothing_yet(self.record.attempt_number)),
+                Event::Left => {}
+                Event::Asked(request) if self.early.len() < EARLY_MAX => self.early.push(request),
+                Event::Asked(_) => {}
+            }
+        }
+        // Whoever does not read is gone; nobody else needs to know that now.
+        self.desk.flush();
+    }
+
+    /// It is time to look up.
+    pub(super) fn is_breath_due(&self) -> bool {
+        self.clock.now() >= self.last_breath.saturating_add(BREATH)
+    }
+
+    /// Carries out what was kept.
+    pub(super) fn catch_up(&mut self, running: &mut Running) {
+        let now = self.clock.now();
+        if self.desk.has_owner() {
+            self.desk_event(running, now, Event::Came);
+        } else {
+            running.deadlines.owner_left(now);
+        }
+        for request in std::mem::take(&mut self.early) {
+            self.carry_out(running, now, request);
+        }
+    }
+
+    /// Somebody has canceled what is not begun yet.
+    pub(super) fn is_canceled_early(&self) -> bool {
+        self.early.iter().any(|request| matches!(request, Request::Cancel { .. }))
+    }
+
+    pub(super) fn hello(&self) -> HostHello {
+        HostHello {
+            skillrun_host: VERSION,
+            run_id: self.plan.run_id,
+            attempt: self.record.attempt_number,
+            pid: std::process::id(),
+        }
+    }
+
+    pub(super) fn tell_exit(&mut self, exit: Exit) {
+        let (exit_code, signal) = record::told(Some(exit));
+        self.desk.tell(&Notice::Exited { exit_code, signal });
+    }
+
     pub(super) fn desk_event(&mut self, running: &mut Running, now: Moment, event: Event) {
         match event {
             Event::Came => {
                 running.deadlines.owner_came();
                 self.desk.progress(progress(&running.streams.part));
                 if let Some((exit, _)) = running.exit {
-                    let (exit_code, signal) = record::told(Some(exit));
-                    self.desk.tell(&Notice::Exited { exit_code, signal });
+                    self.tell_exit(exit);
                 }
             }
             Event::Left => running.deadlines.owner_left(now),
@@ -54,4 +117,8 @@ impl Host {
             Request::Detach => {}
         }
     }
+}
+
+fn nothing_yet(attempt: AttemptNumber) -> Progress {
+    Progress { attempt, stdout: 0, stderr: 0, pty: 0 }
 }

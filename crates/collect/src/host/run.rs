@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
+use rustix::io::Errno;
 use rustix::process::Pid;
 use skillrun_evidence::HostRecord;
 use skillrun_evidence::host_record::HostError;
@@ -24,7 +25,7 @@ use crate::claim::Claim;
 use crate::plan::{Plan, Rung};
 use crate::process::cgroup::Cgroup;
 use crate::process::tree::{self, Exit, Left};
-use crate::protocol::{HostHello, Notice, Progress, VERSION};
+use crate::protocol::{Notice, Progress, Request};
 use crate::snapshot::Snapshots;
 
 /// A process that lives this long gets a control group; moving one costs too much for a short life.
@@ -40,6 +41,9 @@ pub(super) struct Host {
     pub(super) temporary: PathBuf,
     pub(super) record: HostRecord,
     pub(super) clock: Clock,
+    /// What the owner asked for while nothing could be done about it.
+    pub(super) early: Vec<Request>,
+    pub(super) last_breath: Moment,
     signals: Signals,
 }
 
@@ -76,14 +80,17 @@ impl Host {
     pub(super) fn new(begun: Begun) -> Self {
         let Begun { plan, audit, claim, desk, signals, snapshots, temporary } = begun;
         let record = record::opening(&plan, &plan.secrets(), plan.attempt, None);
-        Self { plan, audit, claim, desk, snapshots, temporary, record, clock: Clock(Instant::now()), signals }
+        let clock = Clock(Instant::now());
+        let (early, last_breath) = (Vec::new(), 0);
+        Self { plan, audit, claim, desk, snapshots, temporary, record, clock, early, last_breath, signals }
     }
 
     /// From the first snapshot to the record.
     pub(super) fn live(mut self) {
-        self.snapshot_before(None, &mut |_| {});
+        self.snapshot_before(None, &mut Self::receive);
         match self.launch() {
             Launched::Running(mut running) => {
+                self.catch_up(&mut running);
                 let lived = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.run(&mut running)));
                 if lived.is_err() {
                     self.record.ended_by = Some(EndedBy::HostError);
@@ -103,13 +110,14 @@ impl Host {
 
     pub(super) fn run(&mut self, running: &mut Running) {
         loop {
+            // What has come is looked at before the clock: a host that was held up must not end a process that was not.
+            let ready = self.wait(running);
+            self.handle(running, &ready);
             let now = self.clock.now();
             self.tend(running, now);
             if self.is_over(running, now) {
                 break;
             }
-            let ready = self.wait(running, now);
-            self.handle(running, &ready);
         }
     }
 
@@ -158,15 +166,12 @@ impl Host {
         if running.ladder.is_some() {
             return;
         }
-        let why = match trouble {
-            Trouble::Budget => EndedBy::Budget,
-            Trouble::Disk(error) => {
-                let message = format!("the evidence could not be written ({error})");
-                self.fail(message);
-                self.free_reserve();
-                EndedBy::HostError
-            }
-        };
+        if let Trouble::Disk(error) = trouble {
+            let message = format!("the evidence could not be written ({error})");
+            self.fail(message);
+            self.free_reserve();
+        }
+        let why = trouble.ended_by();
         // What is written after this is lost, so there is nothing to be polite for.
         let at_once = [Rung { signal: crate::signals::SignalName::KILL, pause: std::time::Duration::ZERO }];
         self.end(running, now, why, &at_once);
@@ -199,12 +204,11 @@ impl Host {
             (None, false) => running.deadlines.next().map(|(at, _)| at),
         };
         let group = running.wants_group.then(|| running.streams.part.begun.saturating_add(SETTLED));
-        let moments =
-            [ladder, deadline, group, running.streams.announce_at(), running.change_over_by, self.desk.due()];
+        let moments = [ladder, deadline, group, running.streams.announce_at(), running.change_over_by, self.desk.due()];
         moments.into_iter().flatten().min()
     }
 
-    fn wait(&self, running: &Running, now: Moment) -> Ready {
+    fn wait(&self, running: &Running) -> Ready {
         let mut fds: Vec<PollFd<'_>> = Vec::with_capacity(8);
         let mut what = Vec::with_capacity(8);
         let mut add = |source: Source, fd, flags: PollFlags| {
@@ -216,20 +220,27 @@ impl Host {
         }
         add(Source::Child, self.signals.child.as_fd(), PollFlags::IN);
         add(Source::End, self.signals.end.as_fd(), PollFlags::IN);
-        add(Source::Listener, self.desk.listener(), PollFlags::IN);
+        if let Some(fd) = self.desk.listener(self.clock.now()) {
+            add(Source::Listener, fd, PollFlags::IN);
+        }
         if let Some((fd, flags)) = self.desk.seat() {
             add(Source::Owner, fd, flags);
         }
         if let Some((fd, flags)) = running.inputs.polled() {
             add(Source::Input, fd, flags);
         }
-        let timeout = self.next_moment(running).map(|at| {
-            let nanos = at.saturating_sub(now);
+        let mut timeout = self.next_moment(running).map(|at| {
+            let nanos = at.saturating_sub(self.clock.now());
             Timespec { tv_sec: (nanos / 1_000_000_000).cast_signed(), tv_nsec: (nanos % 1_000_000_000).cast_signed() }
         });
-        // An interruption, or too little memory for a moment: look again.
-        if poll(&mut fds, timeout.as_ref()).is_err() {
-            return Ready(Vec::new());
+        loop {
+            match poll(&mut fds, timeout.as_ref()) {
+                Ok(_) => break,
+                // A signal: what it is about is there now.
+                Err(Errno::INTR) => timeout = Some(Timespec { tv_sec: 0, tv_nsec: 0 }),
+                // Too little memory for a moment.
+                Err(_) => return Ready(Vec::new()),
+            }
         }
         let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
         Ready(what.into_iter().zip(&fds).filter(|(_, fd)| is_ready(fd)).map(|(source, _)| source).collect())
@@ -242,7 +253,8 @@ impl Host {
                 Source::Stream(stream) => {
                     let count = running.streams.read(*stream, now);
                     if count > 0 {
-                        running.deadlines.byte(now);
+                        // Storing it may have taken its time.
+                        running.deadlines.byte(self.clock.now());
                         running.note_drained(count);
                     }
                     if running.streams.part.recorder.is_over(*stream) {
@@ -270,21 +282,13 @@ impl Host {
         }
         if self.desk.due().is_some_and(|due| now >= due) {
             self.hear_owner(running, now);
+            self.desk.accept(now, &self.hello());
         }
     }
 
     fn hear_owner(&mut self, running: &mut Running, now: Moment) {
         for event in self.desk.read(now) {
             self.desk_event(running, now, event);
-        }
-    }
-
-    fn hello(&self) -> HostHello {
-        HostHello {
-            skillrun_host: VERSION,
-            run_id: self.plan.run_id,
-            attempt: self.record.attempt_number,
-            pid: std::process::id(),
         }
     }
 
@@ -298,8 +302,7 @@ impl Host {
         });
         if let Some(exit) = exit {
             running.exit = Some((exit, now));
-            let (exit_code, signal) = record::told(Some(exit));
-            self.desk.tell(&Notice::Exited { exit_code, signal });
+            self.tell_exit(exit);
             match self.plan.wiring {
                 // Its end is the end of both streams, and does not come while we hold it.
                 Wiring::OnePty => drop(running.held.take()),
@@ -321,12 +324,12 @@ impl Host {
 
 impl Running {
     /// The engine itself has come to an end. One that was killed by a signal may have been a wrapper, and the real program
-    /// lives on, unless the turn was over before.
+    /// lives on, unless the turn was over before or nobody is left.
     fn has_finished(&self) -> bool {
         match self.exit {
             None => false,
             Some((Exit::Code(_), _)) => true,
-            Some((Exit::Signal(_), _)) => self.deadlines.turn_is_over(),
+            Some((Exit::Signal(_), _)) => self.deadlines.turn_is_over() || self.left == Left::Nobody,
         }
     }
 

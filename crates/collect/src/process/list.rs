@@ -13,18 +13,26 @@ pub(crate) struct Process {
     pub(crate) parent: u32,
     /// When it began, in ticks since the machine started; with the pid it names a process for ever.
     pub(crate) began: u64,
-    /// It has ended and waits for its parent to notice.
+    /// It has ended and waits for its parent to notice, or is on its way there and nothing turns it back. Its streams are
+    /// closed a moment before it has ended: whoever sees that would otherwise take it for somebody who stays.
     pub(crate) is_over: bool,
     pub(crate) name: String,
 }
 
-impl Process {
-    /// The process with this id; none if there is none.
-    pub(crate) fn read(pid: u32) -> Option<Self> {
-        Self::parse(&fs::read(format!("/proc/{pid}/stat")).ok()?)
-    }
+/// What the kernel writes about a process, or one thread of it.
+struct Stat {
+    pid: u32,
+    parent: u32,
+    began: u64,
+    name: String,
+    threads: u32,
+    is_ending: bool,
+}
 
+impl Stat {
     fn parse(stat: &[u8]) -> Option<Self> {
+        /// `PF_EXITING` among the kernel's flags of a thread.
+        const EXITING: u32 = 4;
         // The name stands in parentheses and may hold anything, parentheses too.
         let open = stat.iter().position(|b| *b == b'(')?;
         let close = stat.iter().rposition(|b| *b == b')')?;
@@ -34,10 +42,21 @@ impl Process {
         let fields: Vec<_> = rest.split_whitespace().collect();
         let state = *fields.first()?;
         let parent = fields.get(1)?.parse().ok()?;
-        let threads: u32 = fields.get(17)?.parse().ok()?;
+        let flags: u32 = fields.get(6)?.parse().ok()?;
+        let threads = fields.get(17)?.parse().ok()?;
         let began = fields.get(19)?.parse().ok()?;
-        // A process whose first thread has ended looks the same, and its other threads live on.
-        let is_over = matches!(state, "Z" | "X") && threads <= 1;
+        let is_ending = matches!(state, "Z" | "X") || flags & EXITING != 0;
+        Some(Self { pid, parent, began, name, threads, is_ending })
+    }
+}
+
+impl Process {
+    /// The process with this id; none if there is none.
+    pub(crate) fn read(pid: u32) -> Option<Self> {
+        let stat = Stat::parse(&fs::read(format!("/proc/{pid}/stat")).ok()?)?;
+        // What is told of a process is told of its first thread. When that has ended, others may live on.
+        let is_over = stat.is_ending && (stat.threads <= 1 || all_threads_are_ending(pid));
+        let Stat { pid, parent, began, name, .. } = stat;
         Some(Self { pid, parent, began, is_over, name })
     }
 
@@ -59,6 +78,12 @@ impl Process {
             pidfd_send_signal(&handle, signal).ok();
         }
     }
+}
+
+fn all_threads_are_ending(pid: u32) -> bool {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return true };
+    let mut stats = threads.flatten().filter_map(|thread| Stat::parse(&fs::read(thread.path().join("stat")).ok()?));
+    stats.all(|thread| thread.is_ending)
 }
 
 pub(crate) fn pid(number: u32) -> Option<Pid> {
@@ -83,18 +108,23 @@ mod tests {
 
     #[test]
     fn a_process_is_read_whatever_its_name_is() {
-        let stat = b"42 (a) b (c) S 7 42 42 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 9876 1 1";
-        let process = Process::parse(stat).expect("a process");
-        let expected = Process { pid: 42, parent: 7, began: 9876, is_over: false, name: "a) b (c".to_owned() };
-        assert_eq!(process, expected);
-        let threads = |state, count| {
-            let stat = format!("42 (x) {state} 7 42 42 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 {count} 0 9876 1 1");
-            Process::parse(stat.as_bytes()).expect("a process").is_over
-        };
-        assert_eq!((threads('S', 1), threads('Z', 1), threads('Z', 2)), (false, true, false));
+        let stat = b"42 (a) b (c) S 7 42 42 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 3 0 9876 1 1";
+        let stat = Stat::parse(stat).expect("a process");
+        assert_eq!((stat.pid, stat.parent, stat.name.as_str()), (42, 7, "a) b (c"));
+        assert_eq!((stat.began, stat.threads, stat.is_ending), (9876, 3, false));
         for bad in [&b""[..], b"42", b"42 (x", b"42 )x(", b"x (y) S 1 2 3"] {
-            assert_eq!(Process::parse(bad), None);
+            assert!(Stat::parse(bad).is_none());
         }
+    }
+
+    #[test]
+    fn who_is_on_the_way_to_its_end_is_known() {
+        let is_ending = |state: &str, flags: u32| {
+            let stat = format!("42 (x) {state} 7 42 42 0 -1 {flags} 1 0 0 0 0 0 0 0 20 0 1 0 9876 1 1");
+            Stat::parse(stat.as_bytes()).expect("a process").is_ending
+        };
+        assert!(is_ending("Z", 0) && is_ending("X", 0) && is_ending("R", 0x0040_0004));
+        assert!(!is_ending("S", 0x0040_0000) && !is_ending("T", 0));
     }
 
     #[test]

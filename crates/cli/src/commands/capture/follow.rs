@@ -71,7 +71,12 @@ fn converse(
         loop {
             match owner.hear(Duration::ZERO)? {
                 Heard::Notice(Notice::Progress(progress)) => screen.show(&progress),
-                Heard::Notice(Notice::Input { answer, .. }) => input.answered(answer),
+                Heard::Notice(Notice::Input { answer, .. }) => {
+                    input.answered(answer);
+                    if input.is_given_up() && ask(owner, &Request::CloseStdin)? == Asked::Nobody {
+                        return Ok(None);
+                    }
+                }
                 Heard::Notice(
                     Notice::NextAttempt(_)
                     | Notice::Exited { .. }
@@ -156,6 +161,8 @@ enum InputState {
     Wanted,
     /// One piece is on its way.
     Waiting,
+    /// The command is to be told that nothing more comes.
+    GivenUp,
     Closed,
 }
 
@@ -166,6 +173,15 @@ impl OwnInput {
 
     fn is_wanted(&self) -> bool {
         self.state == InputState::Wanted
+    }
+
+    /// True once.
+    fn is_given_up(&mut self) -> bool {
+        let is_given_up = self.state == InputState::GivenUp;
+        if is_given_up {
+            self.state = InputState::Closed;
+        }
+        is_given_up
     }
 
     /// Reads a piece of it.
@@ -197,8 +213,12 @@ impl OwnInput {
                 super::tell("warning: a line of the input is too long for a terminal and was left out");
                 self.state = InputState::Wanted;
             }
-            InputAnswer::Repeated | InputAnswer::Closed | InputAnswer::TooLarge | InputAnswer::Busy => {
-                self.state = InputState::Closed;
+            // It takes no more, or is gone.
+            InputAnswer::Closed => self.state = InputState::Closed,
+            // None of these comes of how we ask; if one does, the command must not wait for the rest.
+            InputAnswer::Repeated | InputAnswer::TooLarge | InputAnswer::Busy => {
+                super::tell("warning: the rest of the input could not be passed on");
+                self.state = InputState::GivenUp;
             }
         }
     }

@@ -1,0 +1,591 @@
+//! The conversation over `host.sock`: greetings, owners one at a time, progress, input, and the end.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use skillrun_collect::owner::Heard;
+use skillrun_collect::plan::StdinPlan;
+use skillrun_collect::protocol::{INPUT_MAX, InputAnswer, LINE_MAX, Notice, Progress, Request, VERSION};
+use skillrun_collect::{Attached, CollectError, Owner, attach, start};
+use skillrun_evidence::{HostRecord, Tail};
+use skillrun_model::{AttemptNumber, EndedBy, Stream};
+
+use crate::lab::{
+    self, FIRST, LONG, Lab, at_once, eventually, hear, hear_answer, hear_ended, input, is_gone, kill, send, spawn,
+};
+
+/// Somebody at the other end of the socket who may say anything.
+struct Raw {
+    reader: BufReader<UnixStream>,
+}
+
+impl Raw {
+    fn connect(lab: &Lab) -> Self {
+        let stream = UnixStream::connect(lab.audit().join("host.sock")).expect("a host that listens");
+        stream.set_read_timeout(Some(LONG)).expect("a timeout");
+        stream.set_write_timeout(Some(LONG)).expect("a timeout");
+        Self { reader: BufReader::new(stream) }
+    }
+
+    /// Connects and greets, and has heard the host's greeting.
+    fn greeted(lab: &Lab) -> Self {
+        let mut raw = Self::connect(lab);
+        assert_eq!(raw.line()["skillrun_host"], VERSION);
+        raw.say(b"{\"skillrun_owner\":1}\n");
+        assert_eq!(raw.line()["at"], "progress", "whoever is taken is told how far it is");
+        raw
+    }
+
+    /// A host that hangs up takes no more, and need not.
+    fn say(&mut self, bytes: &[u8]) {
+        self.reader.get_mut().write_all(bytes).ok();
+    }
+
+    fn line(&mut self) -> Value {
+        self.next().expect("a line")
+    }
+
+    /// None when the host has hung up.
+    fn next(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        match self.reader.read_line(&mut line) {
+            Ok(0) => None,
+            Ok(_) => Some(serde_json::from_str(&line).expect("JSON")),
+            // It had not read everything we said.
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => None,
+            Err(error) => panic!("the host says nothing: {error}"),
+        }
+    }
+
+    /// What the host said last before it hung up.
+    fn last_line(&mut self) -> Option<Value> {
+        std::iter::from_fn(|| self.next()).last()
+    }
+}
+
+/// Ends an attempt that has shown all it should, and sees that nobody is left.
+fn finish(lab: &Lab, mut owner: Owner) {
+    send(&mut owner, Request::Cancel { ladder: at_once() });
+    assert_eq!(hear_ended(&mut owner), EndedBy::Canceled);
+    lab.assert_nobody_is_left();
+}
+
+const IDLE: &[&str] = &["out", "ready\n", "forever"];
+
+#[test]
+fn the_first_line_each_way_carries_the_version() {
+    let lab = Lab::new();
+    let plan = lab.plan(IDLE);
+    lab::start_host(&plan);
+    let socket = fs::symlink_metadata(lab.audit().join("host.sock")).expect("a socket");
+    assert!(socket.file_type().is_socket());
+    assert_eq!(socket.permissions().mode() & 0o777, 0o600);
+    let mut raw = Raw::connect(&lab);
+    // The host speaks first and waits for nothing.
+    let hello = raw.line();
+    let pid = hello["pid"].as_u64().expect("a number") as u32;
+    assert_eq!(hello, json!({"skillrun_host": 1, "run_id": plan.run_id.to_string(), "attempt": 1, "pid": pid}));
+    assert_eq!(
+        fs::read_to_string(format!("/proc/{pid}/cmdline")).expect("a host").split('\0').nth(1),
+        Some("attempt-host")
+    );
+    raw.say(b"{\"skillrun_owner\":1}\n");
+    assert_eq!(raw.line()["at"], "progress");
+    drop(raw);
+    finish(&lab, lab.attach(FIRST));
+}
+
+/// Everything a reader can have who is not attached.
+fn read_as_far_as_it_is(lab: &Lab) -> Vec<u8> {
+    let folder = skillrun_evidence::Folder::open(&lab.out()).expect("a recording");
+    let mut feed = folder.attempt(FIRST).expect("the attempt").feed().expect("its bytes");
+    let mut stdout = Vec::new();
+    while let Some(step) = feed.next_step().expect("a step") {
+        if let skillrun_evidence::feed::StepKind::Bytes { stream: Stream::Stdout, bytes } = step.kind {
+            stdout.extend_from_slice(bytes);
+        }
+    }
+    stdout
+}
+
+#[test]
+fn an_unknown_version_is_refused_and_the_files_can_still_be_followed() {
+    let lab = Lab::new();
+    lab::start_host(&lab.plan(&["out", "one\n", "wait-file", "go", "out", "two\n"]));
+    for greeting in ["{\"skillrun_owner\":2}\n", "{\"skillrun_owner\":0,\"more\":[]}\n"] {
+        let mut raw = Raw::connect(&lab);
+        raw.line();
+        raw.say(greeting.as_bytes());
+        assert_eq!(raw.line(), json!({"at": "closed", "reason": "version", "version": 1}));
+        assert_eq!(raw.next(), None, "and hangs up");
+    }
+    eventually("the first line", || (read_as_far_as_it_is(&lab) == b"one\n").then_some(()));
+    let mut tail = Tail::new(&lab.audit(), FIRST);
+    assert_eq!(tail.next(Stream::Stdout, 4).expect("readable"), Some(&b"one\n"[..]));
+    lab.put("go", "");
+    eventually("the second line", || (read_as_far_as_it_is(&lab) == b"one\ntwo\n").then_some(()));
+    assert_eq!(tail.next(Stream::Stdout, 8).expect("readable"), Some(&b"two\n"[..]));
+    assert_eq!(lab.record(1).ended_by, Some(EndedBy::Exited));
+    lab.assert_nobody_is_left();
+}
+
+#[test]
+fn a_host_of_another_version_is_not_spoken_to() {
+    let lab = Lab::new();
+    let mut owner = lab.start(&lab.plan(IDLE));
+    let host = owner.host_pid();
+    send(&mut owner, Request::Detach);
+    // The same attempt, but somebody from the future answers.
+    let place = lab.audit().join("host.sock");
+    fs::remove_file(&place).expect("a socket");
+    let listener = UnixListener::bind(&place).expect("a socket");
+    let other = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        // Only the version is promised to stay where it is.
+        let hello = json!({"skillrun_host": 9, "run": "42", "attempt": "the first"});
+        stream.write_all(format!("{hello}\n").as_bytes()).expect("said");
+    });
+    let refused = attach(&lab.audit(), FIRST);
+    other.join().expect("no panic");
+    match refused {
+        Err(error @ CollectError::Version(9)) => assert!(error.to_string().contains("can still be read"), "{error}"),
+        other => panic!("{other:?}"),
+    }
+    kill(host, "TERM");
+    lab.record(1);
+    eventually("the end of everybody", || lab.alive().is_empty().then_some(()));
+}
+
+#[test]
+fn whatever_is_said_to_it_the_host_goes_on_and_takes_the_next_owner() {
+    let lab = Lab::new();
+    let owner = lab.start(&lab.plan(IDLE));
+    let host = owner.host_pid();
+    drop(owner);
+    let greeting = "{\"skillrun_owner\":1}\n";
+    let long = vec![b'x'; LINE_MAX + 100];
+    let first_lines: [&[u8]; 7] =
+        [b"hello?\n", b"\n", b"\0\xff\xfe\n", b"{}\n", b"{\"skillrun_owner\":\"1\"}\n", b"[[[[[[[[\n", &long];
+    for line in first_lines {
+        let mut raw = Raw::connect(&lab);
+        raw.line();
+        raw.say(line);
+        let shown = line[..line.len().min(40)].escape_ascii();
+        assert_eq!(raw.last_line(), Some(json!({"at": "closed", "reason": "unreadable", "version": 1})), "{shown}");
+        drop(lab.attach(FIRST));
+    }
+    let later_lines: [&[u8]; 7] = [
+        b"what?\n",
+        b"{\"do\":\"dance\"}\n",
+        b"{\"do\":\"input\"}\n",
+        b"{\"do\":\"cancel\",\"ladder\":[{\"signal\":\"SIGNOTHING\",\"pause\":{\"secs\":1,\"nanos\":0}}]}\n",
+        b"{\"do\":\"next_attempt\",\"attempt\":-1}\n",
+        b"{\"do\":\"wait\",\"deadline\":\"soon\"}\n",
+        &long,
+    ];
+    for line in later_lines {
+        let mut raw = Raw::greeted(&lab);
+        raw.say(line);
+        let shown = line[..line.len().min(40)].escape_ascii();
+        assert_eq!(raw.last_line(), Some(json!({"at": "closed", "reason": "unreadable", "version": 1})), "{shown}");
+        drop(lab.attach(FIRST));
+    }
+    let half_lines: [&str; 4] = ["", "{\"skillrun_ow", greeting, &format!("{greeting}{{\"do\":\"cancel\"")];
+    for half in half_lines {
+        let mut raw = Raw::connect(&lab);
+        raw.say(half.as_bytes());
+        drop(raw);
+        drop(lab.attach(FIRST));
+    }
+    assert!(!is_gone(host));
+    assert_eq!(lab.alive().len(), 1, "the engine works on");
+    let owner = lab.attach(FIRST);
+    assert_eq!(owner.host_pid(), host, "it is the same host all the time");
+    finish(&lab, owner);
+}
+
+#[test]
+fn many_requests_at_once_do_not_hold_the_host_up() {
+    let lab = Lab::new();
+    let mut plan = lab.plan(&["echo-stdin", "out", "end\n"]);
+    plan.stdin = StdinPlan::Pipe;
+    lab::start_host(&plan);
+    let mut raw = Raw::greeted(&lab);
+    let begin = Instant::now();
+    raw.say("{\"do\":\"go_on\"}\n".repeat(200_000).as_bytes());
+    raw.say(b"{\"do\":\"input\",\"id\":\"1\",\"text\":\"hello\\n\"}\n");
+    let answer = eventually("an answer", || Some(raw.line()).filter(|line| line["at"] == "input"));
+    assert_eq!(answer, json!({"at": "input", "id": "1", "answer": "written"}));
+    // Three megabytes; time that grows with the square of that would be minutes.
+    assert!(begin.elapsed() < Duration::from_secs(20), "it took {:?}", begin.elapsed());
+    raw.say(b"{\"do\":\"close_stdin\"}\n");
+    lab.await_stdout(1, "end\n");
+    assert_eq!(lab.record(1).ended_by, Some(EndedBy::Exited));
+    lab.assert_nobody_is_left();
+}
+
+#[test]
+fn a_second_owner_is_refused_while_the_first_stays() {
+    let lab = Lab::new();
+    let mut first = lab.start(&lab.plan(&["wait-file", "go", "out", "more\n", "forever"]));
+    for _ in 0..5 {
+        let begin = Instant::now();
+        let refused = attach(&lab.audit(), FIRST);
+        assert!(matches!(refused, Err(CollectError::Owned)), "{refused:?}");
+        assert!(begin.elapsed() < Duration::from_secs(4), "a refusal is not waited for: {:?}", begin.elapsed());
+    }
+    lab.put("go", "");
+    lab::hear_stdout(&mut first, 5);
+    drop(first);
+    let second = lab.attach(FIRST);
+    finish(&lab, second);
+}
+
+#[test]
+fn the_place_of_an_owner_that_was_killed_is_free() {
+    let lab = Lab::new();
+    let mut starter = spawn(&mut lab.capture(&["--no-snapshot"], &["pid", "main.pid", "forever"]));
+    lab.await_pid("main.pid");
+    // The starter itself attaches a moment after it has started the host; we may have been faster, and leave again.
+    eventually("an owner", || matches!(attach(&lab.audit(), FIRST), Err(CollectError::Owned)).then_some(()));
+    starter.kill().expect("killed");
+    starter.wait().expect("gone");
+    finish(&lab, lab.attach(FIRST));
+}
+
+/// Where progress stands against the files at the moment it is heard.
+fn check_progress(lab: &Lab, progress: &Progress, last: &mut Progress) {
+    for (name, at, before) in
+        [("stdout.1.log", progress.stdout, last.stdout), ("stderr.1.log", progress.stderr, last.stderr)]
+    {
+        let len = fs::metadata(lab.audit().join(name)).expect("a file").len();
+        assert!(at <= len, "{name}: {at} bytes were announced, {len} are there");
+        assert!(at >= before, "{name}: progress went back from {before} to {at}");
+    }
+    assert_eq!(progress.attempt, FIRST);
+    *last = *progress;
+}
+
+#[test]
+fn progress_is_told_without_asking_and_is_never_ahead_of_the_files() {
+    let lab = Lab::new();
+    let steps = ["repeat", "40", "[", "flood", "stdout", "20K", "flood", "stderr", "3K", "sleep", "4", "]"];
+    let mut owner = lab.start(&lab.plan(&steps));
+    let mut last = Progress { attempt: FIRST, stdout: 0, stderr: 0, pty: 0 };
+    let mut told = 0;
+    while let Heard::Notice(notice) = owner.hear(LONG).expect("a host that speaks") {
+        if let Notice::Progress(progress) = notice {
+            check_progress(&lab, &progress, &mut last);
+            // The index has it too: this is what everybody else goes by.
+            assert!(read_as_far_as_it_is(&lab).len() as u64 >= progress.stdout);
+            told += 1;
+        }
+    }
+    assert_eq!((last.stdout, last.stderr), (40 * 20 * 1024, 40 * 3 * 1024));
+    assert!(told > 2, "{told} times");
+    assert_eq!(lab.record(1).ended_by, Some(EndedBy::Exited));
+    lab.assert_nobody_is_left();
+}
+
+#[test]
+fn an_owner_that_does_not_listen_holds_nobody_up_and_hears_the_newest() {
+    const BYTES: u64 = 50 << 20;
+    let lab = Lab::new();
+    // In pieces, so that there is always something to tell.
+    let steps = ["repeat", "50", "[", "flood", "stdout", "1M", "]", "file", "written", "x", "forever"];
+    let mut owner = lab.start(&lab.plan(&steps));
+    // All of it is taken while the owner reads nothing.
+    lab.await_file("written");
+    eventually("all bytes", || {
+        (fs::metadata(lab.audit().join("stdout.1.log")).expect("a file").len() == BYTES).then_some(())
+    });
+    let mut notices = 0_u64;
+    hear(&mut owner, "the newest progress", |notice| {
+        notices += 1;
+        if let Notice::Progress(progress) = notice { (progress.stdout == BYTES).then_some(()) } else { None }
+    });
+    println!("{notices} notices for 50 MB");
+    finish(&lab, owner);
+    let expected = lab::flood(1 << 20).repeat(50);
+    assert!(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout) == expected, "the bytes differ");
+}
+
+#[test]
+fn an_input_is_written_once_however_often_it_comes() {
+    let lab = Lab::new();
+    let mut plan = lab.plan(&["echo-stdin", "out", "end\n"]);
+    plan.stdin = StdinPlan::Pipe;
+    let mut owner = lab.start(&plan);
+    assert_eq!(input(&mut owner, "a", "blue\n"), InputAnswer::Written);
+    assert_eq!(input(&mut owner, "a", "blue\n"), InputAnswer::Repeated);
+    assert_eq!(input(&mut owner, "a", "something else\n"), InputAnswer::Repeated, "the id alone counts");
+    let hex = |id: &str, hex: &str| Request::Input { id: id.to_owned(), text: None, hex: Some(hex.to_owned()) };
+    send(&mut owner, hex("b", "ff00fe0a"));
+    assert_eq!(hear_answer(&mut owner, "b"), InputAnswer::Written);
+    assert_eq!(input(&mut owner, "large", &"x".repeat(INPUT_MAX + 1)), InputAnswer::TooLarge);
+    let whole = "y".repeat(INPUT_MAX);
+    assert_eq!(input(&mut owner, "large", &whole), InputAnswer::Written, "what was refused may come again");
+    drop(owner);
+    let mut other = lab.attach(FIRST);
+    for id in ["a", "b", "large"] {
+        assert_eq!(input(&mut other, id, "again\n"), InputAnswer::Repeated, "{id}, of another owner");
+    }
+    // Owners that send and leave at once are heard too.
+    send(&mut other, hex("c", "0a"));
+    drop(other);
+    let mut third = lab.attach(FIRST);
+    assert_eq!(input(&mut third, "c", "again\n"), InputAnswer::Repeated);
+    send(&mut third, Request::CloseStdin);
+    assert_eq!(input(&mut third, "d", "too late\n"), InputAnswer::Closed);
+    assert_eq!(hear_ended(&mut third), EndedBy::Exited);
+    let given = [b"blue\n\xff\x00\xfe\n", whole.as_bytes(), b"\n"].concat();
+    assert!(lab.evidence("stdin.1.log") == given);
+    assert!(lab.evidence("stdout.1.log") == [&given[..], b"end\n"].concat());
+    assert_eq!(lab.record(1).bytes.stdin, given.len() as u64);
+    lab.assert_nobody_is_left();
+}
+
+#[test]
+fn without_a_pipe_nothing_can_be_written() {
+    let lab = Lab::new();
+    let mut owner = lab.start(&lab.plan(IDLE));
+    assert_eq!(input(&mut owner, "1", "hello\n"), InputAnswer::Closed);
+    assert_eq!(input(&mut owner, "1", "hello\n"), InputAnswer::Closed, "it was never written");
+    assert_eq!(lab.evidence("stdin.1.log"), b"");
+    finish(&lab, owner);
+}
+
+/// An owner that sends it again after a crash must not be told that it was written.
+#[test]
+fn an_engine_that_has_closed_its_input_gets_nothing() {
+    let lab = Lab::new();
+    let mut plan = lab.plan(&["close", "stdin", "file", "closed", "x", "forever"]);
+    plan.stdin = StdinPlan::Pipe;
+    let mut owner = lab.start(&plan);
+    lab.await_file("closed");
+    assert_eq!(input(&mut owner, "1", "hello\n"), InputAnswer::Closed);
+    assert_eq!(input(&mut owner, "1", "hello\n"), InputAnswer::Closed, "it was never written");
+    assert_eq!(input(&mut owner, "2", "hello\n"), InputAnswer::Closed);
+    assert_eq!(lab.evidence("stdin.1.log"), b"");
+    finish(&lab, owner);
+}
+
+#[test]
+fn an_engine_that_does_not_read_holds_nobody_up() {
+    let lab = Lab::new();
+    let mut plan = lab.plan(&["out", "ready\n", "forever"]);
+    plan.stdin = StdinPlan::Pipe;
+    let mut owner = lab.start(&plan);
+    let whole = "x".repeat(INPUT_MAX);
+    // Until the pipe is full, however large it is here: either the large one is stuck or the small one after it.
+    let mut sent = 0;
+    eventually("a full pipe", || {
+        sent += 1;
+        for (name, text) in [("large", whole.as_str()), ("small", "x")] {
+            let id = format!("{name} {sent}");
+            send(&mut owner, Request::Input { id, text: Some(text.to_owned()), hex: None });
+        }
+        match input(&mut owner, &format!("last {sent}"), "x") {
+            InputAnswer::Busy => Some(()),
+            InputAnswer::Written => None,
+            answer @ (InputAnswer::Repeated
+            | InputAnswer::Closed
+            | InputAnswer::TooLarge
+            | InputAnswer::LineTooLong) => panic!("{answer:?}"),
+        }
+    });
+    assert_eq!(input(&mut owner, "large 1", "x"), InputAnswer::Repeated, "written or on its way");
+    assert_eq!(input(&mut owner, "another", "x"), InputAnswer::Busy);
+    let begin = Instant::now();
+    finish(&lab, owner);
+    assert!(begin.elapsed() < Duration::from_secs(1), "it took {:?}", begin.elapsed());
+    let record = lab.record(1);
+    assert_eq!(lab.evidence("stdin.1.log").len() as u64, record.bytes.stdin, "what the kernel took, no more");
+    assert!(record.bytes.stdin < sent * (INPUT_MAX as u64 + 2));
+}
+
+#[test]
+fn a_detached_attempt_goes_on_to_a_full_record() {
+    let lab = Lab::new();
+    let steps = ["out", "one\n", "wait-file", "go", "flood", "stderr", "500K", "out", "two\n", "exit", "3"];
+    let mut owner = lab.start(&lab.plan(&steps));
+    lab::hear_stdout(&mut owner, 4);
+    send(&mut owner, Request::Detach);
+    let detached = hear(&mut owner, "leave", |notice| {
+        if let Notice::Closed { reason, version } = notice { Some((*reason, *version)) } else { None }
+    });
+    assert_eq!(detached, (skillrun_collect::protocol::CloseReason::Detached, VERSION));
+    assert_eq!(owner.hear(LONG).expect("no error"), Heard::Gone);
+    // Whoever comes next hears at once how far it is.
+    let mut next = lab.attach(FIRST);
+    let heard = next.hear(LONG).expect("a host that speaks");
+    assert_eq!(heard, Heard::Notice(Notice::Progress(Progress { attempt: FIRST, stdout: 4, stderr: 0, pty: 0 })));
+    send(&mut next, Request::Detach);
+    lab.put("go", "");
+    let record = lab.record(1);
+    assert_eq!((record.exit_code, record.ended_by), (Some(3), Some(EndedBy::Exited)));
+    let streams = lab::read_back(&lab.out(), 1);
+    assert_eq!(lab::of(&streams, Stream::Stdout), b"one\ntwo\n");
+    assert!(lab::of(&streams, Stream::Stderr) == lab::flood(500 * 1024));
+    eventually("the end of the host", || is_gone(next.host_pid()).then_some(()));
+    match attach(&lab.audit(), FIRST).expect("an answer") {
+        Attached::Ended(ended) => assert_eq!(*ended, record),
+        other @ (Attached::NotBegun | Attached::Live(_) | Attached::Lost { .. }) => panic!("{other:?}"),
+    }
+    let nobody = attach(&lab.audit(), AttemptNumber(2)).expect("an answer");
+    assert!(matches!(nobody, Attached::NotBegun), "{nobody:?}");
+    lab.assert_nobody_is_left();
+}
+
+#[test]
+fn what_was_never_begun_is_not_attached_to() {
+    let lab = Lab::new();
+    let audit = start::prepare_folder(&lab.out()).expect("a folder");
+    let nobody = attach(&audit, FIRST).expect("an answer");
+    assert!(matches!(nobody, Attached::NotBegun), "{nobody:?}");
+}
+
+/// A folder whose path alone has more bytes than this.
+fn deep(lab: &Lab, bytes: usize) -> PathBuf {
+    let mut path = lab.out();
+    while path.as_os_str().len() <= bytes {
+        path.push("a-folder-with-a-rather-long-name-so-that-a-few-of-them-are-enough".repeat(3));
+    }
+    path
+}
+
+#[test]
+fn a_socket_may_lie_deeper_than_the_kernel_can_name() {
+    let lab = Lab::new();
+    for bytes in [108, 1000, 3000] {
+        let out = deep(&lab, bytes);
+        let mut plan = lab.plan(&["echo-stdin", "out", "end\n"]);
+        let audit = start::prepare_folder(&out).expect("a folder");
+        plan.audit = audit.clone().into();
+        plan.stdin = StdinPlan::Pipe;
+        lab::start_host(&plan);
+        let live = || match attach(&audit, FIRST).expect("attached") {
+            Attached::Live(owner) => *owner,
+            other @ (Attached::NotBegun | Attached::Ended(_) | Attached::Lost { .. }) => panic!("{other:?}"),
+        };
+        let mut owner = live();
+        assert_eq!(input(&mut owner, "1", "hello\n"), InputAnswer::Written);
+        assert!(matches!(attach(&audit, FIRST), Err(CollectError::Owned)));
+        drop(owner);
+        let mut owner = live();
+        send(&mut owner, Request::CloseStdin);
+        assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
+        assert!(!audit.join("host.sock").exists());
+        assert_eq!(lab::of(&lab::read_back(&out, 1), Stream::Stdout), b"hello\nend\n");
+        // The command finds its way as well.
+        let mut command = lab.bare_capture(&["--no-snapshot"]);
+        let output = lab::output(command.args(["true"]));
+        assert_eq!(output.status.code(), Some(0));
+    }
+    let out = deep(&lab, 2000);
+    let mut command = std::process::Command::new(lab::SKILLRUN);
+    command.args(["capture", "--no-snapshot", "--workspace"]).arg(lab.workspace()).arg("--out").arg(&out);
+    let output = lab::output(command.args(["--", "sh", "-c", "echo deep; exit 5"]));
+    assert_eq!((output.status.code(), lab::text(&output.stdout).as_str()), (Some(5), "deep\n"));
+    lab.assert_nobody_is_left();
+}
+
+#[test]
+fn the_owner_hears_of_the_exit_and_of_the_end_when_the_record_is_on_disk() {
+    let lab = Lab::new();
+    // Main is over long before its streams are.
+    let steps = ["orphan", "[", "wait-file", "go", "out", "late\n", "]", "exit", "9"];
+    let mut owner = lab.start(&lab.plan(&steps));
+    let host = owner.host_pid();
+    let exited = hear(&mut owner, "the exit", |notice| match notice {
+        Notice::Exited { exit_code, signal } => Some((*exit_code, signal.clone())),
+        Notice::Ended { .. } => panic!("the streams are still open"),
+        Notice::Progress(_)
+        | Notice::Input { .. }
+        | Notice::NextAttempt(_)
+        | Notice::Refused { .. }
+        | Notice::Closed { .. } => None,
+    });
+    assert_eq!(exited, (Some(9), None));
+    assert!(!lab.audit().join("host.1.json").exists());
+    drop(owner);
+    // Who comes after the exit hears of it too.
+    let mut owner = lab.attach(FIRST);
+    hear(&mut owner, "the exit", |notice| {
+        if let Notice::Exited { exit_code: Some(9), signal: None } = notice { Some(()) } else { None }
+    });
+    lab.put("go", "");
+    let mut last = None;
+    loop {
+        match owner.hear(LONG).expect("a host that speaks") {
+            Heard::Notice(Notice::Ended { ended_by }) => {
+                let record = HostRecord::read(&lab.audit(), FIRST).expect("readable").expect("there, at this moment");
+                assert_eq!((record.ended_by, record.exit_code), (Some(ended_by), Some(9)));
+                assert_eq!(lab.meta(1)["exit_code"], 9);
+                assert_eq!(ended_by, EndedBy::Exited);
+                break;
+            }
+            Heard::Notice(notice) => last = Some(notice),
+            heard @ (Heard::Nothing | Heard::Gone) => panic!("{heard:?}"),
+        }
+    }
+    let all = Progress { attempt: FIRST, stdout: 5, stderr: 0, pty: 0 };
+    assert_eq!(last, Some(Notice::Progress(all)), "all bytes are told of before the end");
+    assert_eq!(owner.hear(LONG).expect("no error"), Heard::Gone);
+    eventually("the end of the host", || is_gone(host).then_some(()));
+    let left: Vec<_> =
+        fs::read_dir(lab.audit()).expect("a folder").map(|entry| entry.expect("one").file_name()).collect();
+    for name in ["host.sock", "reserve.1"] {
+        assert!(!left.iter().any(|left| left == name), "{name} is left");
+    }
+    let temporary = fs::read_dir(lab.path("")).expect("a folder");
+    let temporary: Vec<_> = temporary.map(|entry| entry.expect("one").file_name()).collect();
+    assert!(!temporary.iter().any(|name| name.to_string_lossy().starts_with("skillrun-")), "{temporary:?}");
+    lab.assert_nobody_is_left();
+}
+
+#[test]
+fn a_host_that_is_told_to_end_ends_the_engine_first() {
+    for signal in ["TERM", "INT", "HUP"] {
+        let lab = Lab::new();
+        let steps = ["out", "begun\n", "daemon", "[", "silence", "forever", "]", "pid", "main.pid", "forever"];
+        let mut owner = lab.start(&lab.plan(&steps));
+        lab.await_pid("main.pid");
+        kill(owner.host_pid(), signal);
+        assert_eq!(hear_ended(&mut owner), EndedBy::HostError, "{signal}");
+        lab.assert_nobody_is_left();
+        let record = lab.record(1);
+        assert_eq!(record.ended_by, Some(EndedBy::HostError));
+        let error = record.error.expect("an error");
+        assert_eq!(error.message, "the host was told to end by a signal");
+        assert_eq!(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout), b"begun\n");
+        eventually("the end of the host", || is_gone(owner.host_pid()).then_some(()));
+        assert!(!lab.audit().join("host.sock").exists());
+    }
+}
+
+#[test]
+fn an_owner_that_never_greets_loses_its_place() {
+    let lab = Lab::new();
+    lab::start_host(&lab.plan(IDLE));
+    let mut raw = Raw::connect(&lab);
+    raw.line();
+    raw.say(b"{\"skillrun_");
+    let begin = Instant::now();
+    let owner = loop {
+        match attach(&lab.audit(), FIRST) {
+            Ok(Attached::Live(owner)) => break *owner,
+            Err(CollectError::Owned) => sleep(Duration::from_millis(50)),
+            other => panic!("{other:?}"),
+        }
+        assert!(begin.elapsed() < Duration::from_secs(15), "the place is not given up");
+    };
+    assert_eq!(raw.last_line().expect("a reason")["reason"], "unreadable");
+    finish(&lab, owner);
+}
