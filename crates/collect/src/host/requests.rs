@@ -23,7 +23,14 @@ impl Host {
         }
         let now = self.clock.now();
         self.last_breath = now;
+        self.keep_requests(now);
         self.desk.accept(now, &self.hello());
+        self.keep_requests(now);
+        // Whoever does not read is gone; nobody else needs to know that now.
+        self.desk.flush();
+    }
+
+    fn keep_requests(&mut self, now: Moment) {
         for event in self.desk.read(now) {
             match event {
                 Event::Came => self.desk.progress(nothing_yet(self.record.attempt_number)),
@@ -32,8 +39,6 @@ impl Host {
                 Event::Asked(_) => {}
             }
         }
-        // Whoever does not read is gone; nobody else needs to know that now.
-        self.desk.flush();
     }
 
     /// It is time to look up.
