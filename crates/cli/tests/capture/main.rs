@@ -7,7 +7,9 @@ mod lab;
 
 mod changes;
 mod deadlines;
+mod held_up;
 mod kill;
+mod recovery;
 mod socket;
 mod sticky;
 mod tree;

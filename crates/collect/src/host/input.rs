@@ -246,3 +246,43 @@ impl Inputs {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::pipe::{PipeFlags, pipe_with};
+
+    /// Inputs that nobody refuses.
+    fn inputs() -> (Inputs, OwnedFd) {
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC).expect("a pipe");
+        (Inputs::new(Input::Pipe(write), None), read)
+    }
+
+    fn give(inputs: &mut Inputs, id: &str) -> InputAnswer {
+        let refused = inputs.accept(id.to_owned(), Some(String::new()), None);
+        refused.unwrap_or_else(|| inputs.write().answer.expect("an answer").1)
+    }
+
+    #[test]
+    fn an_id_is_written_once() {
+        let (mut inputs, _read) = inputs();
+        for id in ["a", "b", "7", "07", "8", ""] {
+            assert_eq!(give(&mut inputs, id), InputAnswer::Written, "{id}");
+            assert_eq!(give(&mut inputs, id), InputAnswer::Repeated, "{id}");
+        }
+        assert_eq!(give(&mut inputs, "a"), InputAnswer::Repeated);
+        assert_eq!(give(&mut inputs, "6"), InputAnswer::Repeated, "numbers only grow");
+    }
+
+    #[test]
+    fn numbers_have_no_end_and_names_a_bound() {
+        let (mut inputs, _read) = inputs();
+        for number in 0..IDS_MAX + 10 {
+            assert_eq!(give(&mut inputs, &number.to_string()), InputAnswer::Written);
+        }
+        for number in 0..IDS_MAX {
+            assert_eq!(give(&mut inputs, &format!("name {number}")), InputAnswer::Written);
+        }
+        assert_eq!(give(&mut inputs, "one more"), InputAnswer::Closed);
+    }
+}
