@@ -82,12 +82,13 @@ fn median(mut times: Vec<Duration>) -> Duration {
 
 fn starts(program: &Program, table: &mut Table) -> Result<(), Problem> {
     let scratch = Scratch::new("starts")?;
-    let (mut bare, mut captured) = (Vec::new(), Vec::new());
+    let (mut bare, mut captured, mut synced) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..STARTS {
         bare.push(wall(&mut Command::new("true"))?);
         captured.push(wall(&mut scratch.capture(program, round, &[], &["true"]))?);
+        synced.push(syncs(&scratch.0)?);
     }
-    let (bare, captured) = (median(bare), median(captured));
+    let (bare, captured, synced) = (median(bare), median(captured), median(synced));
     let more = captured.saturating_sub(bare);
     let ms = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1e3);
     eprintln!("capture: true {} more", ms(more));
@@ -98,10 +99,29 @@ fn starts(program: &Program, table: &mut Table) -> Result<(), Problem> {
         &format!("{} more", ms(more)),
         "at most 15 ms more",
     );
+    table.beside("of that, a small index, a record and its name brought to the disk", &ms(synced), "–", "–", "–");
     if more > START_TARGET {
         table.missed(format!("capture: `true` costs {} more", ms(more)));
     }
     Ok(())
+}
+
+/// What the disk takes for the end of an attempt, whoever asks for it.
+fn syncs(folder: &Path) -> io::Result<Duration> {
+    let begin = Instant::now();
+    let (index, record) = (folder.join("index"), folder.join("record"));
+    let mut file = File::create(&index)?;
+    file.write_all(&[b'x'; 200])?;
+    file.sync_data()?;
+    let mut file = File::create(&record)?;
+    file.write_all(&[b'x'; 2000])?;
+    file.sync_all()?;
+    fs::rename(&record, folder.join("name"))?;
+    File::open(folder)?.sync_all()?;
+    let took = begin.elapsed();
+    fs::remove_file(index)?;
+    fs::remove_file(folder.join("name"))?;
+    Ok(took)
 }
 
 fn floods(program: &Program, table: &mut Table) -> Result<(), Problem> {
