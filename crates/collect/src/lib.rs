@@ -12,7 +12,7 @@
 //! - [`start`]: starts a host. [`owner`]: attaches to one, or finds that it is gone. [`protocol`]: what they say.
 //! - [`host`]: the host itself, one thread, one loop. Its record outlives everybody.
 //! - `wiring`, `spawn`: pipes and terminals, fork and exec. `process`: signals, the tree, leftovers of a dead host.
-//! - `secrets`: finds values that must be masked. `snapshot`: which files an attempt changed.
+//! - `secrets`: finds values that must be masked. `snapshot`: which files an attempt changed. `temporary`: its own go.
 //!
 //! Nothing here interprets what an engine writes.
 
@@ -31,6 +31,7 @@ pub mod signals;
 mod snapshot;
 mod spawn;
 pub mod start;
+mod temporary;
 mod wiring;
 
 pub use error::CollectError;

@@ -12,6 +12,7 @@ use skillrun_model::AttemptNumber;
 use crate::claim::{Claim, Claimed};
 use crate::error::CollectError;
 use crate::process::leftovers;
+use crate::temporary;
 
 /// Ends what a dead host left. Without a readable claim there is nothing to find it by.
 pub(crate) fn recover(
@@ -36,8 +37,7 @@ fn remove_temporary(claim: &Claim) {
     let is_ours = fs::symlink_metadata(path)
         .is_ok_and(|folder| folder.is_dir() && folder.uid() == rustix::process::geteuid().as_raw());
     if is_named_so && is_ours {
-        // What stays is in a folder for temporary files.
-        fs::remove_dir_all(path).ok();
+        temporary::remove(path);
     }
 }
 

@@ -38,11 +38,13 @@ pub(crate) fn spawn(argv: &[OsText], cwd: &Path, variables: &[Variable], ends: E
     Ok(Pid::from_child(&child))
 }
 
-/// A process that gets its three standard descriptors and no other.
+/// A process that gets its three standard descriptors and no other, and to which signals can be sent.
 pub(crate) fn inherit_nothing(command: &mut Command) {
     #[expect(unsafe_code, reason = "the only way to run code between fork and exec; all of it is async-signal-safe")]
     unsafe {
         command.pre_exec(|| {
+            // Blocked, the end of an engine would never be heard of.
+            unblock_signals();
             close_others_on_exec();
             Ok(())
         });
@@ -103,6 +105,7 @@ fn prepare(terminal: Option<i32>) -> io::Result<()> {
     for signal in 1..=64 {
         default_disposition(signal);
     }
+    unblock_signals();
     // An engine whose host is gone is recorded by nobody. Its tools are found by their tag.
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     close_others_on_exec();
@@ -118,6 +121,16 @@ fn default_disposition(signal: libc::c_int) {
     #[expect(unsafe_code, reason = "the kernel reads 32 bytes at most and writes nothing; unknown signals are refused")]
     unsafe {
         libc::syscall(libc::SYS_rt_sigaction, signal, DEFAULT.as_ptr(), std::ptr::null::<u64>(), MASK_BYTES);
+    }
+}
+
+/// Which signals are blocked is inherited, and Rust's library leaves it so.
+fn unblock_signals() {
+    #[expect(unsafe_code, reason = "the kernel, through the C library, reads the set that is given to it")]
+    unsafe {
+        let mut none = std::mem::MaybeUninit::<libc::sigset_t>::zeroed();
+        libc::sigemptyset(none.as_mut_ptr());
+        libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
     }
 }
 

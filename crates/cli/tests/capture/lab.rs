@@ -353,3 +353,86 @@ pub(crate) fn hear_ended(owner: &mut Owner) -> EndedBy {
 pub(crate) fn hear_refused(owner: &mut Owner) -> String {
     hear(owner, "a refusal", |notice| if let Notice::Refused { reason } = notice { Some(reason.clone()) } else { None })
 }
+
+/// Words of an engine as they stand on a command line. A text has no space in it: it writes `\x20`.
+pub(crate) fn steps(words: &str) -> Vec<&str> {
+    words.split_whitespace().collect()
+}
+
+/// These bytes as a text of `out` and `err`.
+pub(crate) fn escaped(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("\\x{byte:02x}")).collect()
+}
+
+/// What `capture` itself said, without the stderr of the engine.
+pub(crate) fn said(output: &Output) -> Vec<String> {
+    text(&output.stderr).lines().filter(|line| line.starts_with("skillrun: ")).map(str::to_owned).collect()
+}
+
+impl Lab {
+    /// Names of everything in `.audit`, folders with a slash, in order.
+    pub(crate) fn left(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut folders = vec![PathBuf::new()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(self.audit().join(&folder)).expect("a folder") {
+                let entry = entry.expect("an entry");
+                let path = folder.join(entry.file_name());
+                let is_folder = entry.file_type().expect("a kind").is_dir();
+                names.push(format!("{}{}", path.display(), if is_folder { "/" } else { "" }));
+                folders.extend(is_folder.then_some(path));
+            }
+        }
+        names.sort_unstable();
+        names
+    }
+
+    /// The records of the chunk index.
+    pub(crate) fn index(&self, attempt: u32) -> Vec<Value> {
+        let index = self.evidence(&format!("chunks.{attempt}.jsonl"));
+        assert!(index.is_empty() || index.ends_with(b"\n"), "half a line is left");
+        let lines = index.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        lines.map(|line| serde_json::from_slice(line).expect("a record")).collect()
+    }
+}
+
+/// What the engine's step `report` wrote.
+pub(crate) fn report(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)))
+}
+
+/// The same command, started by a shell that does something first.
+pub(crate) fn after(script: &str, command: &Command) -> Command {
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("{script}\nexec \"$@\"")).arg("sh").arg(command.get_program());
+    shell.args(command.get_args()).stdin(Stdio::null());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    shell
+}
+
+impl Lab {
+    /// Gives the lab to a user that has no rights of its own, whose number nobody else uses. None, with the reason
+    /// printed, where that cannot be done.
+    pub(crate) fn other_user(&self) -> Option<u32> {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: only root can act as another user");
+            return None;
+        }
+        let user = 0x5000_0000 + std::process::id();
+        for path in [self.dir.path().to_owned(), self.workspace()] {
+            std::os::unix::fs::chown(path, Some(user), Some(user)).expect("handed over");
+        }
+        let mut command = Command::new(SKILLRUN);
+        std::os::unix::process::CommandExt::uid(&mut command, user);
+        let can_run = command.arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success());
+        if !can_run {
+            eprintln!("skipped: another user cannot reach {SKILLRUN}");
+        }
+        can_run.then_some(user)
+    }
+}

@@ -5,6 +5,8 @@
 
 mod lab;
 
+mod before_exec;
+mod bytes;
 mod changes;
 mod deadlines;
 mod held_up;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use skillrun_collect::owner::Heard;
-use skillrun_collect::plan::StdinPlan;
+use skillrun_collect::plan::{Plan, StdinPlan};
 use skillrun_collect::protocol::{INPUT_MAX, InputAnswer, LINE_MAX, Notice, Progress, Request, VERSION};
 use skillrun_collect::{Attached, CollectError, Owner, attach, start};
 use skillrun_evidence::{HostRecord, Tail};
@@ -135,31 +135,59 @@ fn an_unknown_version_is_refused_and_the_files_can_still_be_followed() {
     lab.assert_nobody_is_left();
 }
 
-#[test]
-fn a_host_of_another_version_is_not_spoken_to() {
+/// What an owner makes of somebody who has the place of a host and says these lines.
+fn attach_to_impostor(hears: Hears, lines: impl FnOnce(&Plan) -> Vec<Value>) -> Result<Attached, CollectError> {
     let lab = Lab::new();
-    let mut owner = lab.start(&lab.plan(IDLE));
+    let plan = lab.plan(IDLE);
+    let mut owner = lab.start(&plan);
     let host = owner.host_pid();
     send(&mut owner, Request::Detach);
-    // The same attempt, but somebody from the future answers.
     let place = lab.audit().join("host.sock");
     fs::remove_file(&place).expect("a socket");
     let listener = UnixListener::bind(&place).expect("a socket");
-    let other = std::thread::spawn(move || {
+    let lines: String = lines(&plan).iter().map(|line| format!("{line}\n")).collect();
+    let impostor = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a connection");
-        // Only the version is promised to stay where it is.
-        let hello = json!({"skillrun_host": 9, "run": "42", "attempt": "the first"});
-        stream.write_all(format!("{hello}\n").as_bytes()).expect("said");
+        match hears {
+            Hears::Owner => {}
+            Hears::Nobody => stream.shutdown(std::net::Shutdown::Read).expect("closed"),
+        }
+        stream.write_all(lines.as_bytes()).expect("said");
     });
-    let refused = attach(&lab.audit(), FIRST);
-    other.join().expect("no panic");
-    match refused {
-        Err(error @ CollectError::Version(9)) => assert!(error.to_string().contains("can still be read"), "{error}"),
-        other => panic!("{other:?}"),
-    }
+    let attached = attach(&lab.audit(), FIRST);
+    impostor.join().expect("no panic");
     kill(host, "TERM");
     lab.record(1);
     eventually("the end of everybody", || lab.alive().is_empty().then_some(()));
+    attached
+}
+
+/// Whether what the owner says can be said at all.
+#[derive(Clone, Copy)]
+enum Hears {
+    Owner,
+    Nobody,
+}
+
+#[test]
+fn a_host_of_another_version_is_not_spoken_to() {
+    // Only the version is promised to stay where it is.
+    let hello = |_: &Plan| vec![json!({"skillrun_host": 9, "run": "42", "attempt": "the first"})];
+    match attach_to_impostor(Hears::Owner, hello) {
+        Err(error @ CollectError::Version(9)) => assert!(error.to_string().contains("can still be read"), "{error}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Found by reading: a host that has an owner hangs up at once, and whoever was about to greet it took that for silence.
+#[test]
+fn whoever_is_refused_before_it_could_greet_is_told_why() {
+    let lines = |plan: &Plan| {
+        let hello = json!({"skillrun_host": VERSION, "run_id": plan.run_id, "attempt": 1, "pid": 1});
+        vec![hello, json!({"at": "closed", "reason": "owned", "version": VERSION})]
+    };
+    let refused = attach_to_impostor(Hears::Nobody, lines);
+    assert!(matches!(refused, Err(CollectError::Owned)), "{refused:?}");
 }
 
 #[test]
@@ -242,9 +270,13 @@ fn a_second_owner_is_refused_while_the_first_stays() {
     }
     lab.put("go", "");
     lab::hear_stdout(&mut first, 5);
-    drop(first);
-    let second = lab.attach(FIRST);
-    finish(&lab, second);
+    // Found here: whoever came while another one was being refused was refused as well, though the owner had left.
+    for _ in 0..100 {
+        assert!(matches!(attach(&lab.audit(), FIRST), Err(CollectError::Owned)));
+        drop(first);
+        first = lab.attach(FIRST);
+    }
+    finish(&lab, first);
 }
 
 #[test]
@@ -336,6 +368,11 @@ fn an_input_is_written_once_however_often_it_comes() {
     for id in ["a", "b", "large"] {
         assert_eq!(input(&mut other, id, "again\n"), InputAnswer::Repeated, "{id}, of another owner");
     }
+    // Numbers only grow.
+    assert_eq!(input(&mut other, "7", "seven\n"), InputAnswer::Written);
+    for id in ["7", "3"] {
+        assert_eq!(input(&mut other, id, "again\n"), InputAnswer::Repeated, "{id}");
+    }
     // Owners that send and leave at once are heard too.
     send(&mut other, hex("c", "0a"));
     drop(other);
@@ -344,7 +381,7 @@ fn an_input_is_written_once_however_often_it_comes() {
     send(&mut third, Request::CloseStdin);
     assert_eq!(input(&mut third, "d", "too late\n"), InputAnswer::Closed);
     assert_eq!(hear_ended(&mut third), EndedBy::Exited);
-    let given = [b"blue\n\xff\x00\xfe\n", whole.as_bytes(), b"\n"].concat();
+    let given = [b"blue\n\xff\x00\xfe\n", whole.as_bytes(), b"seven\n\n"].concat();
     assert!(lab.evidence("stdin.1.log") == given);
     assert!(lab.evidence("stdout.1.log") == [&given[..], b"end\n"].concat());
     assert_eq!(lab.record(1).bytes.stdin, given.len() as u64);

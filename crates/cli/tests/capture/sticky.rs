@@ -9,7 +9,7 @@ use skillrun_collect::plan::{Plan, SnapshotPlan, StdinPlan, Variable, VariableKi
 use skillrun_collect::protocol::{InputAnswer, Notice, Progress, Request};
 use skillrun_collect::{Attached, Owner, attach};
 use skillrun_evidence::HostRecord;
-use skillrun_model::{AttemptNumber, EndedBy, Stream};
+use skillrun_model::{AttemptNumber, EndedBy, Stream, Timestamp};
 
 use crate::lab::{self, FIRST, Lab, at_once, eventually, hear, hear_ended, hear_refused, input, is_gone, kill, send};
 
@@ -451,16 +451,19 @@ fn paths(diff: &Value, what: &str) -> Vec<String> {
     entries.iter().map(|entry| entry["path"].as_str().expect("a path").to_owned()).collect()
 }
 
-#[test]
-fn each_attempt_has_its_own_changes_and_nothing_written_meanwhile_is_lost() {
-    const FILES: usize = 3000;
-    let lab = Lab::new();
-    // Enough to look at for a while.
-    for folder in 0..FILES / 100 {
+/// Enough to look at for a while: a hundred in each folder.
+fn put_many_files(lab: &Lab, folders: u32) {
+    for folder in 0..folders {
         let folder = lab.workspace().join(format!("many/{folder}"));
         fs::create_dir_all(&folder).expect("a folder");
         (0..100).for_each(|file| fs::write(folder.join(file.to_string()), format!("{file}\n")).expect("a file"));
     }
+}
+
+#[test]
+fn each_attempt_has_its_own_changes_and_nothing_written_meanwhile_is_lost() {
+    let lab = Lab::new();
+    put_many_files(&lab, 30);
     let steps = [
         "read-line",
         "file",
@@ -642,4 +645,29 @@ fn an_exit_while_a_line_is_waited_for_is_the_new_attempts() {
     assert_eq!(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout), b"half");
     lab::read_back(&lab.out(), 2);
     lab.assert_nobody_is_left();
+}
+
+/// Found with two gigabytes in the workspace: a cancel came to pass when they were listed.
+#[test]
+fn a_cancel_does_not_wait_until_the_workspace_is_listed() {
+    let lab = Lab::new();
+    put_many_files(&lab, 8);
+    let mut plan = plan(&lab, &["repeat", "100000", "[", "out", "tick\n", "sleep", "1", "]"]);
+    plan.snapshot = SnapshotPlan::On { ignore: vec![] };
+    let mut owner = lab.start(&plan);
+    lab.await_stdout(1, "tick\n");
+    // It writes whole lines alone, so the change is made at once, and with it come two listings.
+    ask_next(&mut owner, 2);
+    send(&mut owner, Request::Cancel { ladder: at_once() });
+    hear_next(&mut owner, 2);
+    assert_eq!(hear_ended(&mut owner), EndedBy::Canceled);
+    lab.assert_nobody_is_left();
+    assert_eq!(acts(&lab, 2), ["canceled"]);
+    let index = lab::text(&lab.evidence("chunks.2.jsonl"));
+    let lines = index.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let last = lines.filter(|line| line.get("stream").is_some()).filter_map(|line| line["t_ns"].as_u64()).max();
+    let last = lab.record(2).started_at.plus_nanos(last.unwrap_or(0));
+    let listed = fs::metadata(lab.audit().join("fs-before.2.json")).and_then(|file| file.modified()).expect("a date");
+    let listed = Timestamp::try_from(listed).expect("a date");
+    assert!(last < listed, "it wrote until {last}, and the listings were done at {listed}");
 }

@@ -15,6 +15,7 @@ use super::run::{Host, Running, progress};
 use crate::process::{tree, usage};
 use crate::protocol::Notice;
 use crate::snapshot::{SnapshotError, Taken};
+use crate::temporary;
 
 /// How long the owner may take to hear the last words.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -151,7 +152,7 @@ impl Host {
                 std::thread::sleep(Duration::from_millis(1));
             }
         }
-        fs::remove_dir_all(&self.temporary).ok();
+        temporary::remove(&self.temporary);
     }
 
     /// Lists the workspace before an attempt. `breathe` is called all the while.

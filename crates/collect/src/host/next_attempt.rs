@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rustix::process::Signal;
 use skillrun_evidence::Recorder;
 use skillrun_evidence::host_record::Drain;
 use skillrun_model::AttemptNumber;
@@ -10,7 +11,8 @@ use super::deadlines::{Moment, after};
 use super::part::{Part, Trouble};
 use super::record;
 use super::run::{Host, Running, progress};
-use crate::protocol::{Notice, Progress};
+use crate::process::tree;
+use crate::protocol::{Notice, Progress, Request};
 use crate::wiring::recorded_streams;
 
 /// How long streams may take to reach a line end.
@@ -75,11 +77,26 @@ impl Host {
         self.desk.tell(&Notice::NextAttempt(Progress { attempt: number, ..sizes }));
         self.desk.progress(progress(&running.streams.part));
     }
-    /// Reads what has come meanwhile, and sees to the desk.
+
+    /// Reads what has come meanwhile, and sees to the desk. A cancel does not wait until a large workspace is listed.
     fn breathe(&mut self, running: &mut Running) {
-        if self.is_breath_due() {
-            running.breathe(self.clock.now());
+        if !self.is_breath_due() {
+            return;
         }
+        let now = self.clock.now();
+        running.breathe(now);
         self.receive();
+        let is_cancel = |request: &Request| matches!(request, Request::Cancel { .. });
+        let (cancels, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.early).into_iter().partition(is_cancel);
+        self.early = others;
+        for cancel in cancels {
+            self.carry_out(running, now, cancel);
+        }
+        let was_at_top = running.is_at_top;
+        running.climb(now);
+        if running.is_at_top && !was_at_top {
+            // Whoever is missed here is ended when the work is done.
+            tree::signal(None, Signal::KILL);
+        }
     }
 }

@@ -92,7 +92,7 @@ impl Host {
         }
     }
 
-    fn carry_out(&mut self, running: &mut Running, now: Moment, request: Request) {
+    pub(super) fn carry_out(&mut self, running: &mut Running, now: Moment, request: Request) {
         match request {
             Request::Input { id, text, hex } => match running.inputs.accept(id.clone(), text, hex.as_deref()) {
                 Some(answer) => self.desk.tell(&Notice::Input { id, answer }),

@@ -138,16 +138,7 @@ impl Host {
         {
             self.end(running, now, why, &self.plan.ladder.clone());
         }
-        if let Some(ladder) = &mut running.ladder {
-            match ladder.climb(now) {
-                Climb::Send(signal) => {
-                    let main = running.exit.is_none().then_some(running.main);
-                    tree::signal(main, signal.signal());
-                }
-                Climb::Wait => {}
-                Climb::Top => running.is_at_top = true,
-            }
-        }
+        running.climb(now);
         if running.wants_group && now >= running.streams.part.begun.saturating_add(SETTLED) {
             running.wants_group = false;
             running.group = Cgroup::create(&self.plan.nonce);
@@ -323,6 +314,19 @@ impl Host {
 }
 
 impl Running {
+    /// Asks the process to end, when that was decided and it is time to.
+    pub(super) fn climb(&mut self, now: Moment) {
+        let Some(ladder) = &mut self.ladder else { return };
+        match ladder.climb(now) {
+            Climb::Send(signal) => {
+                let main = self.exit.is_none().then_some(self.main);
+                tree::signal(main, signal.signal());
+            }
+            Climb::Wait => {}
+            Climb::Top => self.is_at_top = true,
+        }
+    }
+
     /// The engine itself has come to an end. One that was killed by a signal may have been a wrapper, and the real program
     /// lives on, unless the turn was over before or nobody is left.
     fn has_finished(&self) -> bool {
