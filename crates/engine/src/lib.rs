@@ -1,0 +1,1 @@
+//! Engines as data (being written).
