@@ -74,28 +74,37 @@ pub(crate) fn output(errors: &[String]) -> RunError {
 
 /// What the user can do about a verdict, each with the command to run.
 pub fn next_actions(verdict: &Verdict, run: RunId) -> Vec<NextAction> {
-    let kinds: &[NextActionKind] = match (verdict.run_status, verdict.error.as_ref().map(|e| e.category)) {
-        (RunStatus::WaitingUser, _) => &[NextActionKind::Reply],
-        (RunStatus::Failed, Some(category)) => match category {
-            ErrorCategory::Quota => &[NextActionKind::RetryLater, NextActionKind::RetryOtherEngine],
-            ErrorCategory::Auth => &[NextActionKind::LoginEngine, NextActionKind::Retry],
-            ErrorCategory::Network => &[NextActionKind::Retry, NextActionKind::InspectEvidence],
-            ErrorCategory::Timeout => &[NextActionKind::RaiseTimeout, NextActionKind::InspectEvidence],
-            ErrorCategory::Output => &[NextActionKind::FixOutput, NextActionKind::FixSkill, NextActionKind::Retry],
-            ErrorCategory::Session => &[NextActionKind::Retry, NextActionKind::Diagnose],
-            ErrorCategory::Interaction => &[NextActionKind::RaiseMaxAttempt, NextActionKind::Retry],
-            ErrorCategory::Host => &[NextActionKind::Retry, NextActionKind::Diagnose],
-            ErrorCategory::Skill => &[NextActionKind::FixSkill],
-            ErrorCategory::Usage | ErrorCategory::Input => &[NextActionKind::FixInput],
-            ErrorCategory::Engine if verdict.reason_code == Code::EngineNotFound => &[NextActionKind::InstallEngine],
-            ErrorCategory::Engine => {
-                &[NextActionKind::InspectEvidence, NextActionKind::Retry, NextActionKind::RetryOtherEngine]
-            }
-            ErrorCategory::Canceled | ErrorCategory::Internal => &[NextActionKind::Diagnose],
-        },
+    match (verdict.run_status, &verdict.error) {
+        (RunStatus::WaitingUser, _) => with_commands(&[NextActionKind::Reply], run),
+        (RunStatus::Failed, Some(error)) => next_actions_for(error, run),
         (RunStatus::Failed, None)
-        | (RunStatus::Queued | RunStatus::Running | RunStatus::Succeeded | RunStatus::Canceled, _) => &[],
+        | (RunStatus::Queued | RunStatus::Running | RunStatus::Succeeded | RunStatus::Canceled, _) => Vec::new(),
+    }
+}
+
+/// What the user can do about an error.
+pub(crate) fn next_actions_for(error: &RunError, run: RunId) -> Vec<NextAction> {
+    let kinds: &[NextActionKind] = match error.category {
+        ErrorCategory::Quota => &[NextActionKind::RetryLater, NextActionKind::RetryOtherEngine],
+        ErrorCategory::Auth => &[NextActionKind::LoginEngine, NextActionKind::Retry],
+        ErrorCategory::Network => &[NextActionKind::Retry, NextActionKind::InspectEvidence],
+        ErrorCategory::Timeout => &[NextActionKind::RaiseTimeout, NextActionKind::InspectEvidence],
+        ErrorCategory::Output => &[NextActionKind::FixOutput, NextActionKind::FixSkill, NextActionKind::Retry],
+        ErrorCategory::Session => &[NextActionKind::Retry, NextActionKind::Diagnose],
+        ErrorCategory::Interaction => &[NextActionKind::RaiseMaxAttempt, NextActionKind::Retry],
+        ErrorCategory::Host => &[NextActionKind::Retry, NextActionKind::Diagnose],
+        ErrorCategory::Skill => &[NextActionKind::FixSkill],
+        ErrorCategory::Usage | ErrorCategory::Input => &[NextActionKind::FixInput],
+        ErrorCategory::Engine if error.code == Code::EngineNotFound => &[NextActionKind::InstallEngine],
+        ErrorCategory::Engine => {
+            &[NextActionKind::InspectEvidence, NextActionKind::Retry, NextActionKind::RetryOtherEngine]
+        }
+        ErrorCategory::Canceled | ErrorCategory::Internal => &[NextActionKind::Diagnose],
     };
+    with_commands(kinds, run)
+}
+
+fn with_commands(kinds: &[NextActionKind], run: RunId) -> Vec<NextAction> {
     kinds.iter().map(|kind| NextAction { action: *kind, command: command(*kind, run) }).collect()
 }
 

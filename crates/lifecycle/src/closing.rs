@@ -23,7 +23,7 @@ pub struct ControlEvent {
     pub correlation: Correlation,
 }
 
-fn control(level: Level, data: Data) -> ControlEvent {
+pub(crate) fn control(level: Level, data: Data) -> ControlEvent {
     ControlEvent { level, data, correlation: Correlation::default() }
 }
 
@@ -45,6 +45,25 @@ pub fn attempt_ended(
     ended_by: Option<EndedBy>,
     elapsed_ms: Option<u64>,
 ) -> Vec<ControlEvent> {
+    let mut events = turn_record(facts, settled, exit, ended_by, elapsed_ms, Vec::new());
+    if let Some(pending) = &settled.verdict.pending {
+        let correlation = Correlation { interaction_id: Some(pending.interaction_id), ..Correlation::default() };
+        let requested = control(Level::Info, Data::InteractionRequested(pending.clone()));
+        events.push(ControlEvent { correlation, ..requested });
+        events.push(status(RunStatus::WaitingUser));
+    }
+    events
+}
+
+/// What was noticed, usage, artifacts, and the turn record.
+pub(crate) fn turn_record(
+    facts: &Facts,
+    settled: &Settled,
+    exit: &ProcessExit,
+    ended_by: Option<EndedBy>,
+    elapsed_ms: Option<u64>,
+    artifacts: Vec<ControlEvent>,
+) -> Vec<ControlEvent> {
     let verdict = &settled.verdict;
     let mut events: Vec<ControlEvent> =
         settled.notices.iter().map(|notice| warning(notice.code, notice.message.clone())).collect();
@@ -65,13 +84,8 @@ pub fn attempt_ended(
         exit: Exit { code, signal, ended_by },
         verdict: for_event(verdict),
     };
+    events.extend(artifacts);
     events.push(control(level(verdict.run_status), Data::AttemptEnded(Box::new(ended))));
-    if let Some(pending) = &verdict.pending {
-        let correlation = Correlation { interaction_id: Some(pending.interaction_id), ..Correlation::default() };
-        let requested = control(Level::Info, Data::InteractionRequested(pending.clone()));
-        events.push(ControlEvent { correlation, ..requested });
-        events.push(status(RunStatus::WaitingUser));
-    }
     events
 }
 

@@ -8,6 +8,7 @@
 //! - `ask_user`: the question an agent may put in its answer.
 //! - `pending`: the question as it is put to the user.
 //! - `advice`: errors in words, and what to do next.
+//! - `run`: the life of a run: `decide`, `evolve`, `recover`.
 
 pub mod advice;
 pub mod ask_user;
@@ -16,6 +17,7 @@ pub mod control;
 pub mod output;
 mod pending;
 mod reading;
+pub mod run;
 pub mod settle;
 
 pub use control::{Control, ProcessExit};

@@ -58,6 +58,10 @@ codes! {
     InteractiveMaxAttemptExceeded = "INTERACTIVE_MAX_ATTEMPT_EXCEEDED",
     SessionIdMissing = "SESSION_ID_MISSING",
     SessionNotFound = "SESSION_NOT_FOUND",
+    SessionLost = "SESSION_LOST",
+    InteractionWaitTimeout = "INTERACTION_WAIT_TIMEOUT",
+    InteractionAbortedByPolicy = "INTERACTION_ABORTED_BY_POLICY",
+    AutoDecisionLimit = "AUTO_DECISION_LIMIT",
 
     // Warnings of a verdict.
     ExitNonzeroAfterDone = "EXIT_NONZERO_AFTER_DONE",

@@ -1,5 +1,9 @@
-//! Local JSON Schema validation. A schema is hostile input: nothing is fetched, and it is bounded in size.
+//! Local JSON Schema validation. A schema is hostile input: nothing is fetched, and it is bounded in size, in what its
+//! references expand to. What a regular expression may cost is bounded by the library, a million steps for each text.
 
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -7,22 +11,25 @@ use skillrun_lifecycle::OutputValidator;
 
 /// Largest schema that is read.
 const SCHEMA_MAX: u64 = 1024 * 1024;
-/// Most errors that are reported for one output.
+/// Most errors that are reported for one value.
 const ERRORS_MAX: usize = 20;
 /// Longest single error; values in them can be large.
 const ERROR_TEXT_MAX: usize = 500;
+/// Most parts a schema may have with all its references written out. Thirty definitions that each refer twice to the
+/// next are a billion parts, and each is visited for every value.
+const PARTS_MAX: u64 = 1_000_000;
 
 /// Why a schema cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {kind}", path.display())]
 pub struct SchemaError {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     #[source]
-    kind: SchemaErrorKind,
+    pub(crate) kind: SchemaErrorKind,
 }
 
 #[derive(Debug, thiserror::Error)]
-enum SchemaErrorKind {
+pub enum SchemaErrorKind {
     #[error("there is no such schema file")]
     Missing,
     #[error("the schema cannot be read ({0})")]
@@ -33,47 +40,207 @@ enum SchemaErrorKind {
     NotJson(#[from] serde_json::Error),
     #[error("this is not a JSON Schema: {0}")]
     NotSchema(String),
+    #[error("the schema's references expand to more than {PARTS_MAX} parts")]
+    Expands,
 }
 
-/// A compiled output schema.
+/// A compiled schema.
 #[derive(Debug)]
-pub struct OutputSchema(jsonschema::Validator);
+pub struct Schema(jsonschema::Validator);
 
-impl OutputSchema {
+/// What does not fit, and where.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Problem {
+    /// A JSON pointer; empty for the value as a whole.
+    pub path: String,
+    pub message: String,
+}
+
+impl Schema {
     pub fn read(path: &Path) -> Result<Self, SchemaError> {
         let read = || -> Result<Self, SchemaErrorKind> {
             if !path.is_file() {
                 return Err(SchemaErrorKind::Missing);
             }
-            if std::fs::metadata(path)?.len() > SCHEMA_MAX {
+            let mut bytes = Vec::new();
+            File::open(path)?.take(SCHEMA_MAX + 1).read_to_end(&mut bytes)?;
+            if bytes.len() as u64 > SCHEMA_MAX {
                 return Err(SchemaErrorKind::TooLarge);
             }
-            let schema = serde_json::from_slice(&std::fs::read(path)?)?;
-            Self::compile(&schema).map_err(SchemaErrorKind::NotSchema)
+            Self::compile(&serde_json::from_slice(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes))?)
         };
         read().map_err(|kind| SchemaError { path: path.to_owned(), kind })
     }
 
-    fn compile(schema: &Value) -> Result<Self, String> {
-        jsonschema::options().build(schema).map(Self).map_err(|error| shorten(&error.to_string()))
+    fn compile(schema: &Value) -> Result<Self, SchemaErrorKind> {
+        if parts(schema) > PARTS_MAX {
+            return Err(SchemaErrorKind::Expands);
+        }
+        let compiled = jsonschema::options().offline().build(schema);
+        compiled.map(Self).map_err(|error| SchemaErrorKind::NotSchema(shorten(&error.to_string())))
+    }
+
+    /// What is wrong with a value: nothing when it fits.
+    pub fn problems(&self, value: &Value) -> Vec<Problem> {
+        let problem = |error: jsonschema::ValidationError<'_>| Problem {
+            path: error.instance_path().to_string(),
+            message: shorten(&error.to_string()),
+        };
+        self.0.iter_errors(value).take(ERRORS_MAX).map(problem).collect()
     }
 }
 
-fn shorten(text: &str) -> String {
+/// A compiled output schema.
+#[derive(Debug)]
+pub struct OutputSchema(Schema);
+
+impl OutputSchema {
+    pub fn read(path: &Path) -> Result<Self, SchemaError> {
+        Schema::read(path).map(Self)
+    }
+}
+
+impl From<Schema> for OutputSchema {
+    fn from(schema: Schema) -> Self {
+        Self(schema)
+    }
+}
+
+impl OutputValidator for OutputSchema {
+    fn errors(&self, output: &Map<String, Value>) -> Vec<String> {
+        let place = |path: String| if path.is_empty() { "the output".to_owned() } else { path };
+        let problems = self.0.problems(&Value::Object(output.clone()));
+        problems.into_iter().map(|problem| format!("{}: {}", place(problem.path), problem.message)).collect()
+    }
+}
+
+pub(crate) fn shorten(text: &str) -> String {
     match text.char_indices().nth(ERROR_TEXT_MAX) {
         Some((cut, _)) => format!("{}…", &text[..cut]),
         None => text.to_owned(),
     }
 }
 
-impl OutputValidator for OutputSchema {
-    fn errors(&self, output: &Map<String, Value>) -> Vec<String> {
-        let output = Value::Object(output.clone());
-        let place = |path: String| if path.is_empty() { "the output".to_owned() } else { path };
-        self.0
-            .iter_errors(&output)
-            .take(ERRORS_MAX)
-            .map(|error| format!("{}: {}", place(error.instance_path().to_string()), shorten(&error.to_string())))
-            .collect()
+/// Parts of a schema with its local references written out; one that leads back to itself counts once.
+fn parts(schema: &Value) -> u64 {
+    let mut known = HashMap::new();
+    count(schema, schema, &mut known)
+}
+
+/// `known`: what a reference stands for, None while it is being counted.
+fn count<'a>(part: &'a Value, root: &'a Value, known: &mut HashMap<&'a str, Option<u64>>) -> u64 {
+    match part {
+        Value::Object(fields) => {
+            let mut sum = 1u64;
+            for (key, value) in fields {
+                let more = match (key.as_str(), value) {
+                    // Counted where they are referred to.
+                    ("$defs" | "definitions", _) => 0,
+                    ("$ref", Value::String(target)) => match known.get(target.as_str()) {
+                        Some(counted) => counted.unwrap_or(1),
+                        None => {
+                            known.insert(target, None);
+                            let found = target.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
+                            let counted = found.map_or(1, |found| count(found, root, known));
+                            known.insert(target, Some(counted));
+                            counted
+                        }
+                    },
+                    (_, value) => count(value, root, known),
+                };
+                sum = sum.saturating_add(more);
+            }
+            sum
+        }
+        Value::Array(items) => items.iter().fold(1, |sum: u64, item| sum.saturating_add(count(item, root, known))),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Folder;
+    use serde_json::json;
+    use std::time::{Duration, Instant};
+
+    fn compile(schema: Value) -> Result<Schema, SchemaErrorKind> {
+        Schema::compile(&schema)
+    }
+
+    #[test]
+    fn problems_have_a_place_and_a_sentence() {
+        let schema = compile(json!({"required": ["n"], "properties": {"a": {"items": {"type": "string"}}}})).unwrap();
+        let problems = schema.problems(&json!({"a": ["x", 3]}));
+        let mut places: Vec<_> = problems.iter().map(|p| (p.path.as_str(), p.message.as_str())).collect();
+        places.sort_unstable();
+        assert_eq!(places, [("", "\"n\" is a required property"), ("/a/1", "3 is not of type \"string\"")]);
+    }
+
+    #[test]
+    fn a_long_list_of_problems_is_cut() {
+        let schema = compile(json!({"items": {"type": "string"}})).unwrap();
+        let value = json!(vec![json!({"x": "y".repeat(10_000)}); 1000]);
+        let problems = schema.problems(&value);
+        assert_eq!(problems.len(), ERRORS_MAX);
+        assert!(problems.iter().all(|problem| problem.message.chars().count() <= ERROR_TEXT_MAX + 1));
+    }
+
+    #[test]
+    fn nothing_is_fetched() {
+        for address in ["https://example.com/s.json", "file:///etc/passwd", "other.json"] {
+            let error = compile(json!({"$ref": address})).unwrap_err();
+            assert!(matches!(error, SchemaErrorKind::NotSchema(_)), "{error}");
+        }
+    }
+
+    /// Found by trying: thirty levels took twelve seconds, forty would take hours.
+    #[test]
+    fn references_that_double_at_each_level_are_refused() {
+        let doubled = |levels: usize| {
+            let to = |level: usize| json!({"$ref": format!("#/$defs/d{level}")});
+            let mut defs: Map<String, Value> = (0..levels)
+                .map(|level| (format!("d{level}"), json!({"allOf": [to(level + 1), to(level + 1)]})))
+                .collect();
+            defs.insert(format!("d{levels}"), json!({"type": "object"}));
+            compile(json!({"$defs": defs, "$ref": "#/$defs/d0"}))
+        };
+        assert!(matches!(doubled(40), Err(SchemaErrorKind::Expands)));
+        assert!(doubled(8).is_ok());
+    }
+
+    #[test]
+    fn a_schema_that_refers_to_itself_is_fine() {
+        let start = Instant::now();
+        let tree = compile(json!({"type": "object", "additionalProperties": {"$ref": "#"}})).unwrap();
+        assert!(tree.problems(&json!({"a": {"b": {}}})).is_empty());
+        assert_eq!(tree.problems(&json!({"a": {"b": 1}})).len(), 1);
+        for schema in [json!({"$ref": "#"}), json!({"allOf": [{"$ref": "#"}, {"$ref": "#"}]})] {
+            compile(schema).unwrap().problems(&json!({}));
+        }
+        assert!(start.elapsed() < Duration::from_secs(5));
+    }
+
+    #[test]
+    fn a_regular_expression_that_explodes_is_stopped() {
+        let start = Instant::now();
+        // With a reference back it cannot be matched in linear time.
+        let schema = compile(json!({"items": {"pattern": "^(a+)+\\1*$"}})).unwrap();
+        let texts = json!(vec!["a".repeat(60) + "c"; ERRORS_MAX]);
+        assert_eq!(schema.problems(&texts).len(), ERRORS_MAX);
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn files_that_are_no_schema() {
+        let folder = Folder::new()
+            .with("no.json", "{")
+            .with("bom.json", "\u{feff}{}")
+            .with("big.json", " ".repeat(SCHEMA_MAX as usize + 1));
+        let read = |name: &str| Schema::read(&folder.at(name)).map_err(|error| error.kind);
+        assert!(matches!(read("none.json"), Err(SchemaErrorKind::Missing)));
+        assert!(matches!(read("no.json"), Err(SchemaErrorKind::NotJson(_))));
+        assert!(matches!(read("big.json"), Err(SchemaErrorKind::TooLarge)));
+        assert!(read("bom.json").is_ok());
     }
 }

@@ -1,0 +1,35 @@
+//! A run is canceled, in any state but its end.
+
+use skillrun_model::codes::Code;
+use skillrun_model::rasp::data::{RunCanceled, RunStatusChange};
+use skillrun_model::rasp::{Data, Level};
+use skillrun_model::status::Phase;
+
+use super::decision::{Decision, Effect, Refusal};
+use super::state::State;
+use crate::closing;
+
+pub(super) fn cancel(state: &State, by: String) -> Result<Decision, Refusal> {
+    if state.status.is_none() {
+        return Err(Refusal::OutOfPlace);
+    }
+    if state.canceling.is_some() {
+        // Once more: the process may not have heard.
+        return Ok(Decision { effects: vec![Effect::EndProcess], ..Decision::default() });
+    }
+    let change = RunStatusChange { status: None, phase: Some(Phase::Canceling), detail: Some(by.clone()) };
+    let mut events = vec![closing::control(Level::Info, Data::RunStatus(change))];
+    let mut effects: Vec<_> = state.question.iter().map(disarm).collect();
+    effects.push(Effect::EndProcess);
+    if !state.attempt_is_open {
+        // No turn will end any more, so this is the end.
+        let canceled = RunCanceled { reason_code: Code::Canceled, by: Some(by) };
+        events.push(closing::control(Level::Info, Data::RunCanceled(canceled)));
+        effects.extend([Effect::WriteResult, Effect::ReleaseSlot]);
+    }
+    Ok(Decision { events, effects, attempt: None })
+}
+
+fn disarm(question: &skillrun_model::interaction::Pending) -> Effect {
+    Effect::DisarmTimer { interaction_id: question.interaction_id }
+}

@@ -1,0 +1,162 @@
+//! What can happen to a run, what is decided, and what is to be done about it.
+
+use skillrun_model::interaction::Pending;
+use skillrun_model::rasp::data::{AttemptStarted, RunStarted};
+use skillrun_model::status::EndedBy;
+use skillrun_model::verdict::RunError;
+use skillrun_model::{AttemptNumber, InteractionId, RunId, Timestamp};
+use skillrun_translate::Facts;
+
+use super::options::RunOptions;
+use super::state::{GivenReply, State};
+use super::{cancel, reply, settled, start, timeout};
+use crate::closing::ControlEvent;
+use crate::control::ProcessExit;
+use crate::settle::Settled;
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Input<'a> {
+    /// A request was accepted.
+    Accepted(RunStarted),
+    /// A slot is ours and a host has the attempt.
+    HostReady(AttemptStarted),
+    /// It cannot be started at all.
+    CannotStart(RunError),
+    /// The evidence of the attempt is complete, and the gate has spoken.
+    Settled(SettledAttempt<'a>),
+    /// The engine asks inside its turn; number and deadline are still to be given.
+    CallAsked(Box<Pending>),
+    Reply {
+        interaction_id: InteractionId,
+        text: String,
+        files: Vec<String>,
+        request_id: Option<String>,
+    },
+    /// The deadline of a question has passed.
+    Expired {
+        interaction_id: InteractionId,
+    },
+    Cancel {
+        by: String,
+    },
+    /// The process that waited for an answer is gone.
+    ProcessGone,
+}
+
+/// An attempt that was judged.
+#[derive(Debug)]
+pub struct SettledAttempt<'a> {
+    pub facts: &'a Facts,
+    pub settled: &'a Settled,
+    pub exit: ProcessExit,
+    pub ended_by: Option<EndedBy>,
+    pub elapsed_ms: Option<u64>,
+    pub artifacts: Vec<ControlEvent>,
+    pub process: ProcessLeft,
+}
+
+/// Whether the engine's process is still there after a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProcessLeft {
+    Gone,
+    Living,
+}
+
+/// Something to do after the events are on disk. Each may be done twice without harm.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Wait for a slot, then start the attempt.
+    Enqueue {
+        attempt: AttemptNumber,
+    },
+    /// Give the answer to the living process.
+    WriteInput(GivenReply),
+    /// End the process and everything it started.
+    EndProcess,
+    /// Wake us at this moment, unless the question is answered before.
+    ArmTimer {
+        interaction_id: InteractionId,
+        at: Timestamp,
+    },
+    DisarmTimer {
+        interaction_id: InteractionId,
+    },
+    /// Give the slot back.
+    ReleaseSlot,
+    /// Write `result.json`; the last event of the run is appended after it.
+    WriteResult,
+    /// Follow a host that is alive.
+    Adopt {
+        attempt: AttemptNumber,
+    },
+    /// Judge an attempt from its evidence.
+    Settle {
+        attempt: AttemptNumber,
+    },
+}
+
+/// Events to append as one batch, then effects to carry out.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Decision {
+    pub events: Vec<ControlEvent>,
+    pub effects: Vec<Effect>,
+    /// Number of the attempt that the events belong to, where it is not the one before.
+    pub attempt: Option<AttemptNumber>,
+}
+
+/// Why nothing is done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("the run is over")]
+    Over,
+    #[error("this cannot happen to the run as it is")]
+    OutOfPlace,
+    /// The question is another one, or none.
+    #[error("this question is not open")]
+    Stale { open: Option<InteractionId> },
+    /// The same request was carried out before; its answer is the same.
+    #[error("this was done before")]
+    Repeated { interaction_id: InteractionId },
+}
+
+/// Decides what follows from something that happened. The clock is the caller's.
+pub fn decide(
+    state: &State,
+    options: RunOptions,
+    run_id: RunId,
+    now: Timestamp,
+    input: Input<'_>,
+) -> Result<Decision, Refusal> {
+    if state.is_over() {
+        return Err(after_the_end(state, &input));
+    }
+    match input {
+        Input::Accepted(started) => start::accepted(state, started),
+        Input::HostReady(started) => start::host_ready(state, started),
+        Input::CannotStart(error) => start::cannot_start(state, run_id, error),
+        Input::Settled(attempt) => settled::settled(state, options, run_id, now, attempt),
+        Input::CallAsked(question) => settled::call_asked(state, options, now, *question),
+        Input::Reply { interaction_id, text, files, request_id } => {
+            reply::reply(state, options, reply::Answer { interaction_id, text, files, request_id })
+        }
+        Input::Expired { interaction_id } => timeout::expired(state, options, run_id, interaction_id),
+        Input::Cancel { by } => cancel::cancel(state, by),
+        Input::ProcessGone => timeout::process_gone(state, options, run_id),
+    }
+}
+
+/// A request that is sent again after the run has ended gets its first answer.
+fn after_the_end(state: &State, input: &Input<'_>) -> Refusal {
+    match input {
+        Input::Reply { request_id, .. } => reply::repeated(state, request_id.as_deref()).unwrap_or(Refusal::Over),
+        Input::Accepted(_)
+        | Input::HostReady(_)
+        | Input::CannotStart(_)
+        | Input::Settled(_)
+        | Input::CallAsked(_)
+        | Input::Expired { .. }
+        | Input::Cancel { .. }
+        | Input::ProcessGone => Refusal::Over,
+    }
+}

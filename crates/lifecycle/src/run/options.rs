@@ -1,0 +1,54 @@
+//! What a run was accepted with. It never changes, and stands in `run.json`.
+
+use std::time::Duration;
+
+use skillrun_model::interaction::OnDeadline;
+use skillrun_model::status::Continuation;
+
+/// The options that decide what becomes of questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunOptions {
+    pub continuation: Continuation,
+    /// A person must answer; nobody decides instead.
+    pub require_user_reply: bool,
+    pub session_timeout: Duration,
+    pub auto_decision_limit: u32,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            continuation: Continuation::Resumable,
+            require_user_reply: true,
+            session_timeout: Duration::from_secs(1200),
+            auto_decision_limit: 10,
+        }
+    }
+}
+
+/// Whether a process waits for the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// The session can be resumed at any time.
+    Nobody,
+    Process,
+}
+
+impl RunOptions {
+    /// The cell of the matrix: what happens when the time is up. A question without a time waits for ever.
+    pub(crate) fn on_deadline(self, waits: Waits) -> OnDeadline {
+        match (self.require_user_reply, waits) {
+            (true, Waits::Nobody) => OnDeadline::Wait,
+            (true, Waits::Process) => OnDeadline::FailRun,
+            (false, Waits::Nobody | Waits::Process) => OnDeadline::AutoReply,
+        }
+    }
+
+    /// Who waits for the answer to a question that ended a turn.
+    pub(crate) fn waits_after_turn(self) -> Waits {
+        match self.continuation {
+            Continuation::Sticky => Waits::Process,
+            Continuation::Resumable | Continuation::None => Waits::Nobody,
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! An attempt was settled, or asks inside its turn.
+
+use skillrun_model::interaction::{OnDeadline, Pending, Scope};
+use skillrun_model::rasp::data::RunStatusChange;
+use skillrun_model::rasp::{Correlation, Data, Level};
+use skillrun_model::verdict::Verdict;
+use skillrun_model::{InteractionId, RunId, RunStatus, Timestamp};
+
+use super::decision::{Decision, Effect, ProcessLeft, Refusal, SettledAttempt};
+use super::options::{RunOptions, Waits};
+use super::state::State;
+use crate::advice;
+use crate::closing::{self, ControlEvent};
+
+pub(super) fn settled(
+    state: &State,
+    options: RunOptions,
+    run_id: RunId,
+    now: Timestamp,
+    attempt: SettledAttempt<'_>,
+) -> Result<Decision, Refusal> {
+    if !state.attempt_is_open {
+        return Err(Refusal::OutOfPlace);
+    }
+    let SettledAttempt { facts, settled, exit, ended_by, elapsed_ms, artifacts, process } = attempt;
+    let mut events = closing::turn_record(facts, settled, &exit, ended_by, elapsed_ms, artifacts);
+    let then = after_turn(options, run_id, now, &settled.verdict, process);
+    events.extend(then.events);
+    Ok(Decision { events, ..then })
+}
+
+/// What follows a turn record. Recovery asks the same when the batch was cut short.
+pub(super) fn after_turn(
+    options: RunOptions,
+    run_id: RunId,
+    now: Timestamp,
+    verdict: &Verdict,
+    process: ProcessLeft,
+) -> Decision {
+    let mut effects = Vec::new();
+    let ends_process = match (process, verdict.run_status) {
+        (ProcessLeft::Living, RunStatus::WaitingUser) => false,
+        (ProcessLeft::Living, _) => true,
+        (ProcessLeft::Gone, _) => false,
+    };
+    if ends_process {
+        effects.push(Effect::EndProcess);
+    }
+    match &verdict.pending {
+        Some(pending) => {
+            let question = timed(pending.clone(), options, options.waits_after_turn(), now);
+            effects.extend(timer(&question));
+            if options.waits_after_turn() == Waits::Nobody {
+                effects.push(Effect::ReleaseSlot);
+            }
+            Decision { events: requested(question), effects, attempt: None }
+        }
+        None => {
+            let ended = closing::run_ended(verdict, advice::next_actions(verdict, run_id));
+            effects.extend([Effect::WriteResult, Effect::ReleaseSlot]);
+            Decision { events: ended.into_iter().collect(), effects, attempt: None }
+        }
+    }
+}
+
+/// A question inside a turn: the attempt stays open, and its process waits.
+pub(super) fn call_asked(
+    state: &State,
+    options: RunOptions,
+    now: Timestamp,
+    question: Pending,
+) -> Result<Decision, Refusal> {
+    if state.status != Some(RunStatus::Running) || !state.attempt_is_open || state.canceling.is_some() {
+        return Err(Refusal::OutOfPlace);
+    }
+    let question = Pending {
+        interaction_id: InteractionId(state.interactions + 1),
+        scope: Scope::Call,
+        source_attempt: state.attempt,
+        ..question
+    };
+    let question = timed(question, options, Waits::Process, now);
+    let effects = timer(&question).into_iter().collect();
+    Ok(Decision { events: requested(question), effects, attempt: None })
+}
+
+/// The question with its deadline, which stands in the Log.
+fn timed(question: Pending, options: RunOptions, waits: Waits, now: Timestamp) -> Pending {
+    let on_deadline = options.on_deadline(waits);
+    let deadline = match on_deadline {
+        OnDeadline::Wait => None,
+        OnDeadline::AutoReply | OnDeadline::FailRun => {
+            Some(now.plus_nanos(u64::try_from(options.session_timeout.as_nanos()).unwrap_or(u64::MAX)))
+        }
+    };
+    Pending { deadline, on_deadline, ..question }
+}
+
+pub(super) fn timer(question: &Pending) -> Option<Effect> {
+    question.deadline.map(|at| Effect::ArmTimer { interaction_id: question.interaction_id, at })
+}
+
+fn requested(question: Pending) -> Vec<ControlEvent> {
+    let correlation = Correlation { interaction_id: Some(question.interaction_id), ..Correlation::default() };
+    let requested = closing::control(Level::Info, Data::InteractionRequested(question));
+    let waiting = RunStatusChange { status: Some(RunStatus::WaitingUser), phase: None, detail: None };
+    vec![ControlEvent { correlation, ..requested }, closing::control(Level::Info, Data::RunStatus(waiting))]
+}

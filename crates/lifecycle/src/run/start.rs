@@ -1,0 +1,63 @@
+//! A run is accepted, and its attempts begin.
+
+use skillrun_model::RunId;
+use skillrun_model::rasp::data::{AttemptStarted, RunFailed, RunStarted};
+use skillrun_model::rasp::{Data, Level};
+use skillrun_model::verdict::RunError;
+use skillrun_model::{AttemptNumber, RunStatus};
+
+use super::decision::{Decision, Effect, Refusal};
+use super::state::State;
+use crate::advice;
+use crate::closing::{self, ControlEvent};
+
+/// The number of the attempt that begins next.
+pub(super) fn next_attempt(state: &State) -> AttemptNumber {
+    AttemptNumber(state.attempt.0 + 1)
+}
+
+pub(super) fn accepted(state: &State, started: RunStarted) -> Result<Decision, Refusal> {
+    if state.status.is_some() {
+        return Err(Refusal::OutOfPlace);
+    }
+    Ok(Decision {
+        events: vec![closing::control(Level::Info, Data::RunStarted(started)), closing::status(RunStatus::Queued)],
+        effects: vec![Effect::Enqueue { attempt: next_attempt(state) }],
+        attempt: None,
+    })
+}
+
+pub(super) fn host_ready(state: &State, started: AttemptStarted) -> Result<Decision, Refusal> {
+    if state.status != Some(RunStatus::Queued) || state.canceling.is_some() {
+        return Err(Refusal::OutOfPlace);
+    }
+    Ok(Decision {
+        events: vec![closing::status(RunStatus::Running), closing::control(Level::Info, Data::AttemptStarted(started))],
+        effects: Vec::new(),
+        attempt: Some(next_attempt(state)),
+    })
+}
+
+pub(super) fn cannot_start(state: &State, run_id: RunId, error: RunError) -> Result<Decision, Refusal> {
+    if state.status != Some(RunStatus::Queued) {
+        return Err(Refusal::OutOfPlace);
+    }
+    Ok(failed(run_id, error))
+}
+
+/// The run ends here, without another turn record.
+pub(super) fn failed(run_id: RunId, error: RunError) -> Decision {
+    let next_actions = advice::next_actions_for(&error, run_id);
+    let failed = RunFailed { reason_code: error.code, error, next_actions };
+    Decision {
+        events: vec![closing::control(Level::Error, Data::RunFailed(failed))],
+        effects: vec![Effect::WriteResult, Effect::ReleaseSlot],
+        attempt: None,
+    }
+}
+
+/// Several decisions as one.
+pub(super) fn before(mut events: Vec<ControlEvent>, then: Decision) -> Decision {
+    events.extend(then.events);
+    Decision { events, ..then }
+}

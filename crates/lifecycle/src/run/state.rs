@@ -1,0 +1,173 @@
+//! What is known about a run: a fold over its Log, and nothing else.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use skillrun_model::interaction::{Pending, Scope};
+use skillrun_model::rasp::data::{AttemptEnded, InteractionReplied, RunStatusChange};
+use skillrun_model::rasp::{Data, Event, SourceStream};
+use skillrun_model::status::Phase;
+use skillrun_model::verdict::Verdict;
+use skillrun_model::{AttemptNumber, InteractionId, RunStatus, Timestamp};
+
+/// A run, as far as its Log tells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State {
+    /// None before it was accepted.
+    pub status: Option<RunStatus>,
+    /// The last one that began.
+    pub attempt: AttemptNumber,
+    /// It has not been settled.
+    pub attempt_is_open: bool,
+    pub session_id: Option<Arc<str>>,
+    /// The question that waits.
+    pub question: Option<Pending>,
+    /// Questions so far.
+    pub interactions: u32,
+    /// The last answer; the engine may not have it yet.
+    pub reply: Option<GivenReply>,
+    /// Callers' own names for their answers, and the question each answered.
+    pub requests: BTreeMap<String, InteractionId>,
+    pub auto_decisions: u32,
+    pub last_auto_decision_at: Option<Timestamp>,
+    /// Who has canceled it.
+    pub canceling: Option<String>,
+    /// How the last settled attempt ended.
+    pub verdict: Option<Verdict>,
+    /// What must follow the last turn record has not been written.
+    pub is_unfinished: bool,
+    pub last_seq: u64,
+}
+
+/// An answer to a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenReply {
+    pub interaction_id: InteractionId,
+    pub scope: Scope,
+    pub text: String,
+    pub files: Vec<String>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            status: None,
+            attempt: AttemptNumber::BEFORE_FIRST,
+            attempt_is_open: false,
+            session_id: None,
+            question: None,
+            interactions: 0,
+            reply: None,
+            requests: BTreeMap::new(),
+            auto_decisions: 0,
+            last_auto_decision_at: None,
+            canceling: None,
+            verdict: None,
+            is_unfinished: false,
+            last_seq: 0,
+        }
+    }
+}
+
+impl State {
+    pub fn is_over(&self) -> bool {
+        self.status.is_some_and(RunStatus::is_terminal)
+    }
+
+    /// All events of a Log.
+    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let mut state = Self::default();
+        events.into_iter().for_each(|event| state.evolve(event));
+        state
+    }
+
+    /// What is known after one more event.
+    pub fn evolve(&mut self, event: &Event) {
+        self.last_seq = event.seq;
+        if self.session_id.is_none() {
+            self.session_id.clone_from(&event.correlation.session_id);
+        }
+        match &event.data {
+            Data::RunStatus(change) => self.status_changed(event, change),
+            Data::AttemptStarted(_) => {
+                self.attempt = event.attempt_number;
+                self.attempt_is_open = true;
+            }
+            Data::AttemptEnded(ended) => self.attempt_ended(ended),
+            Data::InteractionRequested(question) => {
+                self.interactions = question.interaction_id.0;
+                self.question = Some(question.clone());
+                self.reply = None;
+            }
+            Data::InteractionReplied(reply) => self.replied(event, reply),
+            Data::AutoDecision(_) => {
+                self.auto_decisions += 1;
+                self.last_auto_decision_at = Some(event.ts);
+            }
+            Data::RunCompleted(_) => self.end(RunStatus::Succeeded),
+            Data::RunFailed(_) => self.end(RunStatus::Failed),
+            Data::RunCanceled(_) => self.end(RunStatus::Canceled),
+            Data::RunStarted(_)
+            | Data::RunHeartbeat(_)
+            | Data::MessageDelta(_)
+            | Data::MessageFinal(_)
+            | Data::ReasoningSummary(_)
+            | Data::InteractionTimeout(_)
+            | Data::ToolCallStarted(_)
+            | Data::ToolCallCompleted(_)
+            | Data::ToolCallFailed(_)
+            | Data::ArtifactCreated(_)
+            | Data::ArtifactIndexed(_)
+            | Data::ArtifactPreviewReady(_)
+            | Data::ParserWarning(_)
+            | Data::ParserError(_)
+            | Data::EngineError(_)
+            | Data::RawStdout(_)
+            | Data::RawStderr(_)
+            | Data::TurnUsage(_)
+            | Data::UserMessage(_) => {}
+        }
+    }
+
+    /// What an engine says about itself is no status of the run.
+    fn status_changed(&mut self, event: &Event, change: &RunStatusChange) {
+        if event.source.stream != SourceStream::Control {
+            return;
+        }
+        if change.phase == Some(Phase::Canceling) {
+            self.canceling = Some(change.detail.clone().unwrap_or_default());
+        }
+        if let Some(status) = change.status {
+            self.status = Some(status);
+            self.is_unfinished = false;
+        }
+    }
+
+    fn attempt_ended(&mut self, ended: &AttemptEnded) {
+        self.attempt_is_open = false;
+        self.reply = None;
+        self.question = None;
+        self.verdict = Some(ended.verdict.clone());
+        self.is_unfinished = true;
+    }
+
+    fn replied(&mut self, event: &Event, reply: &InteractionReplied) {
+        let question = self.question.take();
+        self.reply = Some(GivenReply {
+            interaction_id: reply.interaction_id,
+            scope: question.map_or(Scope::Turn, |question| question.scope),
+            text: reply.text.clone(),
+            files: reply.files.clone(),
+        });
+        if let Some(request_id) = &event.correlation.request_id {
+            self.requests.insert(request_id.clone(), reply.interaction_id);
+        }
+    }
+
+    fn end(&mut self, status: RunStatus) {
+        self.status = Some(status);
+        self.question = None;
+        self.attempt_is_open = false;
+        self.is_unfinished = false;
+    }
+}

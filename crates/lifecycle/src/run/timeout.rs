@@ -1,0 +1,108 @@
+//! Nobody answered in time, or the process that waited is gone.
+
+use skillrun_model::codes::{Code, ErrorCategory};
+use skillrun_model::interaction::{DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource};
+use skillrun_model::rasp::data::{AutoDecision, InteractionTimeout, ResolutionMode};
+use skillrun_model::rasp::{Correlation, Data, Level};
+use skillrun_model::status::Continuation;
+use skillrun_model::{InteractionId, RunId, RunStatus};
+
+use super::decision::{Decision, Effect, Refusal};
+use super::options::RunOptions;
+use super::reply::{self, Answer};
+use super::start::{before, failed};
+use super::state::State;
+use crate::advice;
+use crate::closing::{self, ControlEvent};
+
+pub(super) fn expired(
+    state: &State,
+    options: RunOptions,
+    run_id: RunId,
+    interaction_id: InteractionId,
+) -> Result<Decision, Refusal> {
+    let question = reply::open(state, interaction_id)?;
+    let timed_out = InteractionTimeout { interaction_id, deadline: question.deadline };
+    let timed_out = about(question, Level::Warning, Data::InteractionTimeout(timed_out));
+    match question.on_deadline {
+        // A question that waits for ever has no deadline that could pass.
+        OnDeadline::Wait => Err(Refusal::OutOfPlace),
+        OnDeadline::FailRun => {
+            let error = advice::plain(ErrorCategory::Interaction, Code::InteractionWaitTimeout);
+            Ok(ending(vec![timed_out], run_id, error))
+        }
+        OnDeadline::AutoReply => Ok(decided(state, options, run_id, question, timed_out)),
+    }
+}
+
+fn decided(state: &State, options: RunOptions, run_id: RunId, question: &Pending, timed_out: ControlEvent) -> Decision {
+    if state.auto_decisions >= options.auto_decision_limit {
+        let error = advice::plain(ErrorCategory::Interaction, Code::AutoDecisionLimit);
+        return ending(vec![timed_out], run_id, error);
+    }
+    let Some((policy, instruction)) = instruction(question) else {
+        let error = advice::plain(ErrorCategory::Interaction, Code::InteractionAbortedByPolicy);
+        return ending(vec![timed_out], run_id, error);
+    };
+    let interaction_id = question.interaction_id;
+    let decision = AutoDecision { interaction_id, policy, instruction: instruction.clone() };
+    let decision = about(question, Level::Info, Data::AutoDecision(decision));
+    let answer = Answer { interaction_id, text: instruction, files: Vec::new(), request_id: None };
+    let then = reply::answered(state, options, question, ResolutionMode::AutoDecideTimeout, answer);
+    before(vec![timed_out, decision], then)
+}
+
+/// What the engine is told, and by which policy. None when the run is to be aborted, which only the request or the skill
+/// can ask for: a model's word is advice.
+fn instruction(question: &Pending) -> Option<(DecisionPolicy, String)> {
+    const JUDGE: &str = "Nobody answered in time. Decide by your own judgement and go on.";
+    const NOT_ACKNOWLEDGED: &str = "Nobody answered in time. The risk is not acknowledged; do not do what needs it. \
+                                    Decide by your own judgement how to go on without it.";
+    let is_binding = match question.policy_source {
+        PolicySource::Request | PolicySource::Skill => true,
+        PolicySource::Model | PolicySource::Default => false,
+    };
+    let judge = |text: &str| Some((DecisionPolicy::EngineJudgement, text.to_owned()));
+    match question.default_decision_policy {
+        DecisionPolicy::Abort if is_binding => None,
+        _ if question.kind == InteractionKind::RiskAck => judge(NOT_ACKNOWLEDGED),
+        DecisionPolicy::Abort | DecisionPolicy::EngineJudgement => judge(JUDGE),
+        DecisionPolicy::SafeDefault => match question.options.iter().find(|option| option.default) {
+            Some(option) => Some((DecisionPolicy::SafeDefault, option.value.clone())),
+            None => judge(
+                "Nobody answered in time, and no option is marked as the default. Decide by your own judgement and go on.",
+            ),
+        },
+    }
+}
+
+/// The process that waited for an answer has ended by itself.
+pub(super) fn process_gone(state: &State, options: RunOptions, run_id: RunId) -> Result<Decision, Refusal> {
+    let Some(question) = state.question.as_ref().filter(|_| state.status == Some(RunStatus::WaitingUser)) else {
+        return Err(Refusal::OutOfPlace);
+    };
+    match options.continuation {
+        // The attempt is open and will be settled; or there was no process to wait for.
+        Continuation::Resumable => Ok(Decision::default()),
+        Continuation::Sticky | Continuation::None => {
+            let error = advice::plain(ErrorCategory::Session, Code::SessionLost);
+            let disarm = Effect::DisarmTimer { interaction_id: question.interaction_id };
+            let mut decision = failed(run_id, error);
+            decision.effects.insert(0, disarm);
+            Ok(decision)
+        }
+    }
+}
+
+/// Events about a question.
+fn about(question: &Pending, level: Level, data: Data) -> ControlEvent {
+    let correlation = Correlation { interaction_id: Some(question.interaction_id), ..Correlation::default() };
+    ControlEvent { correlation, ..closing::control(level, data) }
+}
+
+/// The run fails while its process, if there is one, still waits.
+fn ending(events: Vec<ControlEvent>, run_id: RunId, error: skillrun_model::verdict::RunError) -> Decision {
+    let mut decision = before(events, failed(run_id, error));
+    decision.effects.insert(0, Effect::EndProcess);
+    decision
+}

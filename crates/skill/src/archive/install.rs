@@ -1,0 +1,131 @@
+//! Unpacks a package that was found harmless.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+use zip::ZipReadOptions;
+
+use super::error::{ArchiveError, ArchiveErrorKind, EntryProblem};
+use super::folder::Held;
+use super::plan::{Archive, Plan, PlannedFile, plan};
+use crate::copy::write_new;
+use crate::package::{Skill, name};
+
+/// What to do when a skill of the name is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    Refuse,
+    Replace,
+}
+
+#[derive(Debug)]
+pub struct Installed {
+    pub skill: Skill,
+    pub replaced: bool,
+}
+
+/// Installs the skill in a zip file into a folder of skills, which is made when it is not there.
+pub fn install(package: &Path, folder: &Path, existing: Existing) -> Result<Installed, ArchiveError> {
+    let mut plan = plan(package).map_err(|kind| ArchiveError::new(package, kind))?;
+    let made = !folder.exists();
+    let in_folder = |error: io::Error| ArchiveError::new(folder, error);
+    fs::create_dir_all(folder).map_err(in_folder)?;
+    let held = Held::take(folder).map_err(in_folder)?;
+    let installed = install_into(&held, package, folder, &mut plan, existing);
+    if installed.is_err() {
+        fs::remove_dir_all(held.new_folder()).ok();
+        if made {
+            // Refused while it is not empty, which is as it should be.
+            fs::remove_dir(folder).ok();
+        }
+    }
+    installed
+}
+
+fn install_into(
+    held: &Held,
+    package: &Path,
+    folder: &Path,
+    plan: &mut Plan,
+    existing: Existing,
+) -> Result<Installed, ArchiveError> {
+    let refused = |kind| ArchiveError::new(package, kind);
+    let new = held.new_folder();
+    unpack(plan, &new).map_err(refused)?;
+    let skill = Skill::load(&new).map_err(|error| {
+        let file = error.path.strip_prefix(&new).unwrap_or(&error.path).display().to_string();
+        refused(ArchiveErrorKind::BadSkill(format!("{file}: {}", error.kind)))
+    })?;
+    let own = skill.front_matter.name.as_deref();
+    let usable = [own, plan.top.as_deref()].into_iter().flatten().find(|name| name::check(name).is_ok());
+    let name = usable.ok_or_else(|| refused(ArchiveErrorKind::NoName))?;
+    let place = folder.join(name);
+    let replaced = match place.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        Err(error) => return Err(ArchiveError::new(place, error)),
+        Ok(about) => match existing {
+            Existing::Refuse => return Err(ArchiveError::new(folder, ArchiveErrorKind::Exists(name.to_owned()))),
+            Existing::Replace if about.is_dir() => true,
+            Existing::Replace => {
+                return Err(ArchiveError::new(folder, ArchiveErrorKind::InTheWay(name.to_owned())));
+            }
+        },
+    };
+    let root = held.place(name).map_err(|e| ArchiveError::new(&place, e))?;
+    // Again, because only now it has the name by which it is judged.
+    let skill = Skill::load(&root)
+        .map_err(|error| ArchiveError::new(error.path, ArchiveErrorKind::BadSkill(error.kind.to_string())))?;
+    Ok(Installed { skill, replaced })
+}
+
+fn unpack(plan: &mut Plan, target: &Path) -> Result<(), ArchiveErrorKind> {
+    fs::create_dir(target)?;
+    for folder in &plan.folders {
+        fs::create_dir(target.join(folder))?;
+    }
+    for (path, file) in &plan.files {
+        unpack_file(&mut plan.archive, path, file, target)?;
+    }
+    Ok(())
+}
+
+fn unpack_file(archive: &mut Archive, path: &Path, file: &PlannedFile, target: &Path) -> Result<(), ArchiveErrorKind> {
+    let failed = |problem| ArchiveErrorKind::Entry { name: path.display().to_string(), problem };
+    let damaged = |error: &dyn std::fmt::Display| failed(EntryProblem::Damaged(error.to_string()));
+    // An entry has two heads, and a file that says different things in them means to be read in different ways.
+    let options = ZipReadOptions::new().enforce_header_consistency(true);
+    let entry = archive.by_index_with_options(file.index, options).map_err(|e| damaged(&e))?;
+    // The size was judged by what the entry says; it gets no more than that.
+    let mut content = Watched { inner: entry.take(file.size + 1), read: 0, failed: None };
+    let written = write_new(&target.join(path), file.executable, &mut content);
+    if let Some(error) = content.failed {
+        return Err(damaged(&error));
+    }
+    written?;
+    if content.read == file.size { Ok(()) } else { Err(damaged(&"its size is not what it says")) }
+}
+
+/// Keeps the errors of reading apart from those of writing: one is the package's fault, the other the disk's.
+struct Watched<R> {
+    inner: R,
+    read: u64,
+    failed: Option<String>,
+}
+
+impl<R: Read> Read for Watched<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.inner.read(buffer) {
+            Ok(read) => {
+                self.read += read as u64;
+                Ok(read)
+            }
+            Err(error) => {
+                if error.kind() != io::ErrorKind::Interrupted {
+                    self.failed = Some(error.to_string());
+                }
+                Err(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Reading text that is not ours: ordinary files only, up to a size, and where asked for only inside a folder.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+use crate::error::{SkillError, SkillErrorKind};
+
+/// The text of a file, without a byte order mark.
+pub(crate) fn read_text(path: &Path, max: u64) -> Result<String, SkillError> {
+    let failed = |kind: SkillErrorKind| SkillError::new(path, kind);
+    let bytes = read(path, max).map_err(failed)?;
+    let mut text = String::from_utf8(bytes).map_err(|_| failed(SkillErrorKind::NotUtf8))?;
+    if text.starts_with('\u{feff}') {
+        text.drain(..'\u{feff}'.len_utf8());
+    }
+    Ok(text)
+}
+
+/// The same for a file of a folder, which a link must not leave.
+pub(crate) fn read_text_inside(root: &Path, relative: &Path, max: u64) -> Result<String, SkillError> {
+    check_inside(root, relative)?;
+    read_text(&root.join(relative), max)
+}
+
+/// Says that a file is there, is an ordinary one, and really lies in the folder.
+pub(crate) fn check_inside(root: &Path, relative: &Path) -> Result<(), SkillError> {
+    let path = root.join(relative);
+    let failed = |kind: SkillErrorKind| SkillError::new(&path, kind);
+    let real_root = root.canonicalize().map_err(|e| failed(or_missing(e)))?;
+    let real = path.canonicalize().map_err(|e| failed(or_missing(e)))?;
+    if !real.starts_with(&real_root) {
+        return Err(failed(SkillErrorKind::Outside));
+    }
+    // Before anybody opens it: a pipe without a writer would hold the reader for ever.
+    if !real.metadata().map_err(|e| failed(e.into()))?.is_file() {
+        return Err(failed(SkillErrorKind::NotAFile));
+    }
+    Ok(())
+}
+
+fn read(path: &Path, max: u64) -> Result<Vec<u8>, SkillErrorKind> {
+    let about = path.metadata().map_err(or_missing)?;
+    if !about.is_file() {
+        return Err(SkillErrorKind::NotAFile);
+    }
+    let mut bytes = Vec::new();
+    // Not by the size in `about`: the file may be growing.
+    File::open(path)?.take(max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max { Err(SkillErrorKind::TooLarge(max)) } else { Ok(bytes) }
+}
+
+fn or_missing(error: std::io::Error) -> SkillErrorKind {
+    if error.kind() == ErrorKind::NotFound { SkillErrorKind::Missing } else { SkillErrorKind::Io(error) }
+}

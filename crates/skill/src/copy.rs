@@ -1,0 +1,248 @@
+//! The copy of a skill inside a run. It alone is patched, and only through [`SkillCopy`].
+//!
+//! Files keep their content and whether they can be executed. A link is copied as a link when it stays inside the skill
+//! on every way of looking at it, and refused otherwise: in the copy it would lead somewhere else, or out to files that
+//! the skill's author never had. Nothing that exists is overwritten, and a copy that fails leaves nothing.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, symlink};
+use std::path::{Component, Path, PathBuf};
+
+use crate::error::{SkillError, SkillErrorKind};
+use crate::package::tree::{self, BYTES_MAX, Entry, EntryKind};
+
+/// A skill that is ours to change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillCopy {
+    root: PathBuf,
+}
+
+impl SkillCopy {
+    /// Copies the skill in `source` to `target`, which must not exist.
+    pub fn make(source: &Path, target: &Path) -> Result<Self, SkillError> {
+        let entries = tree::walk(source)?;
+        check(source, &entries)?;
+        if let Some(parent) = target.parent() {
+            fs::create_dir_all(parent).map_err(|e| SkillError::new(parent, e))?;
+        }
+        // Ours from here on: `create_dir` is refused for whatever is there, a link that points nowhere too.
+        fs::create_dir(target).map_err(|e| SkillError::new(target, or_exists(e)))?;
+        let copied = copy_all(source, target, &entries);
+        if copied.is_err() {
+            fs::remove_dir_all(target).ok();
+        }
+        copied.map(|()| Self { root: target.to_owned() })
+    }
+
+    /// The copy that an earlier process made here.
+    pub fn at(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
+/// Says whether a skill could be copied.
+pub fn check_copyable(source: &Path) -> Result<(), SkillError> {
+    check(source, &tree::walk(source)?)
+}
+
+fn check(source: &Path, entries: &[Entry]) -> Result<(), SkillError> {
+    for entry in entries {
+        let failed = |kind| Err(SkillError::new(source.join(&entry.path), kind));
+        match &entry.kind {
+            EntryKind::Folder | EntryKind::File { .. } => {}
+            EntryKind::Special => return failed(SkillErrorKind::Special),
+            EntryKind::Link { target } => match where_to(source, &entry.path, target) {
+                Leads::Inside => {}
+                Leads::Out => return failed(SkillErrorKind::LinkOut(target.clone())),
+                Leads::Nowhere => return failed(SkillErrorKind::LinkBroken(target.clone())),
+            },
+        }
+    }
+    Ok(())
+}
+
+enum Leads {
+    Inside,
+    Out,
+    Nowhere,
+}
+
+fn where_to(root: &Path, link: &Path, target: &Path) -> Leads {
+    // By its words: a way that leads out and back in again is a way out.
+    let mut depth = link.components().count().saturating_sub(1);
+    for part in target.components() {
+        match part {
+            Component::Normal(name) if name == ".git" => return Leads::Out,
+            Component::Normal(_) => depth += 1,
+            Component::CurDir => {}
+            Component::ParentDir => match depth.checked_sub(1) {
+                Some(up) => depth = up,
+                None => return Leads::Out,
+            },
+            Component::RootDir | Component::Prefix(_) => return Leads::Out,
+        }
+    }
+    // And by where it ends: the words may go through other links.
+    match (root.canonicalize(), root.join(link).canonicalize()) {
+        (Ok(root), Ok(end)) if end.starts_with(&root) => Leads::Inside,
+        (Ok(_), Ok(_)) => Leads::Out,
+        (Ok(_) | Err(_), Err(_)) | (Err(_), Ok(_)) => Leads::Nowhere,
+    }
+}
+
+fn copy_all(source: &Path, target: &Path, entries: &[Entry]) -> Result<(), SkillError> {
+    let mut left = BYTES_MAX;
+    for entry in entries {
+        let to = target.join(&entry.path);
+        let failed = |error: io::Error| SkillError::new(&to, or_exists(error));
+        match &entry.kind {
+            EntryKind::Folder => fs::create_dir(&to).map_err(failed)?,
+            EntryKind::Link { target } => symlink(target, &to).map_err(failed)?,
+            EntryKind::File { executable, .. } => {
+                let from = source.join(&entry.path);
+                let file = File::open(&from).map_err(|e| SkillError::new(&from, e))?;
+                // It may have grown since it was counted.
+                let copied = write_new(&to, *executable, &mut file.take(left + 1)).map_err(failed)?;
+                left = left
+                    .checked_sub(copied)
+                    .ok_or_else(|| SkillError::new(source, SkillErrorKind::TooMuchData(BYTES_MAX)))?;
+            }
+            EntryKind::Special => return Err(SkillError::new(source.join(&entry.path), SkillErrorKind::Special)),
+        }
+    }
+    Ok(())
+}
+
+/// Writes a file that must not exist.
+pub(crate) fn write_new(path: &Path, executable: bool, from: &mut impl Read) -> io::Result<u64> {
+    let mode = if executable { 0o755 } else { 0o644 };
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+    let copied = io::copy(from, &mut file)?;
+    file.flush()?;
+    Ok(copied)
+}
+
+pub(crate) fn or_exists(error: io::Error) -> SkillErrorKind {
+    if error.kind() == ErrorKind::AlreadyExists { SkillErrorKind::Exists } else { SkillErrorKind::Io(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Folder, photo};
+    use std::os::unix::net::UnixListener;
+
+    fn copy(folder: &Folder) -> Result<SkillCopy, SkillError> {
+        SkillCopy::make(&folder.at("demo"), &folder.at("run/skills/demo"))
+    }
+
+    #[test]
+    fn everything_is_copied() {
+        let folder = Folder::skill("demo")
+            .with("demo/scripts/go.sh", "#!/bin/sh\n")
+            .with_mode("demo/scripts/go.sh", 0o755)
+            .with("demo/readonly", "x")
+            .with_mode("demo/readonly", 0o644)
+            .with_link("demo/link", "scripts/go.sh")
+            .with_link("demo/scripts/up", "../SKILL.md")
+            .with_link("demo/folder", "scripts")
+            .with("demo/.git/HEAD", "x");
+        fs::create_dir(folder.at("demo/empty")).unwrap();
+        let mut expected = photo(&folder.at("demo"));
+        expected.retain(|path, _| !path.starts_with(".git"));
+        let copy = copy(&folder).unwrap();
+        assert_eq!(photo(copy.root()), expected);
+    }
+
+    #[test]
+    fn a_copy_of_what_nobody_may_write_can_be_written() {
+        let folder = Folder::skill("demo").with_mode("demo/SKILL.md", 0o444);
+        let copy = copy(&folder).unwrap();
+        assert!(!copy.root().join("SKILL.md").metadata().unwrap().permissions().readonly());
+    }
+
+    #[test]
+    fn what_leads_out_is_refused_and_nothing_is_left() {
+        let outside = Folder::new().with("secret", "x");
+        let cases: Vec<(Folder, &str)> = vec![
+            (
+                Folder::skill("demo").with_link("demo/l", "/etc/passwd"),
+                "demo/l: is a link to /etc/passwd, which is out",
+            ),
+            (Folder::skill("demo").with_link("demo/l", outside.path()), "which is outside"),
+            (Folder::skill("demo").with_link("demo/a/l", "../../demo/SKILL.md"), "which is outside"),
+            (Folder::skill("demo").with("other", "").with_link("demo/l", "../other"), "which is outside"),
+            // Inside by its words, but what it goes through is a link to the top, and from there it is one up.
+            (
+                Folder::skill("demo")
+                    .with("other", "")
+                    .with_link("demo/a/b/c/top", "../../..")
+                    .with_link("demo/l", "a/b/c/top/../other"),
+                "demo/l: is a link to a/b/c/top/../other, which is outside",
+            ),
+            (Folder::skill("demo").with_link("demo/l", "none"), "demo/l: is a link to none, where there is nothing"),
+            (Folder::skill("demo").with_link("demo/l", "l"), "where there is nothing"),
+            (Folder::skill("demo").with("demo/.git/x", "").with_link("demo/l", ".git/x"), "which is outside"),
+        ];
+        for (folder, expected) in cases {
+            let error = copy(&folder).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}\n{expected}");
+            assert!(!folder.at("run").exists(), "{expected}");
+            assert!(check_copyable(&folder.at("demo")).is_err());
+        }
+    }
+
+    #[test]
+    fn what_is_neither_file_nor_folder_is_refused() {
+        let folder = Folder::skill("demo");
+        let _listener = UnixListener::bind(folder.at("demo/socket")).unwrap();
+        let error = copy(&folder).unwrap_err();
+        assert!(matches!(error.kind, SkillErrorKind::Special), "{error}");
+    }
+
+    #[test]
+    fn nothing_that_exists_is_touched() {
+        let folder = Folder::skill("demo").with("run/skills/demo/mine.txt", "mine").with_link("nowhere", "gone");
+        let before = folder.photo();
+        assert!(matches!(copy(&folder).unwrap_err().kind, SkillErrorKind::Exists));
+        let over_a_link = SkillCopy::make(&folder.at("demo"), &folder.at("nowhere")).unwrap_err();
+        assert!(matches!(over_a_link.kind, SkillErrorKind::Exists));
+        assert_eq!(folder.photo(), before);
+    }
+
+    #[test]
+    fn too_much_is_refused() {
+        let mut folder = Folder::skill("demo");
+        let deep = format!("demo/{}x", "d/".repeat(tree::DEPTH_MAX + 1));
+        folder = folder.with(&deep, "");
+        assert!(matches!(copy(&folder).unwrap_err().kind, SkillErrorKind::TooDeep(_)));
+
+        let folder = Folder::skill("demo");
+        File::create(folder.at("demo/big")).unwrap().set_len(BYTES_MAX + 1).unwrap();
+        assert!(matches!(copy(&folder).unwrap_err().kind, SkillErrorKind::TooMuchData(_)));
+
+        let folder = Folder::skill("demo");
+        for n in 0..=tree::FILES_MAX {
+            File::create(folder.at(&format!("demo/{n}"))).unwrap();
+        }
+        assert!(matches!(copy(&folder).unwrap_err().kind, SkillErrorKind::TooManyFiles(_)));
+    }
+
+    /// Found out half-way: in the copy a path would be longer than the system allows.
+    #[test]
+    fn a_copy_that_fails_leaves_nothing() {
+        let folder = Folder::skill("demo")
+            .with(&format!("demo/{}/x", "z".repeat(250)), "x")
+            .with(&format!("demo/{0}/{0}", "z".repeat(250)), "x");
+        let target = folder.at(&format!("{}copy", format!("{}/", "d".repeat(200)).repeat(19)));
+        let error = SkillCopy::make(&folder.at("demo"), &target).unwrap_err();
+        assert!(matches!(error.kind, SkillErrorKind::Io(_)), "{error}");
+        assert!(target.parent().unwrap().exists());
+        assert!(!target.exists());
+    }
+}

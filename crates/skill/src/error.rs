@@ -1,0 +1,72 @@
+//! Why a skill cannot be used, copied, patched or found.
+
+use std::path::PathBuf;
+
+use crate::package::name::NameProblem;
+use crate::schema::SchemaErrorKind;
+
+/// A file or folder, and what is wrong with it.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {kind}", path.display())]
+pub struct SkillError {
+    pub path: PathBuf,
+    #[source]
+    pub kind: SkillErrorKind,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SkillErrorKind {
+    #[error("cannot be read or written ({0})")]
+    Io(#[from] std::io::Error),
+    #[error("is not a folder")]
+    NoFolder,
+    #[error("is not a skill: it has no SKILL.md")]
+    NoSkillFile,
+    #[error("there is no such file")]
+    Missing,
+    #[error("is not an ordinary file")]
+    NotAFile,
+    #[error("is not UTF-8 text")]
+    NotUtf8,
+    #[error("is larger than {0} bytes")]
+    TooLarge(u64),
+    #[error("is empty")]
+    Empty,
+    #[error("lies outside of the skill's folder")]
+    Outside,
+    #[error("is not usable: {0}")]
+    BadRunner(String),
+    #[error(transparent)]
+    Schema(SchemaErrorKind),
+    /// The first of the findings that stand in the way.
+    #[error("cannot be run as it is: {0}")]
+    Unusable(String),
+    #[error("is a link to {}, which is outside of the skill or could be; a skill is copied as a whole", .0.display())]
+    LinkOut(PathBuf),
+    #[error("is a link to {}, where there is nothing", .0.display())]
+    LinkBroken(PathBuf),
+    #[error("is neither file nor folder nor link, and is not copied")]
+    Special,
+    #[error("has more than {0} files and folders")]
+    TooManyFiles(usize),
+    #[error("is larger than {0} bytes in all")]
+    TooMuchData(u64),
+    #[error("is nested more than {0} folders deep")]
+    TooDeep(usize),
+    #[error("exists already, and nothing is overwritten")]
+    Exists,
+    #[error("the name \"{0}\" {1}")]
+    BadName(String, NameProblem),
+    #[error("this layer must say {0}")]
+    LayerLacks(&'static str),
+    #[error("this layer must not hold the line {0}, which marks where it begins or ends")]
+    LayerMarker(&'static str),
+    #[error("this layer has the placeholder {{{{{0}}}}}, for which there is nothing")]
+    LayerPlaceholder(String),
+}
+
+impl SkillError {
+    pub(crate) fn new(path: impl Into<PathBuf>, kind: impl Into<SkillErrorKind>) -> Self {
+        Self { path: path.into(), kind: kind.into() }
+    }
+}

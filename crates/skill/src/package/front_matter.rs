@@ -1,0 +1,336 @@
+//! The head of `SKILL.md`: YAML between two lines `---`, by the Agent Skills standard.
+//!
+//! ```text
+//! ---
+//! name: pdf-processing          lowercase letters, digits, hyphens; the name of the folder
+//! description: Reads PDF files. 1 to 1024 characters
+//! license: MIT                  optional, as the following
+//! compatibility: needs python   up to 500 characters
+//! metadata: {author: me}
+//! allowed-tools: Read Bash      as written; nobody here acts on it
+//! ---
+//! ```
+//!
+//! Nothing in here makes a skill unusable: engines read what they can, and so do we.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use serde_saphyr::options::{MergeKeyPolicy, NonFiniteFloatPolicy};
+
+use super::finding::{FindingKind, Findings};
+use super::name;
+use crate::schema::shorten;
+
+/// A head that needs more is no head.
+const HEAD_MAX: usize = 64 * 1024;
+const DESCRIPTION_MAX: usize = 1024;
+const COMPATIBILITY_MAX: usize = 500;
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FrontMatter {
+    /// As written, whether it keeps the rules or not.
+    pub name: Option<String>,
+    pub description: Option<String>,
+    pub license: Option<String>,
+    pub compatibility: Option<String>,
+    pub metadata: Map<String, Value>,
+    pub allowed_tools: Option<String>,
+}
+
+/// The head, when there is one, and what follows it.
+#[derive(Debug, PartialEq, Eq)]
+struct Parts<'a> {
+    head: Head<'a>,
+    body: &'a str,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Head<'a> {
+    None,
+    /// It begins and never ends, so the whole text is body.
+    Unclosed,
+    Yaml(&'a str),
+}
+
+/// Reads the head of a text that has no byte order mark any more.
+pub(super) fn read(text: &str, folder: &Path, findings: &mut Findings<'_>) -> FrontMatter {
+    let Parts { head, body } = split(text);
+    let fields = match head {
+        Head::Yaml(yaml) => read_yaml(yaml, findings),
+        Head::None => {
+            findings.add(
+                FindingKind::FrontMatterMissing,
+                "SKILL.md does not begin with front matter; put name and description between two lines \"---\"",
+            );
+            None
+        }
+        Head::Unclosed => {
+            findings
+                .add(FindingKind::FrontMatterUnclosed, "the front matter is never closed; end it with a line \"---\"");
+            None
+        }
+    };
+    if body.trim().is_empty() {
+        findings.add(FindingKind::BodyEmpty, "SKILL.md has no instructions after its front matter");
+    }
+    // One sentence for one fault: that without front matter there is no name either need not be said.
+    let Some(fields) = fields else { return FrontMatter::default() };
+    let front_matter = take_fields(fields, findings);
+    check(&front_matter, folder, findings);
+    front_matter
+}
+
+fn split(text: &str) -> Parts<'_> {
+    let mut lines = text.split_inclusive('\n');
+    let is_rule = |line: &str| line.trim_end() == "---";
+    let Some(first) = lines.next().filter(|line| is_rule(line)) else {
+        return Parts { head: Head::None, body: text };
+    };
+    let start = first.len();
+    let mut at = start;
+    for line in lines {
+        if is_rule(line) {
+            return Parts { head: Head::Yaml(&text[start..at]), body: &text[at + line.len()..] };
+        }
+        at += line.len();
+    }
+    Parts { head: Head::Unclosed, body: text }
+}
+
+/// None when nothing could be read.
+fn read_yaml(yaml: &str, findings: &mut Findings<'_>) -> Option<Map<String, Value>> {
+    if yaml.len() > HEAD_MAX {
+        let message = format!("the front matter is larger than {HEAD_MAX} bytes and was left out");
+        findings.add(FindingKind::FrontMatterNotYaml, message);
+        return None;
+    }
+    match parse_yaml(yaml) {
+        Ok(fields) => Some(fields.unwrap_or_default()),
+        Err(error) => {
+            let error = shorten(&error.split_whitespace().collect::<Vec<_>>().join(" "));
+            findings.add(
+                FindingKind::FrontMatterNotYaml,
+                format!("the front matter is not valid YAML ({error}); a value with a colon in it needs quotes"),
+            );
+            Some(read_plain_lines(yaml)).filter(|fields| !fields.is_empty())
+        }
+    }
+}
+
+fn parse_yaml(yaml: &str) -> Result<Option<Map<String, Value>>, String> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_events: 20_000,
+            max_nodes: 10_000,
+            max_depth: 32,
+            flow_nesting_limit: 32,
+            max_documents: 1,
+            max_anchors: 16,
+            max_aliases: 16,
+            max_merge_keys: 16,
+            max_recorded_anchor_events: 20_000,
+            max_recorded_anchor_bytes: 4 * HEAD_MAX,
+            max_total_scalar_bytes: 4 * HEAD_MAX,
+        },
+        // One alias may stand for a scalar of almost the whole size, so few replays are enough to be too many.
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: 100,
+            max_replay_stack_depth: 4,
+        },
+        strict_booleans: true,
+        merge_keys: MergeKeyPolicy::AsOrdinary,
+        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
+        with_snippet: false,
+    };
+    serde_saphyr::from_str_with_options(yaml, options).map_err(|error| error.to_string())
+}
+
+/// What can be had from lines `key: value` when YAML cannot be: the usual fault is a colon inside a description.
+fn read_plain_lines(yaml: &str) -> Map<String, Value> {
+    let plain = ["name", "description", "license", "compatibility", "allowed-tools"];
+    let mut fields = Map::new();
+    for (key, value) in yaml.lines().filter_map(|line| line.split_once(": ")) {
+        let value = value.trim().trim_matches(['"', '\'']);
+        // A block scalar, an anchor or an alias is no plain value, and taking it for one would show nonsense.
+        if plain.contains(&key) && !value.starts_with(['|', '>', '&', '*', '[', '{']) && !value.is_empty() {
+            fields.entry(key).or_insert_with(|| Value::from(value));
+        }
+    }
+    fields
+}
+
+fn take_fields(fields: Map<String, Value>, findings: &mut Findings<'_>) -> FrontMatter {
+    let mut front_matter = FrontMatter::default();
+    for (key, value) in fields {
+        match key.as_str() {
+            "name" => front_matter.name = text(&key, value, findings),
+            "description" => front_matter.description = text(&key, value, findings),
+            "license" => front_matter.license = text(&key, value, findings),
+            "compatibility" => front_matter.compatibility = text(&key, value, findings),
+            "allowed-tools" => front_matter.allowed_tools = text(&key, value, findings),
+            "metadata" => match value {
+                Value::Object(metadata) => front_matter.metadata = metadata,
+                Value::Null => {}
+                Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                    findings.add(FindingKind::WrongType, "metadata must be a mapping, and was left out");
+                }
+            },
+            _ => findings.add(
+                FindingKind::UnknownKey,
+                format!("the front matter has the key \"{}\", which the standard does not know", shorten(&key)),
+            ),
+        }
+    }
+    front_matter
+}
+
+fn text(key: &str, value: Value, findings: &mut Findings<'_>) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+        // `name: 2024` is a number to YAML and a name to whoever wrote it.
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+            findings.add(FindingKind::WrongType, format!("{key} must be text, and was left out"));
+            None
+        }
+    }
+}
+
+fn check(front_matter: &FrontMatter, folder: &Path, findings: &mut Findings<'_>) {
+    match &front_matter.name {
+        None => findings.add(FindingKind::NameMissing, "the front matter has no name"),
+        Some(name) => match name::check(name) {
+            Err(problem) => {
+                findings.add(FindingKind::NameInvalid, format!("the name \"{}\" {problem}", shorten(name)));
+            }
+            Ok(()) if folder.file_name().is_some_and(|folder| folder != name.as_str()) => findings.add(
+                FindingKind::NameNotFolder,
+                format!("the name \"{name}\" is not the name of the folder; some engines will not find the skill"),
+            ),
+            Ok(()) => {}
+        },
+    }
+    match &front_matter.description {
+        None => findings.add(
+            FindingKind::DescriptionMissing,
+            "the front matter has no description; engines decide by it whether to use the skill",
+        ),
+        Some(description) if description.chars().count() > DESCRIPTION_MAX => findings.add(
+            FindingKind::DescriptionTooLong,
+            format!("the description is longer than {DESCRIPTION_MAX} characters"),
+        ),
+        Some(_) => {}
+    }
+    if front_matter.compatibility.as_ref().is_some_and(|text| text.chars().count() > COMPATIBILITY_MAX) {
+        let message = format!("compatibility is longer than {COMPATIBILITY_MAX} characters");
+        findings.add(FindingKind::CompatibilityTooLong, message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::package::finding::Finding;
+    use proptest::prelude::*;
+
+    fn read_head(text: &str) -> (FrontMatter, Vec<FindingKind>) {
+        let mut all: Vec<Finding> = Vec::new();
+        let front_matter = read(text, Path::new("skills/demo"), &mut Findings::new("SKILL.md", &mut all));
+        (front_matter, all.into_iter().map(|finding| finding.kind).collect())
+    }
+
+    #[test]
+    fn everything_the_standard_knows() {
+        let (front_matter, findings) = read_head(
+            "---\nname: demo\ndescription: Does things.\nlicense: MIT\ncompatibility: linux\nmetadata:\n  author: me\n\
+             allowed-tools: Read Bash(git:*)\n---\n# Do it\n",
+        );
+        assert_eq!(findings, []);
+        assert_eq!(front_matter.name.as_deref(), Some("demo"));
+        assert_eq!(front_matter.description.as_deref(), Some("Does things."));
+        assert_eq!(front_matter.license.as_deref(), Some("MIT"));
+        assert_eq!(front_matter.compatibility.as_deref(), Some("linux"));
+        assert_eq!(front_matter.metadata["author"], "me");
+        assert_eq!(front_matter.allowed_tools.as_deref(), Some("Read Bash(git:*)"));
+    }
+
+    #[test]
+    fn windows_line_ends() {
+        let (front_matter, findings) = read_head("---\r\nname: demo\r\ndescription: D.\r\n---\r\nDo it.\r\n");
+        assert_eq!(findings, []);
+        assert_eq!(front_matter.description.as_deref(), Some("D."));
+    }
+
+    #[test]
+    fn what_is_wrong_is_a_warning_each() {
+        use FindingKind::*;
+        let long = |n: usize| "x".repeat(n);
+        let cases: &[(&str, &[FindingKind])] = &[
+            ("Just text.\n", &[FrontMatterMissing]),
+            ("", &[FrontMatterMissing, BodyEmpty]),
+            ("---\n---\nx", &[NameMissing, DescriptionMissing]),
+            ("---\nname: demo\nDo it.\n", &[FrontMatterUnclosed]),
+            ("---\nname: demo\ndescription: D.\n---\n\n", &[BodyEmpty]),
+            ("---\ndescription: D.\n---\nx", &[NameMissing]),
+            ("---\nname: Demo\ndescription: D.\n---\nx", &[NameInvalid]),
+            ("---\nname: other\ndescription: D.\n---\nx", &[NameNotFolder]),
+            ("---\nname: demo\n---\nx", &[DescriptionMissing]),
+            ("---\nname: demo\ndescription: ''\n---\nx", &[DescriptionMissing]),
+            (&format!("---\nname: demo\ndescription: {}\n---\nx", long(1025)), &[DescriptionTooLong]),
+            (&format!("---\nname: demo\ndescription: {}\n---\nx", long(1024)), &[]),
+            (
+                &format!("---\nname: demo\ndescription: D.\ncompatibility: {}\n---\nx", long(501)),
+                &[CompatibilityTooLong],
+            ),
+            ("---\nname: demo\ndescription: [D.]\n---\nx", &[WrongType, DescriptionMissing]),
+            ("---\nname: demo\ndescription: D.\nmetadata: 3\n---\nx", &[WrongType]),
+            ("---\nname: demo\ndescription: D.\nmodel: big\n---\nx", &[UnknownKey]),
+            ("---\n- a\n- b\n---\nx", &[FrontMatterNotYaml]),
+            ("---\nname: demo\nname: demo\ndescription: D.\n---\nx", &[FrontMatterNotYaml]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(read_head(text).1, *expected, "{text}");
+        }
+    }
+
+    /// The most common fault in published skills: `description: Use when: ...` without quotes.
+    #[test]
+    fn a_colon_in_the_description_loses_nothing() {
+        let (front_matter, findings) = read_head("---\nname: demo\ndescription: Use when: it rains\n---\nx");
+        assert_eq!(findings, [FindingKind::FrontMatterNotYaml]);
+        assert_eq!(front_matter.name.as_deref(), Some("demo"));
+        assert_eq!(front_matter.description.as_deref(), Some("Use when: it rains"));
+    }
+
+    #[test]
+    fn an_alias_bomb_is_bad_yaml_and_costs_nothing() {
+        let mut bomb = String::from("---\nname: demo\ndescription: D.\na: &a [x, x, x, x, x, x, x, x, x]\n");
+        for (this, before) in ('b'..='i').zip('a'..) {
+            bomb.push_str(&format!("{this}: &{this} [{}]\n", vec![format!("*{before}"); 9].join(", ")));
+        }
+        bomb.push_str("---\nx");
+        let start = std::time::Instant::now();
+        let (front_matter, findings) = read_head(&bomb);
+        assert!(start.elapsed() < std::time::Duration::from_secs(1));
+        assert_eq!(findings, [FindingKind::FrontMatterNotYaml]);
+        assert_eq!(front_matter.name.as_deref(), Some("demo"));
+    }
+
+    #[test]
+    fn a_huge_head_is_left_out() {
+        let text = format!("---\nname: demo\nx: {}\n---\nx", "y".repeat(HEAD_MAX));
+        assert_eq!(read_head(&text).1, [FindingKind::FrontMatterNotYaml]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_strange(
+            head in "(---\n)?(name: |description: |[ -~\n\r\u{1f600}&*:'\"|>{}\\[\\]]){0,40}",
+            body in "(---\n)?[a-z]{0,5}",
+        ) {
+            read_head(&(head + &body));
+        }
+    }
+}
