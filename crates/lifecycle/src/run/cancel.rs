@@ -27,7 +27,7 @@ pub(super) fn cancel(state: &State, by: String) -> Result<Decision, Refusal> {
         events.push(closing::control(Level::Info, Data::RunCanceled(canceled)));
         effects.extend([Effect::WriteResult, Effect::ReleaseSlot]);
     }
-    Ok(Decision { events, effects, attempt: None })
+    Ok(Decision { events, opening: None, effects })
 }
 
 fn disarm(question: &skillrun_model::interaction::Pending) -> Effect {

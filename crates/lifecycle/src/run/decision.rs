@@ -100,9 +100,16 @@ pub enum Effect {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Decision {
     pub events: Vec<ControlEvent>,
+    /// Another attempt begins after them.
+    pub opening: Option<Opening>,
     pub effects: Vec<Effect>,
-    /// Number of the attempt that the events belong to, where it is not the one before.
-    pub attempt: Option<AttemptNumber>,
+}
+
+/// Events that carry the number of the attempt they open.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Opening {
+    pub attempt: AttemptNumber,
+    pub events: Vec<ControlEvent>,
 }
 
 /// Why nothing is done.
@@ -138,9 +145,9 @@ pub fn decide(
         Input::Settled(attempt) => settled::settled(state, options, run_id, now, attempt),
         Input::CallAsked(question) => settled::call_asked(state, options, now, *question),
         Input::Reply { interaction_id, text, files, request_id } => {
-            reply::reply(state, options, reply::Answer { interaction_id, text, files, request_id })
+            reply::reply(state, options, now, reply::Answer { interaction_id, text, files, request_id })
         }
-        Input::Expired { interaction_id } => timeout::expired(state, options, run_id, interaction_id),
+        Input::Expired { interaction_id } => timeout::expired(state, options, run_id, now, interaction_id),
         Input::Cancel { by } => cancel::cancel(state, by),
         Input::ProcessGone => timeout::process_gone(state, options, run_id),
     }

@@ -18,7 +18,7 @@ mod state;
 mod tests;
 mod timeout;
 
-pub use decision::{Decision, Effect, Input, ProcessLeft, Refusal, SettledAttempt, decide};
+pub use decision::{Decision, Effect, Input, Opening, ProcessLeft, Refusal, SettledAttempt, decide};
 pub use options::RunOptions;
 pub use recover::{Found, recover};
 pub use state::{GivenReply, State};

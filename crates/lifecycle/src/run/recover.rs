@@ -6,7 +6,7 @@ use skillrun_model::{RunId, RunStatus, Timestamp};
 use super::decision::{Decision, Effect, ProcessLeft};
 use super::options::RunOptions;
 use super::settled::{after_turn, timer};
-use super::start::next_attempt;
+use super::start::{failed, next_attempt};
 use super::state::State;
 use super::timeout;
 
@@ -28,6 +28,9 @@ pub fn recover(state: &State, options: RunOptions, run_id: RunId, now: Timestamp
     let only = |effect: Effect| Decision { effects: vec![effect], ..Decision::default() };
     if let Some(verdict) = state.verdict.as_ref().filter(|_| state.is_unfinished) {
         // The turn record is there and what follows is not. It is never settled again.
+        if let Some(code) = state.failing.filter(|_| verdict.run_status != RunStatus::Canceled) {
+            return failed(run_id, timeout::unanswered(code));
+        }
         let process = if found == Found::Alive { ProcessLeft::Living } else { ProcessLeft::Gone };
         return after_turn(options, run_id, now, verdict, process);
     }
@@ -50,13 +53,16 @@ fn running(state: &State, found: Found) -> Decision {
     if found == Found::Alive {
         // The host refuses what it has written, so it does no harm to send it again.
         effects.extend(state.reply.clone().map(Effect::WriteInput));
-        effects.extend(state.canceling.as_ref().map(|_| Effect::EndProcess));
+        if state.canceling.is_some() || state.failing.is_some() {
+            effects.push(Effect::EndProcess);
+        }
     }
     Decision { effects, ..Decision::default() }
 }
 
 fn waiting(state: &State, options: RunOptions, run_id: RunId, found: Found) -> Decision {
-    let Some(question) = &state.question else { return Decision::default() };
+    // A question that was closed without an answer leaves an attempt that is being ended.
+    let Some(question) = &state.question else { return running(state, found) };
     let arm = timer(question);
     let attempt = state.attempt;
     let effects = match (state.attempt_is_open, options.continuation, found) {

@@ -1,14 +1,14 @@
 //! A question is answered. The answer is on disk before the engine gets it.
 
 use skillrun_model::interaction::{Pending, Scope};
-use skillrun_model::rasp::data::{InteractionReplied, ResolutionMode};
+use skillrun_model::rasp::data::{AttemptStarted, InteractionReplied, ResolutionMode};
 use skillrun_model::rasp::{Correlation, Data, Level};
 use skillrun_model::status::Continuation;
-use skillrun_model::{InteractionId, RunStatus};
+use skillrun_model::{InteractionId, RunStatus, Timestamp};
 
 use super::decision::{Decision, Effect, Refusal};
 use super::options::RunOptions;
-use super::start::next_attempt;
+use super::start::{next_attempt, opening};
 use super::state::{GivenReply, State};
 use crate::closing::{self, ControlEvent};
 
@@ -21,12 +21,12 @@ pub(super) struct Answer {
     pub(super) request_id: Option<String>,
 }
 
-pub(super) fn reply(state: &State, options: RunOptions, answer: Answer) -> Result<Decision, Refusal> {
+pub(super) fn reply(state: &State, options: RunOptions, now: Timestamp, answer: Answer) -> Result<Decision, Refusal> {
     if let Some(refusal) = repeated(state, answer.request_id.as_deref()) {
         return Err(refusal);
     }
     let question = open(state, answer.interaction_id)?;
-    Ok(answered(state, options, question, ResolutionMode::UserReply, answer))
+    Ok(answered(state, options, now, question, ResolutionMode::UserReply, answer))
 }
 
 /// The same request again.
@@ -48,6 +48,7 @@ pub(super) fn open(state: &State, interaction_id: InteractionId) -> Result<&Pend
 pub(super) fn answered(
     state: &State,
     options: RunOptions,
+    now: Timestamp,
     question: &Pending,
     resolution_mode: ResolutionMode,
     answer: Answer,
@@ -57,13 +58,27 @@ pub(super) fn answered(
     let correlation = Correlation { interaction_id: Some(interaction_id), request_id, ..Correlation::default() };
     let replied = ControlEvent { correlation, ..closing::control(Level::Info, Data::InteractionReplied(data)) };
     let given = GivenReply { interaction_id, scope: question.scope, text, files };
-    let (status, go_on) = match (question.scope, options.continuation) {
-        // The process waits, in the turn or between two.
-        (Scope::Call, _) | (Scope::Turn, Continuation::Sticky) => (RunStatus::Running, Effect::WriteInput(given)),
-        (Scope::Turn, Continuation::Resumable | Continuation::None) => {
-            (RunStatus::Queued, Effect::Enqueue { attempt: next_attempt(state) })
+    let disarm = Effect::DisarmTimer { interaction_id };
+    match (question.scope, options.continuation) {
+        // The turn goes on.
+        (Scope::Call, _) => Decision {
+            events: vec![replied, closing::status(RunStatus::Running)],
+            opening: None,
+            effects: vec![disarm, Effect::WriteInput(given)],
+        },
+        // The process waits between two turns; this begins the next.
+        (Scope::Turn, Continuation::Sticky) => {
+            let started = state.started.clone().map(|started| AttemptStarted { started_at: now, ..started });
+            Decision {
+                events: vec![replied],
+                opening: started.map(|started| opening(state, started)),
+                effects: vec![disarm, Effect::WriteInput(given)],
+            }
         }
-    };
-    let effects = vec![Effect::DisarmTimer { interaction_id }, go_on];
-    Decision { events: vec![replied, closing::status(status)], effects, attempt: None }
+        (Scope::Turn, Continuation::Resumable | Continuation::None) => Decision {
+            events: vec![replied, closing::status(RunStatus::Queued)],
+            opening: None,
+            effects: vec![disarm, Effect::Enqueue { attempt: next_attempt(state) }],
+        },
+    }
 }

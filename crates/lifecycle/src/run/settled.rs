@@ -9,6 +9,7 @@ use skillrun_model::{InteractionId, RunId, RunStatus, Timestamp};
 use super::decision::{Decision, Effect, ProcessLeft, Refusal, SettledAttempt};
 use super::options::{RunOptions, Waits};
 use super::state::State;
+use super::{start, timeout};
 use crate::advice;
 use crate::closing::{self, ControlEvent};
 
@@ -24,9 +25,18 @@ pub(super) fn settled(
     }
     let SettledAttempt { facts, settled, exit, ended_by, elapsed_ms, artifacts, process } = attempt;
     let mut events = closing::turn_record(facts, settled, &exit, ended_by, elapsed_ms, artifacts);
-    let then = after_turn(options, run_id, now, &settled.verdict, process);
+    let then = match state.failing {
+        // What the engine said after nobody had answered does not count, unless somebody canceled.
+        Some(code) if settled.verdict.run_status != RunStatus::Canceled => {
+            start::failed(run_id, timeout::unanswered(code))
+        }
+        Some(_) | None => after_turn(options, run_id, now, &settled.verdict, process),
+    };
     events.extend(then.events);
-    Ok(Decision { events, ..then })
+    // A question inside the turn went with it.
+    let disarm = state.question.iter().map(|question| Effect::DisarmTimer { interaction_id: question.interaction_id });
+    let effects = disarm.chain(then.effects).collect();
+    Ok(Decision { events, opening: then.opening, effects })
 }
 
 /// What follows a turn record. Recovery asks the same when the batch was cut short.
@@ -53,12 +63,12 @@ pub(super) fn after_turn(
             if options.waits_after_turn() == Waits::Nobody {
                 effects.push(Effect::ReleaseSlot);
             }
-            Decision { events: requested(question), effects, attempt: None }
+            Decision { events: requested(question), opening: None, effects }
         }
         None => {
             let ended = closing::run_ended(verdict, advice::next_actions(verdict, run_id));
             effects.extend([Effect::WriteResult, Effect::ReleaseSlot]);
-            Decision { events: ended.into_iter().collect(), effects, attempt: None }
+            Decision { events: ended.into_iter().collect(), opening: None, effects }
         }
     }
 }
@@ -81,7 +91,7 @@ pub(super) fn call_asked(
     };
     let question = timed(question, options, Waits::Process, now);
     let effects = timer(&question).into_iter().collect();
-    Ok(Decision { events: requested(question), effects, attempt: None })
+    Ok(Decision { events: requested(question), opening: None, effects })
 }
 
 /// The question with its deadline, which stands in the Log.

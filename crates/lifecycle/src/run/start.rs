@@ -6,7 +6,7 @@ use skillrun_model::rasp::{Data, Level};
 use skillrun_model::verdict::RunError;
 use skillrun_model::{AttemptNumber, RunStatus};
 
-use super::decision::{Decision, Effect, Refusal};
+use super::decision::{Decision, Effect, Opening, Refusal};
 use super::state::State;
 use crate::advice;
 use crate::closing::{self, ControlEvent};
@@ -22,8 +22,8 @@ pub(super) fn accepted(state: &State, started: RunStarted) -> Result<Decision, R
     }
     Ok(Decision {
         events: vec![closing::control(Level::Info, Data::RunStarted(started)), closing::status(RunStatus::Queued)],
+        opening: None,
         effects: vec![Effect::Enqueue { attempt: next_attempt(state) }],
-        attempt: None,
     })
 }
 
@@ -31,11 +31,13 @@ pub(super) fn host_ready(state: &State, started: AttemptStarted) -> Result<Decis
     if state.status != Some(RunStatus::Queued) || state.canceling.is_some() {
         return Err(Refusal::OutOfPlace);
     }
-    Ok(Decision {
-        events: vec![closing::status(RunStatus::Running), closing::control(Level::Info, Data::AttemptStarted(started))],
-        effects: Vec::new(),
-        attempt: Some(next_attempt(state)),
-    })
+    Ok(Decision { opening: Some(opening(state, started)), ..Decision::default() })
+}
+
+/// The events that open the next attempt.
+pub(super) fn opening(state: &State, started: AttemptStarted) -> Opening {
+    let started = closing::control(Level::Info, Data::AttemptStarted(started));
+    Opening { attempt: next_attempt(state), events: vec![closing::status(RunStatus::Running), started] }
 }
 
 pub(super) fn cannot_start(state: &State, run_id: RunId, error: RunError) -> Result<Decision, Refusal> {
@@ -51,8 +53,8 @@ pub(super) fn failed(run_id: RunId, error: RunError) -> Decision {
     let failed = RunFailed { reason_code: error.code, error, next_actions };
     Decision {
         events: vec![closing::control(Level::Error, Data::RunFailed(failed))],
+        opening: None,
         effects: vec![Effect::WriteResult, Effect::ReleaseSlot],
-        attempt: None,
     }
 }
 

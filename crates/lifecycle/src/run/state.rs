@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use skillrun_model::codes::Code;
 use skillrun_model::interaction::{Pending, Scope};
-use skillrun_model::rasp::data::{AttemptEnded, InteractionReplied, RunStatusChange};
+use skillrun_model::rasp::data::{AttemptEnded, AttemptStarted, InteractionReplied, RunStatusChange};
 use skillrun_model::rasp::{Data, Event, SourceStream};
 use skillrun_model::status::Phase;
 use skillrun_model::verdict::Verdict;
@@ -17,6 +18,8 @@ pub struct State {
     pub status: Option<RunStatus>,
     /// The last one that began.
     pub attempt: AttemptNumber,
+    /// How it began; a process that goes on begins its next one the same way.
+    pub started: Option<AttemptStarted>,
     /// It has not been settled.
     pub attempt_is_open: bool,
     pub session_id: Option<Arc<str>>,
@@ -32,6 +35,8 @@ pub struct State {
     pub last_auto_decision_at: Option<Timestamp>,
     /// Who has canceled it.
     pub canceling: Option<String>,
+    /// The run fails with this as soon as its attempt is over.
+    pub failing: Option<Code>,
     /// How the last settled attempt ended.
     pub verdict: Option<Verdict>,
     /// What must follow the last turn record has not been written.
@@ -53,6 +58,7 @@ impl Default for State {
         Self {
             status: None,
             attempt: AttemptNumber::BEFORE_FIRST,
+            started: None,
             attempt_is_open: false,
             session_id: None,
             question: None,
@@ -62,6 +68,7 @@ impl Default for State {
             auto_decisions: 0,
             last_auto_decision_at: None,
             canceling: None,
+            failing: None,
             verdict: None,
             is_unfinished: false,
             last_seq: 0,
@@ -89,7 +96,8 @@ impl State {
         }
         match &event.data {
             Data::RunStatus(change) => self.status_changed(event, change),
-            Data::AttemptStarted(_) => {
+            Data::AttemptStarted(started) => {
+                self.started = Some(started.clone());
                 self.attempt = event.attempt_number;
                 self.attempt_is_open = true;
             }
@@ -100,6 +108,13 @@ impl State {
                 self.reply = None;
             }
             Data::InteractionReplied(reply) => self.replied(event, reply),
+            Data::InteractionTimeout(timeout) => {
+                if timeout.fails_with.is_some() {
+                    // Closed without an answer.
+                    self.failing = timeout.fails_with;
+                    self.question = None;
+                }
+            }
             Data::AutoDecision(_) => {
                 self.auto_decisions += 1;
                 self.last_auto_decision_at = Some(event.ts);
@@ -112,7 +127,6 @@ impl State {
             | Data::MessageDelta(_)
             | Data::MessageFinal(_)
             | Data::ReasoningSummary(_)
-            | Data::InteractionTimeout(_)
             | Data::ToolCallStarted(_)
             | Data::ToolCallCompleted(_)
             | Data::ToolCallFailed(_)

@@ -1,1 +1,531 @@
-//! The laws.
+//! The laws, over any sequence of things that happen.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use proptest::prelude::*;
+use skillrun_model::codes::{Code, ErrorCategory};
+use skillrun_model::interaction::{
+    AskOption, DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope,
+};
+use skillrun_model::rasp::data::{AttemptStarted, ResolutionMode, RunStarted, Versions};
+use skillrun_model::rasp::{Data, Event, RawRef, Source, SourceStream};
+use skillrun_model::status::{CompletionState, Continuation, EndedBy, TurnState};
+use skillrun_model::verdict::{Rule, RunError, Verdict, VerdictEvidence};
+use skillrun_model::{
+    AttemptNumber, EngineName, ExecutionMode, InteractionId, ProfileId, RunId, RunStatus, Stream, Timestamp,
+};
+use skillrun_parse::record::{AnswerFrom, EndPolicy};
+use skillrun_translate::facts::FactsFold;
+
+use super::*;
+use crate::closing::ControlEvent;
+use crate::control::ProcessExit;
+use crate::settle::Settled;
+
+/// A run with its Log, and what the effects have done so far.
+struct World {
+    options: RunOptions,
+    log: Vec<Event>,
+    state: State,
+    slots: i32,
+    timers: BTreeSet<InteractionId>,
+    results: u32,
+    now: u64,
+}
+
+fn run_id() -> RunId {
+    RunId::new(1, [1; 10])
+}
+
+impl World {
+    fn new(options: RunOptions) -> Self {
+        Self {
+            options,
+            log: Vec::new(),
+            state: State::default(),
+            slots: 0,
+            timers: BTreeSet::new(),
+            results: 0,
+            now: 0,
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp::EPOCH.plus_nanos(self.now * 1_000_000_000)
+    }
+
+    fn happens(&mut self, input: Input<'_>) -> Result<Vec<Effect>, Refusal> {
+        self.now += 1;
+        let claims = matches!(input, Input::HostReady(_));
+        if let Input::Expired { interaction_id } = &input {
+            // It has gone off.
+            let fired = *interaction_id;
+            let decision = decide(&self.state, self.options, run_id(), self.now(), input)?;
+            self.timers.remove(&fired);
+            return Ok(self.carry_out(decision));
+        }
+        let decision = decide(&self.state, self.options, run_id(), self.now(), input)?;
+        self.slots += i32::from(claims);
+        Ok(self.carry_out(decision))
+    }
+
+    fn carry_out(&mut self, decision: Decision) -> Vec<Effect> {
+        let before = self.state.attempt;
+        decision.events.into_iter().for_each(|event| self.append(before, event));
+        if let Some(Opening { attempt, events }) = decision.opening {
+            events.into_iter().for_each(|event| self.append(attempt, event));
+        }
+        for effect in &decision.effects {
+            match effect {
+                Effect::ArmTimer { interaction_id, .. } => {
+                    self.timers.insert(*interaction_id);
+                }
+                Effect::DisarmTimer { interaction_id } => {
+                    self.timers.remove(interaction_id);
+                }
+                Effect::ReleaseSlot => self.slots = 0,
+                Effect::WriteResult => self.results += 1,
+                Effect::Enqueue { .. }
+                | Effect::WriteInput(_)
+                | Effect::EndProcess
+                | Effect::Adopt { .. }
+                | Effect::Settle { .. } => {}
+            }
+        }
+        decision.effects
+    }
+
+    fn append(&mut self, attempt_number: AttemptNumber, event: ControlEvent) {
+        let source = Source {
+            engine: EngineName::new("scripted"),
+            stream: SourceStream::Control,
+            parser: None,
+            confidence: 1.0,
+        };
+        let event = Event {
+            run_id: run_id(),
+            seq: self.log.len() as u64 + 1,
+            ts: self.now(),
+            attempt_number,
+            source,
+            level: event.level,
+            data: event.data,
+            correlation: event.correlation,
+            raw_ref: RawRef::default(),
+        };
+        self.state.evolve(&event);
+        self.log.push(event);
+    }
+
+    fn types(&self) -> Vec<&'static str> {
+        self.log.iter().map(|event| event.event_type().as_str()).collect()
+    }
+}
+
+fn started() -> RunStarted {
+    let versions = Versions { skillrun: "0".to_owned(), engine: None, profile: 1 };
+    RunStarted { skill: None, engine: "scripted".to_owned(), mode: ExecutionMode::Interactive, versions }
+}
+
+fn attempt_started() -> AttemptStarted {
+    AttemptStarted {
+        profile: ProfileId::PlainText,
+        profile_version: 1,
+        engine_version: None,
+        host_pid: Some(1),
+        started_at: Timestamp::EPOCH,
+    }
+}
+
+fn question(interaction_id: u32) -> Pending {
+    Pending {
+        interaction_id: InteractionId(interaction_id),
+        scope: Scope::Turn,
+        kind: InteractionKind::OpenText,
+        prompt: "?".to_owned(),
+        options: Vec::new(),
+        ui_hints: None,
+        default_decision_policy: DecisionPolicy::EngineJudgement,
+        policy_source: PolicySource::Default,
+        context: None,
+        deadline: None,
+        on_deadline: OnDeadline::Wait,
+        source_attempt: AttemptNumber(1),
+    }
+}
+
+fn error() -> RunError {
+    RunError {
+        category: ErrorCategory::Engine,
+        code: Code::EngineFailed,
+        message: "it failed".to_owned(),
+        details: Vec::new(),
+    }
+}
+
+fn settled(run_status: RunStatus, pending: Option<Pending>) -> Settled {
+    let verdict = Verdict {
+        rule: Rule::Waiting,
+        turn: TurnState::Completed,
+        completion: CompletionState::Completed,
+        reason_code: Code::CleanFinal,
+        run_status,
+        confidence: 1.0,
+        error: (run_status == RunStatus::Failed).then(error),
+        warnings: Vec::new(),
+        output: None,
+        output_bytes: None,
+        pending,
+        answer_message_id: None,
+        evidence: VerdictEvidence::default(),
+    };
+    Settled { verdict, notices: Vec::new(), marker: None, output_errors: Vec::new(), prompt: None }
+}
+
+/// What may happen next, as a test names it.
+#[derive(Debug, Clone)]
+enum Happening {
+    Accept,
+    HostReady,
+    CannotStart,
+    Settle(RunStatus),
+    Call,
+    Reply { id: u32, request: Option<u8> },
+    Expire { id: u32 },
+    Cancel,
+    ProcessGone,
+}
+
+impl World {
+    fn play(&mut self, happening: &Happening) -> Result<Vec<Effect>, Refusal> {
+        let facts = FactsFold::default().finish(EndPolicy::Event, AnswerFrom::Only(Stream::Stdout));
+        match happening {
+            Happening::Accept => self.happens(Input::Accepted(started())),
+            Happening::HostReady => self.happens(Input::HostReady(attempt_started())),
+            Happening::CannotStart => self.happens(Input::CannotStart(error())),
+            Happening::Settle(status) => {
+                // The gate gives a cancel what is a cancel's, and a question the next number.
+                let status = if self.state.canceling.is_some() { RunStatus::Canceled } else { *status };
+                let pending = (status == RunStatus::WaitingUser).then(|| question(self.state.interactions + 1));
+                let settled = settled(status, pending);
+                let process = match (self.options.continuation, status) {
+                    (Continuation::Sticky, RunStatus::WaitingUser) => ProcessLeft::Living,
+                    _ => ProcessLeft::Gone,
+                };
+                self.happens(Input::Settled(SettledAttempt {
+                    facts: &facts,
+                    settled: &settled,
+                    exit: ProcessExit::Code(0),
+                    ended_by: Some(EndedBy::Exited),
+                    elapsed_ms: None,
+                    artifacts: Vec::new(),
+                    process,
+                }))
+            }
+            Happening::Call => self.happens(Input::CallAsked(Box::new(question(0)))),
+            Happening::Reply { id, request } => self.happens(Input::Reply {
+                interaction_id: InteractionId(*id),
+                text: "blue".to_owned(),
+                files: Vec::new(),
+                request_id: request.map(|request| request.to_string()),
+            }),
+            Happening::Expire { id } => self.happens(Input::Expired { interaction_id: InteractionId(*id) }),
+            Happening::Cancel => self.happens(Input::Cancel { by: "test".to_owned() }),
+            Happening::ProcessGone => self.happens(Input::ProcessGone),
+        }
+    }
+
+    fn all(&mut self, happenings: &[Happening]) {
+        for happening in happenings {
+            self.play(happening).unwrap_or_else(|refusal| panic!("{happening:?}: {refusal}"));
+        }
+    }
+
+    /// What must hold whatever has happened.
+    fn check(&self) {
+        let is_end =
+            |event: &&Event| matches!(event.data, Data::RunCompleted(_) | Data::RunFailed(_) | Data::RunCanceled(_));
+        let ends = self.log.iter().filter(is_end).count();
+        assert_eq!(ends, usize::from(self.state.is_over()), "{:?}", self.types());
+        if ends == 1 {
+            assert!(self.log.last().as_ref().is_some_and(|event| is_end(event)), "{:?}", self.types());
+            assert_eq!(self.slots, 0, "a slot is left");
+            assert_eq!(self.timers, BTreeSet::new(), "a timer is left");
+            let ended = self.log.iter().filter(|event| matches!(event.data, Data::AttemptEnded(_))).count();
+            assert_eq!(ended, self.state.attempt.0 as usize, "every attempt has its turn record");
+            assert_eq!(self.results, 1, "one result");
+        }
+        if let Some(first) = self.log.first() {
+            assert_eq!(first.event_type().as_str(), "run.started");
+        }
+        assert!(self.log.iter().enumerate().all(|(at, event)| event.seq == at as u64 + 1));
+        let mut resolutions: BTreeMap<InteractionId, u32> = BTreeMap::new();
+        let (mut attempts, mut open) = (0, false);
+        for event in &self.log {
+            match &event.data {
+                Data::InteractionReplied(reply) => *resolutions.entry(reply.interaction_id).or_default() += 1,
+                Data::AttemptStarted(_) => {
+                    assert!(!open, "an attempt begins before the one before has ended");
+                    attempts += 1;
+                    open = true;
+                    assert_eq!(event.attempt_number, AttemptNumber(attempts));
+                }
+                Data::AttemptEnded(_) => {
+                    assert!(open, "an attempt ends that has not begun");
+                    open = false;
+                }
+                _ => {}
+            }
+        }
+        assert!(resolutions.values().all(|count| *count == 1), "{resolutions:?}");
+        assert_eq!(State::of(&self.log), self.state, "the state is the fold over the Log");
+        if let Some(question) = &self.state.question
+            && !self.state.is_over()
+            && self.state.canceling.is_none()
+        {
+            assert_eq!(question.deadline.is_some(), self.timers.contains(&question.interaction_id));
+        }
+        if self.state.status == Some(RunStatus::WaitingUser)
+            && self.options.continuation == Continuation::Resumable
+            && !self.state.attempt_is_open
+        {
+            assert_eq!(self.slots, 0, "a run that waits for a person keeps no slot");
+        }
+    }
+}
+
+fn happenings() -> impl Strategy<Value = Happening> {
+    let statuses = [
+        RunStatus::Succeeded,
+        RunStatus::Failed,
+        RunStatus::WaitingUser,
+        RunStatus::WaitingUser,
+        RunStatus::WaitingUser,
+    ];
+    prop_oneof![
+        1 => Just(Happening::Accept),
+        8 => Just(Happening::HostReady),
+        1 => Just(Happening::CannotStart),
+        8 => prop::sample::select(statuses.to_vec()).prop_map(Happening::Settle),
+        4 => Just(Happening::Call),
+        8 => (1..6u32, prop::option::of(0..4u8)).prop_map(|(id, request)| Happening::Reply { id, request }),
+        6 => (1..6u32).prop_map(|id| Happening::Expire { id }),
+        1 => Just(Happening::Cancel),
+        1 => Just(Happening::ProcessGone),
+    ]
+}
+
+fn options() -> impl Strategy<Value = RunOptions> {
+    let continuations = vec![Continuation::Resumable, Continuation::Sticky];
+    (prop::sample::select(continuations), any::<bool>(), 0..3u32).prop_map(
+        |(continuation, require_user_reply, limit)| RunOptions {
+            continuation,
+            require_user_reply,
+            session_timeout: Duration::from_secs(5),
+            auto_decision_limit: limit,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn the_laws_hold(options in options(), happenings in prop::collection::vec(happenings(), 1..60)) {
+        let mut world = World::new(options);
+        world.play(&Happening::Accept).expect("accepted");
+        for happening in &happenings {
+            let before = world.log.len();
+            if world.play(happening).is_err() {
+                prop_assert_eq!(world.log.len(), before, "a refusal changes nothing");
+            }
+            world.check();
+        }
+    }
+
+    #[test]
+    fn recovery_always_leads_on(
+        options in options(),
+        happenings in prop::collection::vec(happenings(), 0..30),
+        found in prop::sample::select(vec![Found::NoClaim, Found::Alive, Found::Ended, Found::Lost]),
+    ) {
+        let mut world = World::new(options);
+        world.play(&Happening::Accept).expect("accepted");
+        for happening in &happenings {
+            world.play(happening).ok();
+        }
+        let decision = recover(&world.state, options, run_id(), world.now(), found);
+        let waits = world.state.question.is_some();
+        prop_assert!(waits || !decision.effects.is_empty(), "{:?} would stay for ever", world.state.status);
+        let had_end = world.state.is_over();
+        world.results = 0;
+        world.carry_out(decision);
+        prop_assert!(!had_end || world.log.last().is_some_and(|event| world.state.last_seq == event.seq));
+    }
+}
+
+fn with(continuation: Continuation, require_user_reply: bool) -> World {
+    let options = RunOptions { continuation, require_user_reply, ..RunOptions::default() };
+    let mut world = World::new(options);
+    world.all(&[Happening::Accept, Happening::HostReady, Happening::Settle(RunStatus::WaitingUser)]);
+    world
+}
+
+#[test]
+fn the_four_cells_of_the_matrix() {
+    // Waits for ever, slot given back.
+    let mut world = with(Continuation::Resumable, true);
+    assert_eq!((world.timers.len(), world.slots), (0, 0));
+    assert_eq!(world.play(&Happening::Expire { id: 1 }), Err(Refusal::OutOfPlace));
+    assert_eq!(world.state.status, Some(RunStatus::WaitingUser));
+
+    // An automatic reply resumes the session.
+    let mut world = with(Continuation::Resumable, false);
+    assert_eq!((world.timers.len(), world.slots), (1, 0));
+    let effects = world.play(&Happening::Expire { id: 1 }).expect("decided");
+    assert!(effects.contains(&Effect::Enqueue { attempt: AttemptNumber(2) }), "{effects:?}");
+    let tail = ["interaction.timeout", "interaction.auto_decision", "interaction.replied", "run.status"];
+    assert_eq!(world.types()[world.log.len() - 4..], tail);
+    assert_eq!((world.state.auto_decisions, world.state.status), (1, Some(RunStatus::Queued)));
+
+    // The process is ended, the run failed.
+    let mut world = with(Continuation::Sticky, true);
+    assert_eq!((world.timers.len(), world.slots), (1, 1));
+    let effects = world.play(&Happening::Expire { id: 1 }).expect("ended");
+    assert!(effects.contains(&Effect::EndProcess), "{effects:?}");
+    let Some(Data::RunFailed(failed)) = world.log.last().map(|event| event.data.clone()) else { panic!("no end") };
+    assert_eq!(failed.error.code, Code::InteractionWaitTimeout);
+
+    // The automatic reply goes to the living process, and begins its next attempt.
+    let mut world = with(Continuation::Sticky, false);
+    let effects = world.play(&Happening::Expire { id: 1 }).expect("decided");
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::WriteInput(_))), "{effects:?}");
+    assert_eq!((world.state.attempt, world.state.status), (AttemptNumber(2), Some(RunStatus::Running)));
+}
+
+#[test]
+fn a_sticky_process_over_four_attempts() {
+    let mut world = with(Continuation::Sticky, true);
+    for turn in 2..=4 {
+        world.all(&[Happening::Reply { id: turn - 1, request: None }]);
+        assert_eq!(world.state.attempt, AttemptNumber(turn));
+        let status = if turn == 4 { RunStatus::Succeeded } else { RunStatus::WaitingUser };
+        world.all(&[Happening::Settle(status)]);
+        world.check();
+    }
+    assert_eq!(world.state.status, Some(RunStatus::Succeeded));
+}
+
+#[test]
+fn the_same_request_has_one_effect_and_the_same_answer() {
+    let mut world = with(Continuation::Resumable, true);
+    world.all(&[Happening::Reply { id: 1, request: Some(7) }]);
+    let again = Happening::Reply { id: 1, request: Some(7) };
+    assert_eq!(world.play(&again), Err(Refusal::Repeated { interaction_id: InteractionId(1) }));
+    let other = Happening::Reply { id: 1, request: Some(8) };
+    assert_eq!(world.play(&other), Err(Refusal::Stale { open: None }));
+    world.all(&[Happening::HostReady, Happening::Settle(RunStatus::Succeeded)]);
+    assert_eq!(world.play(&again), Err(Refusal::Repeated { interaction_id: InteractionId(1) }));
+    assert_eq!(world.play(&other), Err(Refusal::Over));
+}
+
+#[test]
+fn reply_and_expiry_race_and_one_wins() {
+    let mut world = with(Continuation::Resumable, false);
+    world.all(&[Happening::Reply { id: 1, request: None }]);
+    assert_eq!(world.play(&Happening::Expire { id: 1 }), Err(Refusal::Stale { open: None }));
+    let mut world = with(Continuation::Resumable, false);
+    world.all(&[Happening::Expire { id: 1 }]);
+    assert_eq!(world.play(&Happening::Reply { id: 1, request: None }), Err(Refusal::Stale { open: None }));
+}
+
+#[test]
+fn a_cancel_ends_what_waits_at_once_and_what_runs_when_it_is_settled() {
+    let mut world = with(Continuation::Sticky, true);
+    let effects = world.play(&Happening::Cancel).expect("canceled");
+    assert!(effects.contains(&Effect::EndProcess));
+    assert_eq!(world.state.status, Some(RunStatus::Canceled));
+    world.check();
+
+    let mut world = World::new(RunOptions::default());
+    world.all(&[Happening::Accept, Happening::HostReady, Happening::Cancel]);
+    assert_eq!(world.state.status, Some(RunStatus::Running));
+    world.all(&[Happening::Settle(RunStatus::Succeeded)]);
+    assert_eq!(world.state.status, Some(RunStatus::Canceled));
+    world.check();
+}
+
+#[test]
+fn policies_decide_and_a_model_cannot_abort() {
+    let expired = |kind, policy, source, options: Vec<AskOption>| {
+        let mut world = with(Continuation::Resumable, false);
+        let mut asked = world.state.question.clone().expect("a question");
+        asked.kind = kind;
+        asked.default_decision_policy = policy;
+        asked.policy_source = source;
+        asked.options = options;
+        world.state.question = Some(asked);
+        let decision = decide(
+            &world.state,
+            world.options,
+            run_id(),
+            world.now(),
+            Input::Expired { interaction_id: InteractionId(1) },
+        );
+        let decision = decision.expect("decided");
+        decision.events.into_iter().find_map(|event| match event.data {
+            Data::AutoDecision(decided) => Some((decided.policy, decided.instruction)),
+            _ => None,
+        })
+    };
+    let option = |value: &str, default| AskOption { value: value.to_owned(), label: String::new(), default };
+    let open = InteractionKind::OpenText;
+    assert_eq!(expired(open, DecisionPolicy::Abort, PolicySource::Request, vec![]), None);
+    assert_eq!(expired(open, DecisionPolicy::Abort, PolicySource::Skill, vec![]), None);
+    let judged = expired(open, DecisionPolicy::Abort, PolicySource::Model, vec![]).expect("decided");
+    assert_eq!(judged.0, DecisionPolicy::EngineJudgement);
+    let options = vec![option("red", false), option("blue", true)];
+    let chosen = expired(open, DecisionPolicy::SafeDefault, PolicySource::Model, options).expect("decided");
+    assert_eq!(chosen, (DecisionPolicy::SafeDefault, "blue".to_owned()));
+    let none = expired(open, DecisionPolicy::SafeDefault, PolicySource::Model, vec![option("red", false)]);
+    assert!(none.is_some_and(|(policy, words)| policy == DecisionPolicy::EngineJudgement && words.contains("default")));
+    let risk = vec![option("yes", true)];
+    let risk = expired(InteractionKind::RiskAck, DecisionPolicy::SafeDefault, PolicySource::Request, risk);
+    assert!(risk.is_some_and(|(_, words)| words.contains("not acknowledged")));
+}
+
+#[test]
+fn after_so_many_decisions_of_its_own_the_run_ends() {
+    let options = RunOptions { require_user_reply: false, auto_decision_limit: 1, ..RunOptions::default() };
+    let mut world = World::new(options);
+    world.all(&[Happening::Accept, Happening::HostReady, Happening::Settle(RunStatus::WaitingUser)]);
+    world.all(&[Happening::Expire { id: 1 }, Happening::HostReady, Happening::Settle(RunStatus::WaitingUser)]);
+    world.all(&[Happening::Expire { id: 2 }]);
+    let Some(Data::RunFailed(failed)) = world.log.last().map(|event| event.data.clone()) else { panic!("no end") };
+    assert_eq!(failed.error.code, Code::AutoDecisionLimit);
+    let modes: Vec<_> = world
+        .log
+        .iter()
+        .filter_map(|event| match &event.data {
+            Data::InteractionReplied(reply) => Some(reply.resolution_mode),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(modes, [ResolutionMode::AutoDecideTimeout]);
+}
+
+#[test]
+fn a_batch_that_was_cut_after_the_turn_record_is_finished_from_it() {
+    let world = with(Continuation::Resumable, false);
+    let cut = world.log.iter().position(|event| matches!(event.data, Data::AttemptEnded(_))).expect("a turn record");
+    let state = State::of(&world.log[..=cut]);
+    assert!(state.is_unfinished);
+    let decision = recover(&state, world.options, run_id(), world.now(), Found::Ended);
+    let types: Vec<_> = decision.events.iter().map(|event| event.data.event_type().as_str()).collect();
+    assert_eq!(types, ["interaction.requested", "run.status"]);
+    assert!(
+        !decision.effects.iter().any(|effect| matches!(effect, Effect::Settle { .. })),
+        "it is never settled again"
+    );
+}

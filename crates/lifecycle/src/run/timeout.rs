@@ -5,7 +5,8 @@ use skillrun_model::interaction::{DecisionPolicy, InteractionKind, OnDeadline, P
 use skillrun_model::rasp::data::{AutoDecision, InteractionTimeout, ResolutionMode};
 use skillrun_model::rasp::{Correlation, Data, Level};
 use skillrun_model::status::Continuation;
-use skillrun_model::{InteractionId, RunId, RunStatus};
+use skillrun_model::verdict::RunError;
+use skillrun_model::{InteractionId, RunId, RunStatus, Timestamp};
 
 use super::decision::{Decision, Effect, Refusal};
 use super::options::RunOptions;
@@ -19,36 +20,31 @@ pub(super) fn expired(
     state: &State,
     options: RunOptions,
     run_id: RunId,
+    now: Timestamp,
     interaction_id: InteractionId,
 ) -> Result<Decision, Refusal> {
     let question = reply::open(state, interaction_id)?;
-    let timed_out = InteractionTimeout { interaction_id, deadline: question.deadline };
-    let timed_out = about(question, Level::Warning, Data::InteractionTimeout(timed_out));
     match question.on_deadline {
         // A question that waits for ever has no deadline that could pass.
         OnDeadline::Wait => Err(Refusal::OutOfPlace),
-        OnDeadline::FailRun => {
-            let error = advice::plain(ErrorCategory::Interaction, Code::InteractionWaitTimeout);
-            Ok(ending(vec![timed_out], run_id, error))
-        }
-        OnDeadline::AutoReply => Ok(decided(state, options, run_id, question, timed_out)),
+        OnDeadline::FailRun => Ok(ending(state, run_id, question, Code::InteractionWaitTimeout)),
+        OnDeadline::AutoReply => Ok(decided(state, options, run_id, now, question)),
     }
 }
 
-fn decided(state: &State, options: RunOptions, run_id: RunId, question: &Pending, timed_out: ControlEvent) -> Decision {
+fn decided(state: &State, options: RunOptions, run_id: RunId, now: Timestamp, question: &Pending) -> Decision {
     if state.auto_decisions >= options.auto_decision_limit {
-        let error = advice::plain(ErrorCategory::Interaction, Code::AutoDecisionLimit);
-        return ending(vec![timed_out], run_id, error);
+        return ending(state, run_id, question, Code::AutoDecisionLimit);
     }
     let Some((policy, instruction)) = instruction(question) else {
-        let error = advice::plain(ErrorCategory::Interaction, Code::InteractionAbortedByPolicy);
-        return ending(vec![timed_out], run_id, error);
+        return ending(state, run_id, question, Code::InteractionAbortedByPolicy);
     };
+    let timed_out = timed_out(question, None);
     let interaction_id = question.interaction_id;
     let decision = AutoDecision { interaction_id, policy, instruction: instruction.clone() };
     let decision = about(question, Level::Info, Data::AutoDecision(decision));
     let answer = Answer { interaction_id, text: instruction, files: Vec::new(), request_id: None };
-    let then = reply::answered(state, options, question, ResolutionMode::AutoDecideTimeout, answer);
+    let then = reply::answered(state, options, now, question, ResolutionMode::AutoDecideTimeout, answer);
     before(vec![timed_out, decision], then)
 }
 
@@ -81,8 +77,12 @@ pub(super) fn process_gone(state: &State, options: RunOptions, run_id: RunId) ->
     let Some(question) = state.question.as_ref().filter(|_| state.status == Some(RunStatus::WaitingUser)) else {
         return Err(Refusal::OutOfPlace);
     };
+    if state.attempt_is_open {
+        // Its evidence tells how it ended, and what that means.
+        return Ok(Decision::default());
+    }
     match options.continuation {
-        // The attempt is open and will be settled; or there was no process to wait for.
+        // There was no process to wait for.
         Continuation::Resumable => Ok(Decision::default()),
         Continuation::Sticky | Continuation::None => {
             let error = advice::plain(ErrorCategory::Session, Code::SessionLost);
@@ -100,9 +100,25 @@ fn about(question: &Pending, level: Level, data: Data) -> ControlEvent {
     ControlEvent { correlation, ..closing::control(level, data) }
 }
 
-/// The run fails while its process, if there is one, still waits.
-fn ending(events: Vec<ControlEvent>, run_id: RunId, error: skillrun_model::verdict::RunError) -> Decision {
-    let mut decision = before(events, failed(run_id, error));
+/// That nobody answered in time.
+fn timed_out(question: &Pending, fails_with: Option<Code>) -> ControlEvent {
+    let Pending { interaction_id, deadline, .. } = *question;
+    let timeout = InteractionTimeout { interaction_id, deadline, fails_with };
+    about(question, Level::Warning, Data::InteractionTimeout(timeout))
+}
+
+/// The run fails, and its process, if there is one, is ended. A turn that is open gets its record first.
+fn ending(state: &State, run_id: RunId, question: &Pending, code: Code) -> Decision {
+    let timed_out = timed_out(question, Some(code));
+    if state.attempt_is_open {
+        return Decision { events: vec![timed_out], opening: None, effects: vec![Effect::EndProcess] };
+    }
+    let mut decision = before(vec![timed_out], failed(run_id, unanswered(code)));
     decision.effects.insert(0, Effect::EndProcess);
     decision
+}
+
+/// The error of a run that failed because nobody answered.
+pub(super) fn unanswered(code: Code) -> RunError {
+    advice::plain(ErrorCategory::Interaction, code)
 }

@@ -166,6 +166,9 @@ pub struct InteractionReplied {
 pub struct InteractionTimeout {
     pub interaction_id: InteractionId,
     pub deadline: Option<Timestamp>,
+    /// Nobody decides instead: the run fails with this code as soon as its attempt is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fails_with: Option<Code>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
