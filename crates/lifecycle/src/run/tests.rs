@@ -249,7 +249,7 @@ impl World {
         let ends = self.log.iter().filter(is_end).count();
         assert_eq!(ends, usize::from(self.state.is_over()), "{:?}", self.types());
         if ends == 1 {
-            assert!(self.log.last().as_ref().is_some_and(|event| is_end(event)), "{:?}", self.types());
+            assert!(self.log.last().as_ref().is_some_and(is_end), "{:?}", self.types());
             assert_eq!(self.slots, 0, "a slot is left");
             assert_eq!(self.timers, BTreeSet::new(), "a timer is left");
             let ended = self.log.iter().filter(|event| matches!(event.data, Data::AttemptEnded(_))).count();
@@ -263,19 +263,18 @@ impl World {
         let mut resolutions: BTreeMap<InteractionId, u32> = BTreeMap::new();
         let (mut attempts, mut open) = (0, false);
         for event in &self.log {
-            match &event.data {
-                Data::InteractionReplied(reply) => *resolutions.entry(reply.interaction_id).or_default() += 1,
-                Data::AttemptStarted(_) => {
-                    assert!(!open, "an attempt begins before the one before has ended");
-                    attempts += 1;
-                    open = true;
-                    assert_eq!(event.attempt_number, AttemptNumber(attempts));
-                }
-                Data::AttemptEnded(_) => {
-                    assert!(open, "an attempt ends that has not begun");
-                    open = false;
-                }
-                _ => {}
+            if let Data::InteractionReplied(reply) = &event.data {
+                *resolutions.entry(reply.interaction_id).or_default() += 1;
+            }
+            if let Data::AttemptStarted(_) = &event.data {
+                assert!(!open, "an attempt begins before the one before has ended");
+                attempts += 1;
+                open = true;
+                assert_eq!(event.attempt_number, AttemptNumber(attempts));
+            }
+            if let Data::AttemptEnded(_) = &event.data {
+                assert!(open, "an attempt ends that has not begun");
+                open = false;
             }
         }
         assert!(resolutions.values().all(|count| *count == 1), "{resolutions:?}");
@@ -474,9 +473,9 @@ fn policies_decide_and_a_model_cannot_abort() {
             Input::Expired { interaction_id: InteractionId(1) },
         );
         let decision = decision.expect("decided");
-        decision.events.into_iter().find_map(|event| match event.data {
-            Data::AutoDecision(decided) => Some((decided.policy, decided.instruction)),
-            _ => None,
+        decision.events.into_iter().find_map(|event| {
+            let Data::AutoDecision(decided) = event.data else { return None };
+            Some((decided.policy, decided.instruction))
         })
     };
     let option = |value: &str, default| AskOption { value: value.to_owned(), label: String::new(), default };
@@ -507,9 +506,9 @@ fn after_so_many_decisions_of_its_own_the_run_ends() {
     let modes: Vec<_> = world
         .log
         .iter()
-        .filter_map(|event| match &event.data {
-            Data::InteractionReplied(reply) => Some(reply.resolution_mode),
-            _ => None,
+        .filter_map(|event| {
+            let Data::InteractionReplied(reply) = &event.data else { return None };
+            Some(reply.resolution_mode)
         })
         .collect();
     assert_eq!(modes, [ResolutionMode::AutoDecideTimeout]);
