@@ -1,1 +1,45 @@
-//! The Log (being written).
+//! The Log: one append-only sequence of RASP events per run, one writer, read by many.
+//!
+//! - [`event_log`]: the trait [`EventLog`]: append, read by seq and by time, subscribe. No file in its signatures.
+//! - [`cursor`]: sequence numbers, epochs, and where a reader stands.
+//! - [`page`]: what a reader gets: whole lines, as they were written, and their seqs.
+//! - [`tail`]: [`Tail`], a reader that waits for more, over any implementation.
+//! - [`mod@file`]: [`FileLog`], `runs/<run_id>/events.jsonl`; the formats of its files are told there.
+//! - [`memory`]: [`MemoryLog`], the same without a disk, for tests and embedders.
+//! - [`error`]: why something was refused, and what to do about it.
+//! - `lines`: events to lines and back. `bells`: who is woken when a run has news.
+//! - `conformance`: one suite of tests over the trait, run against both implementations.
+//!
+//! # What holds
+//!
+//! - An event exists when its append returned. Readers in the process of the writer see a batch whole or not at all;
+//!   readers elsewhere see whole lines, in order, without a gap.
+//! - `seq` begins at 1 and has no gap. A writer says which seq it believes to be next; one that is wrong is refused.
+//! - What was appended as [`Durability::Synced`] survives a power failure, and with it everything before it.
+//! - A seq that somebody may have seen and that was lost is never given again in the same epoch. A cursor of another
+//!   epoch, or beyond the end, is answered with a reset.
+//! - Good lines are never rewritten.
+
+pub mod cursor;
+pub mod error;
+pub mod event_log;
+pub mod file;
+pub mod memory;
+pub mod page;
+pub mod tail;
+
+mod bells;
+mod lines;
+
+#[cfg(test)]
+mod conformance;
+
+pub use bells::{Subscription, Wake};
+pub use cursor::{Cursor, Epoch, Head, Seq};
+pub use error::{Damage, DamageKind, LogError, LogErrorKind};
+pub use event_log::{Durability, EventLog, IndexState, Recovered, Torn};
+pub use file::FileLog;
+pub use lines::{MAX_BATCH, MAX_LINE};
+pub use memory::MemoryLog;
+pub use page::{Answer, Limits, LogLine, Page};
+pub use tail::{Tail, Tailed};

@@ -1,0 +1,133 @@
+//! Who is woken when a run has news.
+//!
+//! A bell says "look again" and nothing else, so it can neither lose an event nor fall behind.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use skillrun_model::RunId;
+
+/// Called when there may be something new. It runs on the thread of whoever appended: it must be quick, and must not
+/// call the Log.
+pub type Wake = Arc<dyn Fn() + Send + Sync>;
+
+/// Where news come from that nobody in this process brought.
+pub(crate) trait Outside: Send + Sync {
+    fn watch(&self, run: RunId) -> io::Result<()>;
+    fn unwatch(&self, run: RunId);
+}
+
+#[derive(Default)]
+struct Inner {
+    next: u64,
+    runs: HashMap<RunId, Vec<(u64, Wake)>>,
+}
+
+pub(crate) struct Bells<O> {
+    inner: Mutex<Inner>,
+    pub(crate) outside: O,
+}
+
+impl<O> fmt::Debug for Bells<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bells").field("runs", &self.lock().runs.len()).finish_non_exhaustive()
+    }
+}
+
+impl<O> Bells<O> {
+    pub(crate) fn new(outside: O) -> Self {
+        Self { inner: Mutex::default(), outside }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn ring(&self, run: RunId) {
+        // Called outside of the lock, so that a waker may drop its subscription.
+        let wakes: Vec<Wake> = self
+            .lock()
+            .runs
+            .get(&run)
+            .map(|all| all.iter().map(|(_, wake)| wake.clone()).collect())
+            .unwrap_or_default();
+        for wake in wakes {
+            wake();
+        }
+    }
+}
+
+impl<O: Outside + 'static> Bells<O> {
+    pub(crate) fn subscribe(self: &Arc<Self>, run: RunId, wake: Wake) -> Subscription {
+        let mut inner = self.lock();
+        let id = inner.next;
+        inner.next += 1;
+        inner.runs.entry(run).or_default().push((id, wake));
+        drop(inner);
+        let bells: Weak<Self> = Arc::downgrade(self);
+        Subscription {
+            end: Some(Box::new(move || {
+                if let Some(bells) = bells.upgrade() {
+                    bells.unsubscribe(run, id);
+                }
+            })),
+        }
+    }
+
+    /// Watches the outside for this run if anybody wants to know, or no longer.
+    pub(crate) fn look_outside(&self, run: RunId, has_writer_here: impl Fn() -> bool) -> io::Result<()> {
+        // Asked and done under the lock, so that whoever comes and whoever leaves at the same time do not undo each
+        // other's work.
+        let inner = self.lock();
+        if inner.runs.contains_key(&run) && !has_writer_here() {
+            self.outside.watch(run)
+        } else {
+            self.outside.unwatch(run);
+            Ok(())
+        }
+    }
+
+    fn unsubscribe(&self, run: RunId, id: u64) {
+        let mut inner = self.lock();
+        if let Some(all) = inner.runs.get_mut(&run) {
+            all.retain(|(other, _)| *other != id);
+            if all.is_empty() {
+                inner.runs.remove(&run);
+                self.outside.unwatch(run);
+            }
+        }
+    }
+}
+
+/// As long as it lives, its waker is called.
+#[must_use = "nobody is woken any more once this is dropped"]
+pub struct Subscription {
+    end: Option<Box<dyn FnOnce() + Send + Sync>>,
+}
+
+impl fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Subscription").finish_non_exhaustive()
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        if let Some(end) = self.end.take() {
+            end();
+        }
+    }
+}
+
+/// For Logs that nobody else can reach.
+#[derive(Debug)]
+pub(crate) struct NoOutside;
+
+impl Outside for NoOutside {
+    fn watch(&self, _: RunId) -> io::Result<()> {
+        Ok(())
+    }
+    fn unwatch(&self, _: RunId) {}
+}

@@ -1,0 +1,227 @@
+//! The writer of one Log.
+//!
+//! Appends of one run come one after the other, through the sync too: each names the seq it expects, so a second one
+//! could only be right after the first has returned. Runs do not wait for each other. Their syncs go to the system side
+//! by side, and its journal commits those that come together as one; that is the group commit. Readers wait for
+//! neither: they ask for the published end, which moves when an append returns.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use skillrun_model::RunId;
+use skillrun_model::rasp::Event;
+
+use super::epoch;
+use super::folder::{self, Folder, For, failed};
+use super::index::IndexWriter;
+use super::lock::Lock;
+use super::recover::Mended;
+use crate::cursor::{Epoch, Head, Seq};
+use crate::error::{Damage, LogErrorKind};
+use crate::event_log::Durability;
+use crate::lines::Batch;
+
+#[derive(Debug)]
+pub(super) struct Writer {
+    published: Mutex<Published>,
+    /// None once it was released.
+    state: Mutex<Option<State>>,
+}
+
+/// What readers in this process may see.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Published {
+    pub(super) epoch: Epoch,
+    pub(super) next: Seq,
+    pub(super) len: u64,
+}
+
+#[derive(Debug)]
+struct State {
+    run: RunId,
+    folder: Folder,
+    /// Given back when the state is dropped.
+    _lock: Lock,
+    /// Open while the run is busy; see [`Writer::close_file`].
+    file: Option<File>,
+    epoch: Epoch,
+    len: u64,
+    next: Seq,
+    index: IndexWriter,
+    damage: Option<Damage>,
+    /// A sync failed, or the file is not what it was: nobody knows what is on the disk.
+    has_failed: bool,
+    /// Lines were cut that a reader in another process may have seen.
+    needs_epoch: bool,
+    /// The name of the file is on the disk.
+    is_named: bool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Writer {
+    pub(super) fn new(run: RunId, folder: Folder, lock: Lock, mended: Mended) -> Self {
+        let Head { epoch, next_seq: next } = mended.recovered.head;
+        let Mended { recovered, len, index } = mended;
+        Self {
+            published: Mutex::new(Published { epoch, next, len }),
+            state: Mutex::new(Some(State {
+                run,
+                folder,
+                _lock: lock,
+                file: None,
+                epoch,
+                len,
+                next,
+                index,
+                damage: recovered.damage,
+                has_failed: false,
+                needs_epoch: false,
+                is_named: false,
+            })),
+        }
+    }
+
+    pub(super) fn published(&self) -> Published {
+        *lock(&self.published)
+    }
+
+    pub(super) fn append(&self, expected: Seq, events: &[Event], durability: Durability) -> Result<Seq, LogErrorKind> {
+        let mut state = lock(&self.state);
+        let state = state.as_mut().ok_or(LogErrorKind::NotOpen)?;
+        let appended = state.append(expected, events, durability);
+        // After a failure too: it may have raised the epoch, and changes nothing else that readers see.
+        *lock(&self.published) = Published { epoch: state.epoch, next: state.next, len: state.len };
+        appended
+    }
+
+    /// Waits for an append that is under way; later ones are refused. The lock is given back.
+    pub(super) fn release(&self) {
+        drop(lock(&self.state).take());
+    }
+
+    /// Gives the descriptor back until the next append. False when the run is busy.
+    pub(super) fn close_file(&self) -> bool {
+        let Ok(mut state) = self.state.try_lock() else { return false };
+        if let Some(state) = state.as_mut() {
+            state.file = None;
+        }
+        true
+    }
+
+    #[cfg(test)]
+    pub(super) fn has_file(&self) -> bool {
+        lock(&self.state).as_ref().is_some_and(|state| state.file.is_some())
+    }
+}
+
+impl State {
+    fn append(&mut self, expected: Seq, events: &[Event], durability: Durability) -> Result<Seq, LogErrorKind> {
+        if let Some(damage) = &self.damage {
+            return Err(LogErrorKind::Damaged(damage.clone()));
+        }
+        if self.has_failed {
+            return Err(LogErrorKind::Failed);
+        }
+        if expected != self.next {
+            return Err(LogErrorKind::Stale { expected, actual: self.next });
+        }
+        let batch = Batch::new(self.run, expected, events)?;
+        if batch.lines.is_empty() && durability == Durability::Derived {
+            return Ok(self.next);
+        }
+        self.raise_epoch()?;
+        self.open_file()?;
+        self.write(&batch)?;
+        if durability == Durability::Synced {
+            self.sync()?;
+        }
+        let mut start = 0;
+        for (line, i) in batch.lines.iter().zip(0..) {
+            let bytes = &batch.bytes[start..line.end];
+            self.index.add(expected.plus(i), self.len + start as u64, bytes, line.moment);
+            start = line.end;
+        }
+        if self.index.waiting() > 0 {
+            self.index.write(&self.folder);
+        }
+        self.len += batch.bytes.len() as u64;
+        self.next = expected.plus(batch.lines.len() as u64);
+        Ok(self.next)
+    }
+
+    fn open_file(&mut self) -> Result<(), LogErrorKind> {
+        let path = self.folder.events();
+        let log = match &mut self.file {
+            Some(file) => file,
+            closed @ None => {
+                let file = folder::open(&path, For::Adding)
+                    .map_err(|error| failed(&path, error).or_if_not_found(|| LogErrorKind::Gone))?;
+                closed.insert(file)
+            }
+        };
+        let found = log.metadata().map_err(|error| failed(&path, error))?;
+        if found.nlink() == 0 {
+            return Err(LogErrorKind::Gone);
+        }
+        if found.len() != self.len {
+            self.has_failed = true;
+            return Err(failed(&path, io::Error::other("was changed by somebody else; open it again")));
+        }
+        Ok(())
+    }
+
+    /// The whole batch, or nothing of it.
+    fn write(&mut self, batch: &Batch) -> Result<(), LogErrorKind> {
+        let Some(log) = &mut self.file else { return Err(LogErrorKind::NotOpen) };
+        let Err((error, written)) = write_all(log, &batch.bytes) else { return Ok(()) };
+        if log.set_len(self.len).is_err() {
+            self.has_failed = true;
+        }
+        // Whoever reads in another process may have seen a line before it was cut.
+        self.needs_epoch = memchr::memchr(b'\n', &batch.bytes[..written]).is_some();
+        let error = failed(&self.folder.events(), error);
+        // Tried now, for readers' sake; if there is no space for it, the next append tries again and comes after it.
+        self.raise_epoch().ok();
+        Err(error)
+    }
+
+    fn raise_epoch(&mut self) -> Result<(), LogErrorKind> {
+        if self.needs_epoch {
+            self.epoch = epoch::raise(&self.folder)?;
+            self.needs_epoch = false;
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), LogErrorKind> {
+        let Some(log) = &self.file else { return Err(LogErrorKind::NotOpen) };
+        let synced = log.sync_data().map_err(|error| failed(&self.folder.events(), error));
+        // The name comes second: most systems have it on the disk by then, and this costs little.
+        let synced = match synced {
+            Ok(()) if !self.is_named => self.folder.sync(),
+            other => other,
+        };
+        self.has_failed = synced.is_err();
+        self.is_named |= synced.is_ok();
+        synced
+    }
+}
+
+/// On an error also tells how much was written before it.
+fn write_all(file: &mut File, bytes: &[u8]) -> Result<(), (io::Error, usize)> {
+    let mut done = 0;
+    while done < bytes.len() {
+        match file.write(&bytes[done..]) {
+            Ok(0) => return Err((io::ErrorKind::WriteZero.into(), done)),
+            Ok(written) => done += written,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err((error, done)),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,201 @@
+//! `events.idx`: where to begin reading. The format is told in the module above.
+//!
+//! It is a view: every record is proved against the line it points to before anybody relies on it.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+
+use super::folder::{self, Folder, For};
+use super::scan::read_at;
+use crate::cursor::Seq;
+use crate::lines::Millis;
+
+/// A line gets a record when it begins so many bytes after the last one that has one: a reader passes over at most so
+/// many bytes, and the index takes a five-hundredth of the Log.
+const INTERVAL: u64 = 16 * 1024;
+
+const HEADER: &[u8; 32] = b"skillrun events.idx 1\n\0\0\0\0\0\0\0\0\0\0";
+const RECORD: usize = 32;
+/// So much of a line proves that it is the one a record was made for: it has the run, the seq and the time.
+const PROOF: usize = 128;
+
+/// A place in the Log where a line begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) seq: Seq,
+    pub(super) offset: u64,
+    /// The latest moment of all events before it.
+    pub(super) before: Millis,
+}
+
+impl Place {
+    pub(super) const BEGINNING: Self = Self { seq: Seq::FIRST, offset: 0, before: Millis(0) };
+
+    fn encode(self, line: &[u8]) -> [u8; RECORD] {
+        let mut record = [0; RECORD];
+        record[..8].copy_from_slice(&self.seq.0.to_le_bytes());
+        record[8..16].copy_from_slice(&self.offset.to_le_bytes());
+        record[16..24].copy_from_slice(&self.before.0.to_le_bytes());
+        let proof = proof(&record[..24], line);
+        record[24..].copy_from_slice(&proof.to_le_bytes());
+        record
+    }
+
+    fn decode(record: &[u8; RECORD]) -> (Self, u64) {
+        let number = |i: usize| {
+            let mut bytes = [0; 8];
+            bytes.copy_from_slice(&record[i * 8..i * 8 + 8]);
+            u64::from_le_bytes(bytes)
+        };
+        (Self { seq: Seq(number(0)), offset: number(1), before: Millis(number(2)) }, number(3))
+    }
+}
+
+fn proof(numbers: &[u8], line: &[u8]) -> u64 {
+    let line = &line[..line.len().min(PROOF)];
+    numbers
+        .iter()
+        .chain(line)
+        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+/// The index, to be read beside its Log.
+#[derive(Debug)]
+pub(super) struct Index<'l> {
+    file: File,
+    records: u64,
+    log: &'l File,
+    /// Where the Log ends for this reader.
+    end: u64,
+}
+
+impl<'l> Index<'l> {
+    /// None when there is none, or it is something else.
+    pub(super) fn open(folder: &Folder, log: &'l File, end: u64) -> Option<Self> {
+        Self::over(folder::open(&folder.index(), For::Reading).ok()?, log, end)
+    }
+
+    fn over(file: File, log: &'l File, end: u64) -> Option<Self> {
+        let mut header = [0; HEADER.len()];
+        let read = read_at(&file, &mut header, 0).ok()?;
+        if read != header.len() || header != *HEADER {
+            return None;
+        }
+        let records = (file.metadata().ok()?.len() - HEADER.len() as u64) / RECORD as u64;
+        Some(Self { file, records, log, end })
+    }
+
+    /// The last place that `fits`, where those that fit come first. The beginning fits always. What is returned is
+    /// proved; where the index is wrong it is an earlier place, and there is more to read.
+    pub(super) fn last(&self, fits: impl Fn(&Place) -> bool) -> Place {
+        let (mut low, mut high) = (0, self.records);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.record(middle) {
+                Some((place, _)) if fits(&place) && place.offset < self.end => low = middle + 1,
+                Some(_) | None => high = middle,
+            }
+        }
+        // Wrong records come in droves, after a power failure or in the index of another Log.
+        let mut step = 1;
+        while low > 0 {
+            if let Some(place) = self.proved(low - 1).filter(&fits) {
+                return place;
+            }
+            low = low.saturating_sub(step);
+            step *= 2;
+        }
+        Place::BEGINNING
+    }
+
+    fn record(&self, i: u64) -> Option<(Place, u64)> {
+        let mut record = [0; RECORD];
+        let read = read_at(&self.file, &mut record, HEADER.len() as u64 + i * RECORD as u64).ok()?;
+        (read == RECORD).then(|| Place::decode(&record))
+    }
+
+    fn proved(&self, i: u64) -> Option<Place> {
+        let (place, told) = self.record(i)?;
+        if place.offset == 0 || place.offset >= self.end {
+            return None;
+        }
+        let mut bytes = [0; 1 + PROOF];
+        let read = read_at(self.log, &mut bytes, place.offset - 1).ok()?;
+        let line = bytes[..read].strip_prefix(b"\n")?;
+        let line = &line[..memchr::memchr(b'\n', line).map_or(line.len(), |end| end + 1)];
+        let record = place.encode(line);
+        (Place::decode(&record).1 == told).then_some(place)
+    }
+}
+
+/// The index, to be written by the one writer.
+#[derive(Debug)]
+pub(super) struct IndexWriter {
+    records: u64,
+    /// Where the last record points.
+    last: u64,
+    /// The latest moment so far.
+    latest: Millis,
+    /// Made and not written.
+    waiting: Vec<u8>,
+}
+
+impl IndexWriter {
+    /// Goes on after the last record that can be proved, or from the beginning. Returns the place to read from.
+    pub(super) fn resume(folder: &Folder, log: &File, end: u64) -> (Self, Place) {
+        let index = Index::open(folder, log, end);
+        let found = index.as_ref().and_then(|index| {
+            let proved = |i: &u64| index.proved(*i);
+            (0..index.records).rev().find_map(|i| Some((i + 1, proved(&i)?)))
+        });
+        let (records, place) = found.unwrap_or((0, Place::BEGINNING));
+        let writer = Self { records, last: place.offset, latest: place.before, waiting: Vec::new() };
+        // What cannot be proved goes; where that fails it is written over, and not believed until then.
+        match index {
+            Some(_) => drop(
+                folder::open(&folder.index(), For::Mending)
+                    .and_then(|file| file.set_len(HEADER.len() as u64 + records * RECORD as u64)),
+            ),
+            None => drop(fs::remove_file(folder.index())),
+        }
+        (writer, place)
+    }
+
+    /// Forgets all records.
+    pub(super) fn anew(folder: &Folder) -> Self {
+        fs::remove_file(folder.index()).ok();
+        Self { records: 0, last: 0, latest: Millis(0), waiting: Vec::new() }
+    }
+
+    /// A line was added to the Log. Lines that have a record already are told again after [`IndexWriter::resume`].
+    pub(super) fn add(&mut self, seq: Seq, offset: u64, line: &[u8], moment: Millis) {
+        if offset >= self.last + INTERVAL {
+            let place = Place { seq, offset, before: self.latest };
+            self.waiting.extend_from_slice(&place.encode(line));
+            self.last = offset;
+        }
+        self.latest = self.latest.max(moment);
+    }
+
+    /// So many records are made and not written.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.len() / RECORD
+    }
+
+    /// Writes what waits. A view that cannot be written is no reason to refuse an event: readers pass over more.
+    ///
+    /// The file is opened for it, which is rare, and made with the first record: a short Log has none.
+    pub(super) fn write(&mut self, folder: &Folder) {
+        let written = folder::open(&folder.index(), For::Writing).and_then(|file| {
+            if self.records == 0 {
+                file.write_all_at(HEADER, 0)?;
+            }
+            // At its place, not at the end: what an earlier attempt left is written over.
+            file.write_all_at(&self.waiting, HEADER.len() as u64 + self.records * RECORD as u64)
+        });
+        if written.is_ok() {
+            self.records += self.waiting() as u64;
+        }
+        self.waiting.clear();
+    }
+}

@@ -1,0 +1,96 @@
+//! One writer per run: a lock on the file `lock`, for as long as the writer lives. Readers need none.
+//!
+//! The system gives the lock back when its process dies, however it dies. The file itself stays: whoever removed and
+//! made it again could lock another file than the others do.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use super::folder::{self, Folder, For, failed};
+use crate::error::LogErrorKind;
+
+/// The name of this boot of the machine. None when the system does not tell; then no two boots are the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Boot(pub(super) Option<String>);
+
+impl Boot {
+    pub(super) fn current() -> Self {
+        let name = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+        Self(name.ok().map(|name| name.trim().to_owned()))
+    }
+
+    fn is(&self, other: Option<&str>) -> bool {
+        self.0.is_some() && self.0.as_deref() == other
+    }
+}
+
+/// What the file holds.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Note {
+    pid: Option<u32>,
+    boot: Option<String>,
+}
+
+/// The note is padded to this length, so that it can be written where the disk has no more space.
+const NOTE: usize = 128;
+
+#[derive(Debug)]
+pub(super) struct Lock {
+    file: File,
+    /// The last writer worked in this boot of the machine: nothing it wrote can be lost.
+    pub(super) is_same_boot: bool,
+}
+
+impl Lock {
+    /// Takes the lock or says who has it. The folder must be there.
+    pub(super) fn take(folder: &Folder, boot: &Boot) -> Result<Self, LogErrorKind> {
+        let path = folder.lock();
+        loop {
+            let file = folder::open(&path, For::Writing).map_err(|error| failed(&path, error))?;
+            let note = read(&file);
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => {}
+                Err(rustix::io::Errno::WOULDBLOCK) => return Err(LogErrorKind::Held { pid: note.pid }),
+                Err(error) => return Err(failed(&path, error.into())),
+            }
+            // Somebody may have removed the run while we waited for nothing but the system.
+            let is_there = fs::metadata(&path)
+                .and_then(|there| file.metadata().map(|ours| (there.dev(), there.ino()) == (ours.dev(), ours.ino())));
+            match is_there {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(failed(&path, error)),
+            }
+            let is_same_boot = boot.is(note.boot.as_deref());
+            // The boot is that of the last writer until its Log was seen to.
+            write(&file, &Note { pid: Some(std::process::id()), boot: note.boot });
+            return Ok(Self { file, is_same_boot });
+        }
+    }
+
+    /// The Log was seen to: from here on it is written in this boot.
+    pub(super) fn stamp(&self, boot: &Boot) {
+        if !self.is_same_boot {
+            write(&self.file, &Note { pid: Some(std::process::id()), boot: boot.0.clone() });
+        }
+    }
+}
+
+fn read(file: &File) -> Note {
+    let mut bytes = [0; NOTE];
+    let len = file.read_at(&mut bytes, 0).unwrap_or(0);
+    serde_json::from_slice(&bytes[..len]).unwrap_or_default()
+}
+
+/// A note that could not be written costs a pid in a message, and an epoch that need not have been raised.
+fn write(file: &File, note: &Note) {
+    let Ok(mut bytes) = serde_json::to_vec(note) else { return };
+    bytes.resize(bytes.len().max(NOTE - 1), b' ');
+    bytes.push(b'\n');
+    file.write_all_at(&bytes, 0).ok();
+}

@@ -1,0 +1,245 @@
+//! All Logs of one data folder.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use skillrun_model::rasp::Event;
+use skillrun_model::{RunId, Timestamp};
+
+use super::append::Writer;
+use super::folder::{self, Folder, For, failed};
+use super::lock::{Boot, Lock};
+use super::read::View;
+use super::recover::{self, OnDamage};
+use super::remove;
+use super::tail::Watcher;
+use crate::bells::{Bells, Subscription, Wake};
+use crate::cursor::{Cursor, Head, Seq};
+use crate::error::{Damage, LogError, LogErrorKind};
+use crate::event_log::{Durability, EventLog, Recovered};
+use crate::page::{Answer, Limits};
+
+/// So many runs keep their file open between two appends.
+const BUSY_RUNS: usize = 64;
+
+/// Logs in `runs/<run_id>/`.
+///
+/// A run that is open for writing costs one descriptor, its lock, until it is released; the runs that were appended to
+/// last cost one more. Everything else costs none: readers open what they read, and runs that wait should be released.
+#[derive(Debug)]
+pub struct FileLog {
+    runs: PathBuf,
+    boot: Boot,
+    writers: Mutex<HashMap<RunId, Arc<Writer>>>,
+    /// Runs whose file is open, the longest unused first.
+    busy: Mutex<VecDeque<RunId>>,
+    bells: Arc<Bells<Watcher>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl FileLog {
+    /// `runs` is the folder of all runs; it is made with the first Log.
+    pub fn new(runs: impl Into<PathBuf>) -> Self {
+        Self::in_boot(runs.into(), Boot::current())
+    }
+
+    pub(super) fn in_boot(runs: PathBuf, boot: Boot) -> Self {
+        let bells = Arc::new_cyclic(|bells| Bells::new(Watcher::new(runs.clone(), bells.clone())));
+        Self { runs, boot, writers: Mutex::default(), busy: Mutex::default(), bells }
+    }
+
+    pub fn runs(&self) -> &Path {
+        &self.runs
+    }
+
+    /// Reads every line of a Log and tells the first that is not what belongs there.
+    pub fn check(&self, run: RunId) -> Result<Option<Damage>, LogError> {
+        let folder = self.folder(run);
+        let path = folder.events();
+        let checked = std::fs::metadata(&path)
+            .map_err(|error| self.missing(run, &path, error))
+            .and_then(|found| recover::check(&folder, run, found.len()));
+        checked.map_err(|kind| kind.of(run))
+    }
+
+    /// Moves everything from the first damage on aside, on somebody's word, and gives the Log a new epoch. It must not
+    /// be open; it is not open afterwards.
+    pub fn cut_at_damage(&self, run: RunId) -> Result<Recovered, LogError> {
+        let cut = self.locked(run).and_then(|lock| {
+            let mended = recover::mend(&self.folder(run), run, lock.is_same_boot, OnDamage::Cut)?;
+            lock.stamp(&self.boot);
+            Ok(mended.recovered)
+        });
+        self.bells.ring(run);
+        cut.map_err(|kind| kind.of(run))
+    }
+
+    #[cfg(test)]
+    pub(super) fn watched(&self) -> (usize, usize) {
+        self.bells.outside.watched()
+    }
+
+    #[cfg(test)]
+    pub(super) fn runs_with_files(&self) -> usize {
+        lock(&self.writers).values().filter(|writer| writer.has_file()).count()
+    }
+
+    fn folder(&self, run: RunId) -> Folder {
+        Folder::new(&self.runs, run)
+    }
+
+    fn writer(&self, run: RunId) -> Option<Arc<Writer>> {
+        lock(&self.writers).get(&run).cloned()
+    }
+
+    fn missing(&self, run: RunId, path: &Path, error: io::Error) -> LogErrorKind {
+        failed(path, error).or_if_not_found(|| remove::why_missing(&self.runs, run))
+    }
+
+    /// The lock of a Log that is there.
+    fn locked(&self, run: RunId) -> Result<Lock, LogErrorKind> {
+        if self.writer(run).is_some() {
+            return Err(LogErrorKind::Held { pid: Some(std::process::id()) });
+        }
+        let folder = self.folder(run);
+        let path = folder.events();
+        let find = || std::fs::metadata(&path).map_err(|error| self.missing(run, &path, error));
+        // Before the lock, so that no lock is made where there is nothing to lock; after it, since it may be gone.
+        find()?;
+        let lock = Lock::take(&folder, &self.boot)?;
+        find()?;
+        Ok(lock)
+    }
+
+    fn opened(&self, run: RunId, lock_of_run: Lock) -> Result<Recovered, LogErrorKind> {
+        let folder = self.folder(run);
+        let mended = recover::mend(&folder, run, lock_of_run.is_same_boot, OnDamage::Report)?;
+        lock_of_run.stamp(&self.boot);
+        let recovered = mended.recovered.clone();
+        let writer = Arc::new(Writer::new(run, folder, lock_of_run, mended));
+        lock(&self.writers).insert(run, writer);
+        Ok(recovered)
+    }
+
+    /// Whether news of this run come from inside or outside may have changed.
+    fn look_outside(&self, run: RunId) -> io::Result<()> {
+        self.bells.look_outside(run, || lock(&self.writers).contains_key(&run))
+    }
+
+    /// Remembers that a run is busy, and closes the file of the one that was idle for longest.
+    fn keep_busy(&self, run: RunId) {
+        let mut busy = lock(&self.busy);
+        if busy.back() == Some(&run) {
+            return;
+        }
+        busy.retain(|other| *other != run);
+        busy.push_back(run);
+        if busy.len() > BUSY_RUNS
+            && let Some(idle) = busy.pop_front()
+            && self.writer(idle).is_some_and(|writer| !writer.close_file())
+        {
+            busy.push_back(idle);
+        }
+    }
+
+    /// What `ask` makes of the Log as it is now.
+    fn view<T>(&self, run: RunId, ask: impl Fn(&View) -> Result<T, LogErrorKind>) -> Result<T, LogError> {
+        let answer = || loop {
+            let published = self.writer(run).map(|writer| writer.published());
+            let view = View::open(run, self.folder(run), published)?;
+            let answer = ask(&view);
+            // Cut while it was read, by another process: what was read may be half old and half new.
+            if view.still_holds()? {
+                return answer;
+            }
+        };
+        answer().map_err(|kind| kind.or_if_not_found(|| remove::why_missing(&self.runs, run)).of(run))
+    }
+}
+
+impl EventLog for FileLog {
+    fn create(&self, run: RunId) -> Result<Head, LogError> {
+        let created = (|| {
+            let folder = self.folder(run);
+            let path = folder.events();
+            match remove::is_removed(&self.runs, run) {
+                Ok(true) => return Err(LogErrorKind::Gone),
+                Ok(false) => {}
+                Err(error) => return Err(failed(&self.runs, error)),
+            }
+            if path.exists() {
+                return Err(LogErrorKind::Exists);
+            }
+            folder.make()?;
+            let lock = Lock::take(&folder, &self.boot)?;
+            folder::open(&path, For::Making).map_err(|error| failed(&path, error))?;
+            self.opened(run, lock).map(|recovered| recovered.head)
+        })();
+        created.map_err(|kind| kind.of(run))
+    }
+
+    fn open(&self, run: RunId) -> Result<Recovered, LogError> {
+        let opened = self.locked(run).and_then(|lock| self.opened(run, lock));
+        if opened.is_ok() {
+            // With a writer here there is nothing to watch outside any more, so this cannot fail.
+            self.look_outside(run).ok();
+            self.bells.ring(run);
+        }
+        opened.map_err(|kind| kind.of(run))
+    }
+
+    fn release(&self, run: RunId) {
+        let Some(writer) = lock(&self.writers).remove(&run) else { return };
+        lock(&self.busy).retain(|other| *other != run);
+        // Watched before the lock is free: whoever writes next is heard. Where that fails, readers look when their
+        // time is up.
+        self.look_outside(run).ok();
+        writer.release();
+        self.bells.ring(run);
+    }
+
+    fn append(&self, run: RunId, expected_next: Seq, batch: &[Event], durability: Durability) -> Result<Seq, LogError> {
+        let Some(writer) = self.writer(run) else {
+            let is_there = self.folder(run).events().exists();
+            let kind = if is_there { LogErrorKind::NotOpen } else { remove::why_missing(&self.runs, run) };
+            return Err(kind.of(run));
+        };
+        self.keep_busy(run);
+        let appended = writer.append(expected_next, batch, durability);
+        self.bells.ring(run);
+        appended.map_err(|kind| kind.of(run))
+    }
+
+    fn head(&self, run: RunId) -> Result<Head, LogError> {
+        self.view(run, View::head)
+    }
+
+    fn read(&self, run: RunId, cursor: Cursor, limits: Limits) -> Result<Answer, LogError> {
+        self.view(run, |view| view.read(cursor, limits))
+    }
+
+    fn first_at(&self, run: RunId, moment: Timestamp) -> Result<Option<Seq>, LogError> {
+        self.view(run, |view| view.first_at(moment))
+    }
+
+    fn subscribe(&self, run: RunId, wake: Wake) -> Result<Subscription, LogError> {
+        let path = self.folder(run).events();
+        let found = std::fs::metadata(&path).map_err(|error| self.missing(run, &path, error));
+        found.map_err(|kind| kind.of(run))?;
+        let subscription = self.bells.subscribe(run, wake);
+        self.look_outside(run).map_err(|error| failed(&path, error).of(run))?;
+        Ok(subscription)
+    }
+
+    fn remove(&self, run: RunId, at: Timestamp) -> Result<(), LogError> {
+        self.release(run);
+        let removed = self.locked(run).and_then(|_lock| remove::remove(&self.runs, &self.folder(run), run, at));
+        self.bells.ring(run);
+        removed.map_err(|kind| kind.of(run))
+    }
+}

@@ -1,0 +1,113 @@
+//! News that another writer brings; here it stands for another process, with a Log of its own over the same folder.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::super::tail::Watcher;
+use super::*;
+use crate::bells::Bells;
+use crate::conformance::{LONG, moment, tailed};
+
+#[test]
+fn a_tail_hears_of_a_writer_elsewhere_at_once() {
+    let fixture = Fixture::new(3);
+    let run = fixture.run;
+    let (here, there) = (fixture.log(), fixture.log());
+    there.open(run).expect("opened");
+    let mut tail = Tail::new(&here, run, Cursor::new(Epoch::FIRST, Seq(3))).expect("a tail");
+    assert_eq!(here.watched(), (1, 0));
+    let start = Instant::now();
+    for seq in 4..200 {
+        thread::scope(|scope| {
+            let reader = scope.spawn(|| tailed(tail.next(MANY, LONG).expect("more")).events().expect("events"));
+            if seq % 10 == 0 {
+                thread::sleep(Duration::from_millis(1));
+            }
+            there.append(run, Seq(seq), &events(run, seq, seq + 1), Durability::Derived).expect("appended");
+            assert_eq!(reader.join().expect("a reader"), events(run, seq, seq + 1));
+        });
+    }
+    assert!(start.elapsed() < LONG / 3, "woken, not waiting: {:?}", start.elapsed());
+    drop(tail);
+    assert_eq!(here.watched(), (0, 0), "nobody wants to know any more");
+}
+
+#[test]
+fn a_tail_hears_of_a_removal_elsewhere() {
+    let fixture = Fixture::new(3);
+    let run = fixture.run;
+    let (here, there) = (fixture.log(), fixture.log());
+    let mut tail = Tail::new(&here, run, Cursor::new(Epoch::FIRST, Seq(3))).expect("a tail");
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| tail.next(MANY, LONG));
+        thread::sleep(Duration::from_millis(10));
+        there.remove(run, moment(0)).expect("removed");
+        assert!(matches!(reader.join().expect("a reader").expect_err("gone").kind, LogErrorKind::Gone));
+    });
+    // The list may be lost with the whole data folder; whoever had the run still knows that it was.
+    let fixture = Fixture::new(3);
+    let here = fixture.log();
+    let mut tail = Tail::new(&here, run, Cursor::new(Epoch::FIRST, Seq(3))).expect("a tail");
+    fs::remove_dir_all(fixture.runs()).expect("removed");
+    assert!(matches!(tail.next(MANY, LONG).expect_err("gone").kind, LogErrorKind::Gone));
+}
+
+#[test]
+fn a_tail_goes_from_outside_to_inside_and_back() {
+    let fixture = Fixture::new(3);
+    let run = fixture.run;
+    let (here, there) = (fixture.log(), fixture.log());
+    let mut tail = Tail::new(&here, run, Cursor::new(Epoch::FIRST, Seq(3))).expect("a tail");
+    for seq in (4..40).step_by(2) {
+        for (writer, seq) in [(&here, seq), (&there, seq + 1)] {
+            thread::scope(|scope| {
+                let reader = scope.spawn(|| tailed(tail.next(MANY, LONG).expect("more")).events().expect("events"));
+                writer.open(run).expect("opened");
+                assert_eq!(here.watched().0, usize::from(std::ptr::eq(writer, &raw const there)));
+                writer.append(run, Seq(seq), &events(run, seq, seq + 1), Durability::Derived).expect("appended");
+                assert_eq!(reader.join().expect("a reader"), events(run, seq, seq + 1));
+                writer.release(run);
+            });
+        }
+    }
+}
+
+#[test]
+fn a_second_log_over_the_folder_is_no_second_writer() {
+    let fixture = Fixture::new(3);
+    let (here, there) = (fixture.log(), fixture.log());
+    here.open(fixture.run).expect("opened");
+    for result in [there.open(fixture.run), there.cut_at_damage(fixture.run)] {
+        let error = result.expect_err("held");
+        assert!(matches!(error.kind, LogErrorKind::Held { pid: Some(pid) } if pid == std::process::id()), "{error}");
+    }
+    let error = there.remove(fixture.run, moment(0)).expect_err("held");
+    assert!(error.to_string().contains("has another writer, process "), "{error}");
+    drop(here);
+    there.open(fixture.run).expect("free again");
+}
+
+#[test]
+fn a_run_that_cannot_be_watched_is_looked_at() {
+    let folder = TempDir::new().expect("a folder");
+    // The system refuses to watch what is not there, as it does when there are too many.
+    let runs = folder.path().to_owned();
+    let bells = Arc::new_cyclic(|bells| Bells::new(Watcher::new(runs, bells.clone())));
+    let count = Arc::new(AtomicUsize::new(0));
+    let rung = count.clone();
+    let wake: Wake = Arc::new(move || {
+        rung.fetch_add(1, Ordering::SeqCst);
+    });
+    let subscription = bells.subscribe(run_id(1), wake);
+    bells.look_outside(run_id(1), || false).expect("started");
+    assert_eq!(bells.outside.watched(), (0, 1));
+    let start = Instant::now();
+    while count.load(Ordering::SeqCst) < 2 {
+        assert!(start.elapsed() < LONG);
+        thread::sleep(Duration::from_millis(10));
+    }
+    drop(subscription);
+    assert_eq!(bells.outside.watched(), (0, 0));
+}

@@ -1,0 +1,260 @@
+//! Events to lines and back: what is appended, and the little of a line that the Log itself must understand.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use skillrun_model::rasp::Event;
+use skillrun_model::wire::LineWriter;
+use skillrun_model::{RunId, Timestamp};
+
+use crate::cursor::Seq;
+use crate::error::{DamageKind, LogErrorKind};
+
+/// The longest line that is read, terminator included. An event holds at most a message of 4 MiB and a tool's input of
+/// about the same, which escapes can make six times as long. Smaller in our own tests, which need not take seconds.
+pub const MAX_LINE: usize = if cfg!(test) { 8 * 1024 * 1024 } else { 64 * 1024 * 1024 };
+
+/// The largest batch, in bytes. No line can be longer than what a reader takes.
+pub const MAX_BATCH: usize = MAX_LINE;
+
+/// A batch as it will stand in the Log.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) lines: Vec<BatchLine>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BatchLine {
+    /// Where the line ends in the batch, terminator included.
+    pub(crate) end: usize,
+    pub(crate) moment: Millis,
+}
+
+/// Milliseconds since 1970, rounded down; 0 for everything before. Enough to find the neighbourhood of a moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Millis(pub(crate) u64);
+
+impl From<Timestamp> for Millis {
+    fn from(ts: Timestamp) -> Self {
+        Self(ts.millis_since(Timestamp::EPOCH).unwrap_or(0))
+    }
+}
+
+/// A moment as a line would tell it, so that an event is found by its own.
+pub(crate) fn as_written(moment: Timestamp) -> Timestamp {
+    moment.to_string().parse().unwrap_or(moment)
+}
+
+/// The buffer behind a [`LineWriter`], which wants to own what it writes to.
+#[derive(Default, Clone)]
+struct Sink(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Batch {
+    /// The lines of a batch that begins at `first`, or what is wrong with it.
+    pub(crate) fn new(run: RunId, first: Seq, events: &[Event]) -> Result<Self, LogErrorKind> {
+        let sink = Sink::default();
+        let mut lines = Vec::with_capacity(events.len());
+        let mut writer = LineWriter::new(Box::new(sink.clone()));
+        let failed = |error| LogErrorKind::io("an event", error);
+        for (event, i) in events.iter().zip(0..) {
+            let wanted = first.plus(i);
+            if event.run_id != run {
+                return Err(LogErrorKind::WrongRun { found: event.run_id });
+            }
+            if event.seq != wanted.0 {
+                return Err(LogErrorKind::WrongSeq { found: Seq(event.seq), wanted });
+            }
+            writer.rasp(event).map_err(failed)?;
+            writer.flush().map_err(failed)?;
+            let start = lines.last().map_or(0, |line: &BatchLine| line.end);
+            let mut bytes = sink.0.borrow_mut();
+            keep_on_one_line(&mut bytes[start..]);
+            if bytes.len() > MAX_BATCH {
+                return Err(LogErrorKind::BatchTooLarge { limit: MAX_BATCH });
+            }
+            lines.push(BatchLine { end: bytes.len(), moment: event.ts.into() });
+        }
+        drop(writer);
+        let bytes = sink.0.take();
+        Ok(Self { bytes, lines })
+    }
+}
+
+/// JSON that an event carries as an engine wrote it may be spread over several lines. A bare line end is only ever
+/// space between tokens, so another space says the same.
+fn keep_on_one_line(line: &mut [u8]) {
+    let Some((_, inside)) = line.split_last_mut() else { return };
+    if memchr::memchr(b'\n', inside).is_some() {
+        for byte in inside.iter_mut().filter(|byte| **byte == b'\n') {
+            *byte = b' ';
+        }
+    }
+}
+
+/// What the Log must know of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LineHead<'a> {
+    pub(crate) seq: Seq,
+    ts: Ts<'a>,
+}
+
+/// Only parsed where somebody asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ts<'a> {
+    Text(&'a str),
+    Parsed(Timestamp),
+}
+
+impl LineHead<'_> {
+    pub(crate) fn ts(&self) -> Option<Timestamp> {
+        match self.ts {
+            Ts::Text(text) => text.parse().ok(),
+            Ts::Parsed(ts) => Some(ts),
+        }
+    }
+}
+
+/// Knows the lines of one run.
+#[derive(Debug)]
+pub(crate) struct LineReader {
+    run: RunId,
+    /// How every line begins that we wrote, up to the number.
+    prefix: Vec<u8>,
+}
+
+/// The envelope, as far as it matters here. What else there is may be of a later version.
+#[derive(Deserialize)]
+struct Envelope {
+    run_id: RunId,
+    seq: u64,
+    ts: Timestamp,
+}
+
+impl LineReader {
+    pub(crate) fn new(run: RunId) -> Self {
+        let version = skillrun_model::rasp::PROTOCOL_VERSION;
+        let prefix = format!("{{\"protocol_version\":\"{version}\",\"run_id\":\"{run}\",\"seq\":");
+        Self { run, prefix: prefix.into_bytes() }
+    }
+
+    /// Whether a line, without its terminator, looks like the event that belongs here. Its inside is not read.
+    pub(crate) fn glance<'a>(&self, line: &'a [u8], wanted: Seq) -> Result<LineHead<'a>, DamageKind> {
+        match self.quick(line) {
+            Some(head) if head.seq == wanted => Ok(head),
+            Some(head) => Err(DamageKind::WrongSeq { found: head.seq }),
+            None => self.parse(line, wanted),
+        }
+    }
+
+    /// Whether a line is JSON from end to end and the event that belongs here.
+    pub(crate) fn check<'a>(&self, line: &'a [u8], wanted: Seq) -> Result<LineHead<'a>, DamageKind> {
+        let head = self.quick(line).filter(|head| head.seq == wanted);
+        match head {
+            Some(head) if is_json(line) => Ok(head),
+            Some(_) | None => self.parse(line, wanted),
+        }
+    }
+
+    /// Whether a line is an event of this run, wherever it belongs.
+    pub(crate) fn is_event(&self, line: &[u8]) -> bool {
+        self.envelope(line).is_ok_and(|envelope| envelope.run_id == self.run)
+    }
+
+    fn quick<'a>(&self, line: &'a [u8]) -> Option<LineHead<'a>> {
+        let rest = line.strip_prefix(&*self.prefix)?;
+        if line.last() != Some(&b'}') {
+            return None;
+        }
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let seq = std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()?;
+        let rest = rest[digits..].strip_prefix(b",\"ts\":\"")?;
+        // A moment has 27 characters here.
+        let end = memchr::memchr(b'"', &rest[..rest.len().min(64)])?;
+        let ts = std::str::from_utf8(&rest[..end]).ok()?;
+        Some(LineHead { seq: Seq(seq), ts: Ts::Text(ts) })
+    }
+
+    fn parse(&self, line: &[u8], wanted: Seq) -> Result<LineHead<'static>, DamageKind> {
+        let envelope = self.envelope(line)?;
+        if envelope.run_id != self.run {
+            return Err(DamageKind::WrongRun { found: envelope.run_id });
+        }
+        let seq = Seq(envelope.seq);
+        if seq != wanted {
+            return Err(DamageKind::WrongSeq { found: seq });
+        }
+        Ok(LineHead { seq, ts: Ts::Parsed(envelope.ts) })
+    }
+
+    fn envelope(&self, line: &[u8]) -> Result<Envelope, DamageKind> {
+        let zeros = || if memchr::memchr(0, line).is_some() { DamageKind::Zeros } else { DamageKind::NotAnEvent };
+        serde_json::from_slice(line).map_err(|_| zeros())
+    }
+}
+
+fn is_json(line: &[u8]) -> bool {
+    std::str::from_utf8(line).is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance::{event, run_id};
+
+    #[test]
+    fn json_of_several_lines_stays_on_one() {
+        use skillrun_model::rasp::Data;
+        use skillrun_model::rasp::data::{Foreign, ToolCallStarted};
+        let input =
+            serde_json::value::RawValue::from_string("{\n \"a\": \"x\\ny\u{2028}\"\n}".to_owned()).expect("JSON");
+        let mut event = event(run_id(1), 1, 0);
+        event.data = Data::ToolCallStarted(ToolCallStarted {
+            name: "t".to_owned(),
+            input: Some(Foreign(input)),
+            truncated: false,
+        });
+        let batch = Batch::new(run_id(1), Seq(1), &[event]).expect("a batch");
+        assert_eq!(memchr::memchr_iter(b'\n', &batch.bytes).count(), 1);
+        let read: serde_json::Value = serde_json::from_slice(&batch.bytes).expect("JSON");
+        assert_eq!(read["data"]["input"]["a"], "x\ny\u{2028}");
+    }
+
+    #[test]
+    fn our_lines_are_known_at_a_glance_and_others_by_reading_them() {
+        let run = run_id(1);
+        let reader = LineReader::new(run);
+        let batch = Batch::new(run, Seq(7), &[event(run, 7, 1_234)]).expect("a batch");
+        let line = &batch.bytes[..batch.bytes.len() - 1];
+        let quick = reader.quick(line).expect("the usual form");
+        assert_eq!((quick.seq, quick.ts().map(Millis::from)), (Seq(7), Some(Millis(1_234))));
+        // The same event with its keys in another order, as another program might write it.
+        let value: serde_json::Value = serde_json::from_slice(line).expect("JSON");
+        let mut keys: Vec<_> = value.as_object().expect("an object").clone().into_iter().collect();
+        keys.reverse();
+        let turned = serde_json::to_vec(&serde_json::Map::from_iter(keys)).expect("JSON");
+        assert_eq!(reader.quick(&turned), None);
+        let slow = reader.check(&turned, Seq(7)).expect("an event");
+        assert_eq!((slow.seq, slow.ts()), (quick.seq, quick.ts()));
+        assert_eq!(reader.check(&turned, Seq(8)), Err(DamageKind::WrongSeq { found: Seq(7) }));
+        assert_eq!(reader.glance(line, Seq(8)), Err(DamageKind::WrongSeq { found: Seq(7) }));
+        assert_eq!(LineReader::new(run_id(2)).glance(line, Seq(7)), Err(DamageKind::WrongRun { found: run }));
+        assert_eq!(reader.check(b"{\0\0", Seq(7)), Err(DamageKind::Zeros));
+        let mut broken = line.to_vec();
+        broken[200] = b'"';
+        assert_eq!(reader.check(&broken, Seq(7)), Err(DamageKind::NotAnEvent));
+    }
+}

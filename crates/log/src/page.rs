@@ -1,0 +1,122 @@
+//! What a reader gets: whole lines as they were written, in one buffer.
+
+use std::ops::Range;
+
+use skillrun_model::RunId;
+use skillrun_model::rasp::Event;
+
+use crate::cursor::{Cursor, Epoch, Head, Seq};
+use crate::error::{Damage, DamageKind, LogError, LogErrorKind};
+
+/// How much a reader wants at once. One event is always given if there is one, whatever its size: a reader with small
+/// limits must get on too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    pub events: usize,
+    pub bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { events: 1_000, bytes: 1024 * 1024 }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    Page(Page),
+    /// The cursor is of another epoch or beyond the end: what the reader has is not what the Log says. It must forget
+    /// all of it and read from the beginning.
+    Reset(Head),
+}
+
+/// Events in a row. Empty when the reader has everything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    run: RunId,
+    epoch: Epoch,
+    first: Seq,
+    /// Where the first line begins in its Log.
+    offset: u64,
+    bytes: Vec<u8>,
+    /// Ends of the lines in `bytes`, terminators included.
+    ends: Vec<usize>,
+}
+
+impl Page {
+    pub(crate) fn new(run: RunId, epoch: Epoch, first: Seq, offset: u64) -> Self {
+        Self { run, epoch, first, offset, bytes: Vec::new(), ends: Vec::new() }
+    }
+
+    /// Adds the line of the next seq, terminator included; says whether the limits leave room for another.
+    pub(crate) fn push(&mut self, line: &[u8], limits: Limits) -> bool {
+        self.bytes.extend_from_slice(line);
+        self.ends.push(self.bytes.len());
+        self.ends.len() < limits.events && self.bytes.len() < limits.bytes
+    }
+
+    /// There is room for this line; for the first there always is.
+    pub(crate) fn has_room(&self, line: &[u8], limits: Limits) -> bool {
+        self.ends.is_empty() || (self.ends.len() < limits.events && self.bytes.len() + line.len() <= limits.bytes)
+    }
+
+    pub fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Where a reader stands that has read this page.
+    pub fn cursor(&self) -> Cursor {
+        // `first` is never 0: the first event has seq 1.
+        Cursor::new(self.epoch, Seq(self.first.0 + self.ends.len() as u64 - 1))
+    }
+
+    pub fn lines(&self) -> impl DoubleEndedIterator<Item = LogLine<'_>> + ExactSizeIterator {
+        (0..self.ends.len()).map(|i| {
+            let range = self.range(i);
+            let offset = self.offset + range.start as u64;
+            LogLine { run: self.run, seq: self.first.plus(i as u64), offset, line: &self.bytes[range] }
+        })
+    }
+
+    /// The events, parsed; the first that cannot be ends it.
+    pub fn events(&self) -> Result<Vec<Event>, LogError> {
+        self.lines().map(|line| line.event()).collect()
+    }
+
+    fn range(&self, i: usize) -> Range<usize> {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        start..self.ends[i]
+    }
+}
+
+/// One event as it stands in the Log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogLine<'a> {
+    run: RunId,
+    pub seq: Seq,
+    offset: u64,
+    line: &'a [u8],
+}
+
+impl<'a> LogLine<'a> {
+    /// The JSON, without the terminator of the line.
+    pub fn json(&self) -> &'a [u8] {
+        self.line.strip_suffix(b"\n").unwrap_or(self.line)
+    }
+
+    pub fn event(&self) -> Result<Event, LogError> {
+        let event = std::str::from_utf8(self.json()).ok().and_then(|json| Event::from_json(json).ok());
+        event.ok_or_else(|| {
+            let damage = Damage { seq: self.seq, offset: self.offset, kind: DamageKind::NotAnEvent };
+            LogErrorKind::Damaged(damage).of(self.run)
+        })
+    }
+}

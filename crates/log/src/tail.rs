@@ -1,0 +1,115 @@
+//! A reader that waits for more. It holds no event back and none in memory: whatever its speed, it reads from the Log.
+
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use skillrun_model::RunId;
+
+use crate::bells::Subscription;
+use crate::cursor::{Cursor, Head};
+use crate::error::{LogError, LogErrorKind};
+use crate::event_log::EventLog;
+use crate::page::{Answer, Limits, Page};
+
+/// Follows the Log of one run.
+pub struct Tail<'l, L: ?Sized> {
+    log: &'l L,
+    run: RunId,
+    cursor: Cursor,
+    bell: Arc<Bell>,
+    _subscription: Subscription,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tailed {
+    /// At least one event.
+    Page(Page),
+    /// See [`Answer::Reset`]. The tail goes on from the beginning.
+    Reset(Head),
+    TimedOut,
+}
+
+/// Counts how often it was rung.
+#[derive(Default)]
+struct Bell {
+    rung: Mutex<u64>,
+    news: Condvar,
+}
+
+impl<L: ?Sized> fmt::Debug for Tail<'_, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tail").field("run", &self.run).field("cursor", &self.cursor).finish_non_exhaustive()
+    }
+}
+
+impl<'l, L: EventLog + ?Sized> Tail<'l, L> {
+    pub fn new(log: &'l L, run: RunId, cursor: Cursor) -> Result<Self, LogError> {
+        let bell = Arc::new(Bell::default());
+        let rung = bell.clone();
+        let subscription = log.subscribe(run, Arc::new(move || rung.ring()))?;
+        Ok(Self { log, run, cursor, bell, _subscription: subscription })
+    }
+
+    /// Where the next page begins.
+    pub fn cursor(&self) -> Cursor {
+        self.cursor
+    }
+
+    /// What comes after the cursor, as soon as there is something.
+    pub fn next(&mut self, limits: Limits, timeout: Duration) -> Result<Tailed, LogError> {
+        let deadline = Instant::now().checked_add(timeout);
+        loop {
+            // Taken before the Log is read: what is appended after the read rings after this.
+            let rung = self.bell.rung();
+            match self.log.read(self.run, self.cursor, limits).map_err(lost)? {
+                Answer::Page(page) if page.is_empty() => {}
+                Answer::Page(page) => {
+                    self.cursor = page.cursor();
+                    return Ok(Tailed::Page(page));
+                }
+                Answer::Reset(head) => {
+                    self.cursor = Cursor::BEGINNING;
+                    return Ok(Tailed::Reset(head));
+                }
+            }
+            if !self.bell.wait(rung, deadline) {
+                return Ok(Tailed::TimedOut);
+            }
+        }
+    }
+}
+
+/// There was a Log when the tail began.
+fn lost(error: LogError) -> LogError {
+    error.kind.or_if_not_found(|| LogErrorKind::Gone).of(error.run)
+}
+
+impl Bell {
+    fn rung(&self) -> u64 {
+        *self.rung.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ring(&self) {
+        *self.rung.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.news.notify_all();
+    }
+
+    /// Whether it was rung more than `seen` times before the deadline. Without one it waits for ever.
+    fn wait(&self, seen: u64, deadline: Option<Instant>) -> bool {
+        let mut rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
+        while *rung == seen {
+            rung = match deadline {
+                None => self.news.wait(rung).unwrap_or_else(PoisonError::into_inner),
+                Some(deadline) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return false;
+                    }
+                    self.news.wait_timeout(rung, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+        true
+    }
+}
