@@ -42,6 +42,17 @@ const LONG_PATIENCE: Duration = Duration::from_secs(60);
 /// Attaches to an attempt, or tells what became of it.
 pub fn attach(audit: &Path, attempt: AttemptNumber) -> Result<Attached, CollectError> {
     let begin = Instant::now();
+    // The host itself is asked first: its engine may be able to write where the files are.
+    let mut answer = match Connection::open(audit) {
+        Ok((connection, hello)) if hello.attempt == attempt => match Owner::greet(connection, hello) {
+            Ok(owner) => return Ok(Attached::Live(Box::new(owner))),
+            Err(CollectError::Owned) => return Err(CollectError::Owned),
+            Err(error) => Some(Err(error)),
+        },
+        // It is at another attempt; what became of this one is in its files.
+        Ok(_) => None,
+        Err(error) => Some(Err(error)),
+    };
     loop {
         let failed = |doing| move |error: io::Error| CollectError::file(audit, doing, error);
         if let Some(record) = HostRecord::read(audit, attempt).map_err(failed("the record cannot be read"))? {
@@ -59,7 +70,7 @@ pub fn attach(audit: &Path, attempt: AttemptNumber) -> Result<Attached, CollectE
             }
             return Ok(Attached::Lost { survivors: recover(audit, attempt, claim.as_ref())? });
         }
-        match Owner::connect(audit) {
+        match answer.take().unwrap_or_else(|| Owner::connect(audit)) {
             Ok(owner) => return Ok(Attached::Live(Box::new(owner))),
             // Just begun, just over, or bringing much to the disk: look again.
             Err(CollectError::Silent(_)) if begin.elapsed() < LONG_PATIENCE => {
@@ -113,11 +124,11 @@ pub enum Heard {
 
 impl Owner {
     fn connect(audit: &Path) -> Result<Self, CollectError> {
-        let place = SocketPlace::open(audit).map_err(CollectError::Silent)?;
-        let stream = UnixStream::connect(place.path()).map_err(CollectError::Silent)?;
-        stream.set_nonblocking(true).map_err(CollectError::Silent)?;
-        let mut connection = Connection { stream, lines: Lines::default() };
-        let hello = connection.hello()?;
+        let (connection, hello) = Connection::open(audit)?;
+        Self::greet(connection, hello)
+    }
+
+    fn greet(connection: Connection, hello: HostHello) -> Result<Self, CollectError> {
         let mut owner = Self { stream: connection.stream, lines: connection.lines, hello, first: None };
         // A host that has an owner says so and hangs up, perhaps before it could hear us.
         let greeted = owner.write(&OwnerHello { skillrun_owner: VERSION });
@@ -219,6 +230,16 @@ struct Connection {
 }
 
 impl Connection {
+    /// Connects and hears the host's greeting.
+    fn open(audit: &Path) -> Result<(Self, HostHello), CollectError> {
+        let place = SocketPlace::open(audit).map_err(CollectError::Silent)?;
+        let stream = UnixStream::connect(place.path()).map_err(CollectError::Silent)?;
+        stream.set_nonblocking(true).map_err(CollectError::Silent)?;
+        let mut connection = Self { stream, lines: Lines::default() };
+        let hello = connection.hello()?;
+        Ok((connection, hello))
+    }
+
     fn hello(&mut self) -> Result<HostHello, CollectError> {
         let begin = Instant::now();
         loop {

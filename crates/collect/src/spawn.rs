@@ -89,7 +89,9 @@ impl NotStarted {
         } else {
             (NOT_EXECUTABLE, format!("cannot be run ({error})"))
         };
-        Self { exit_code: Some(exit_code), message: format!("{}: {why}", program.display()) }
+        let shown = program.display().to_string();
+        let shown = if shown.is_empty() { "\"\"" } else { &shown };
+        Self { exit_code: Some(exit_code), message: format!("{shown}: {why}") }
     }
 }
 

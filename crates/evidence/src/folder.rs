@@ -168,6 +168,7 @@ impl Attempt {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Recorder;
     use crate::testing::Recording;
 
     fn numbers(recording: &Recording) -> Vec<u32> {
@@ -236,5 +237,32 @@ mod tests {
         recording.write("run.json", b"{}");
         let error = recording.folder().run_id().expect_err("no id in it");
         assert!(matches!(error.kind, EvidenceErrorKind::BadRunRecord(_)), "{error}");
+    }
+
+    /// Whoever opened an attempt that was being written found records of bytes that it did not know of, and of secrets
+    /// that it did not mask.
+    #[test]
+    fn a_feed_gives_what_had_a_record_when_it_was_opened() {
+        let recording = Recording::new(&[]);
+        let audit = recording.path().join(".audit");
+        let mut recorder = Recorder::create(&audit, AttemptNumber(1), &[Stream::Stdout]).expect("new files");
+        let mut put = |bytes: &[u8], hidden: Option<std::ops::Range<u64>>| {
+            recorder.write(Stream::Stdout, bytes).expect("written");
+            if let Some(range) = hidden {
+                recorder.hide(Stream::Stdout, range).expect("hidden");
+            }
+            recorder.clear(Stream::Stdout, recorder.written(Stream::Stdout));
+            recorder.announce(1).expect("announced");
+        };
+        put(b"one ", None);
+        let mut feed = recording.attempt().feed().expect("readable");
+        put(b"hunter22", Some(4..12));
+        let mut given = Vec::new();
+        while let Some(step) = feed.next_step().expect("readable") {
+            if let crate::feed::StepKind::Bytes { bytes, .. } = step.kind {
+                given.extend_from_slice(bytes);
+            }
+        }
+        assert_eq!((given.as_slice(), feed.problems()), (&b"one "[..], vec![]));
     }
 }

@@ -148,9 +148,8 @@ impl Lines {
             return Ok(());
         }
         if let Err(error) = self.file.write_all(&self.waiting) {
-            // Half a line would hide every line after it. The cursor goes back with the end of the file.
+            // Half a line would hide every line after it.
             self.file.set_len(self.len)?;
-            io::Seek::seek(&mut self.file, io::SeekFrom::Start(self.len))?;
             return Err(error);
         }
         self.len += self.waiting.len() as u64;

@@ -8,9 +8,9 @@ use std::path::Path;
 /// Mode of everything in `.audit`: the files hold what engines wrote, secrets too.
 pub(crate) const PRIVATE: u32 = 0o600;
 
-/// A new file, for its owner alone.
+/// A new file, for its owner alone, that is only ever added to: if somebody cuts it, its length tells.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(path)
+    OpenOptions::new().append(true).create_new(true).mode(PRIVATE).open(path)
 }
 
 /// Writes a file so that readers see all of it or the one before, also after a power failure.

@@ -14,7 +14,7 @@ use rustix::process::Uid;
 use serde_json::Value;
 use skillrun_model::{Code, EndedBy};
 
-use crate::lab::{self, Lab, SKILLRUN, after, escaped, eventually, output, report, said, steps};
+use crate::lab::{self, Lab, SKILLRUN, Stopped, after, escaped, eventually, output, report, said, steps};
 
 /// Rust's own runtime ignores SIGPIPE in the engine that reports, and nothing else.
 const SIGPIPE_ALONE: &str = "0000000000001000";
@@ -149,16 +149,42 @@ fn our_own_input_is_passed_on_to_its_end() {
     }
 }
 
-/// The host ended in the moment in which it was sent more input, and its record was not looked at: exit code 125.
 #[test]
 fn an_engine_that_ends_before_its_input_does_has_its_own_exit_code() {
     let input = lab::flood(4 << 20);
-    for round in 0..15 {
+    for round in 0..3 {
         let lab = Lab::new();
         let output = run_with_input(&lab, &["--stdin", "pipe", "--no-snapshot"], &steps("read-line exit 3"), &input);
         assert_eq!(output.status.code(), Some(3), "round {round}: {}", lab::text(&output.stderr));
         lab.assert_nobody_is_left();
     }
+}
+
+/// The host ended while more input was on its way to it, and its record was not looked at: exit code 125.
+#[test]
+fn input_for_a_host_that_has_just_ended_is_no_error() {
+    let lab = Lab::new();
+    let mut command = lab.capture(&["--stdin", "pipe"], &steps("pid main.pid wait-file go exit 3"));
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a process");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    lab.await_pid("main.pid");
+    for count in 1..=2 {
+        stdin.write_all(b"x").expect("written");
+        let log = lab.audit().join("stdin.1.log");
+        eventually("the input", || fs::metadata(&log).ok().filter(|log| log.len() == count));
+    }
+    // It hears that this was written, and waits for more.
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    let stopped = Stopped::new(child.id());
+    lab.put("go", "");
+    let host = lab.record(1).host_pid;
+    eventually("the end of the host", || lab::is_gone(host).then_some(()));
+    stdin.write_all(b"too late").expect("written");
+    drop(stopped);
+    let output = child.wait_with_output().expect("its end");
+    assert_eq!(output.status.code(), Some(3), "{}", lab::text(&output.stderr));
+    lab.assert_nobody_is_left();
 }
 
 #[test]

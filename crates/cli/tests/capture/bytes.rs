@@ -16,7 +16,7 @@ use skillrun_evidence::Folder;
 use skillrun_evidence::feed::StepKind;
 use skillrun_model::{EndedBy, Stream, Wiring};
 
-use crate::lab::{self, FIRST, Lab, SKILLRUN, escaped, eventually, hear, hear_ended, output, spawn, steps};
+use crate::lab::{self, FIRST, Lab, SKILLRUN, Stopped, escaped, eventually, hear, hear_ended, output, spawn, steps};
 
 /// Every wiring in which stdout and stderr are apart.
 const APART: &[&str] = &["pipes", "split_pty"];
@@ -179,22 +179,6 @@ fn megabytes_right_before_the_exit_are_complete() {
         assert!(lab::of(&streams, Stream::Stdout) == out, "{wiring}: what is read back is not what was written");
         check_index(&lab, streams_of(wiring));
         lab.assert_nobody_is_left();
-    }
-}
-
-/// A process that does nothing until this is dropped, whatever becomes of the test.
-struct Stopped(u32);
-
-impl Stopped {
-    fn new(pid: u32) -> Self {
-        lab::kill(pid, "STOP");
-        Self(pid)
-    }
-}
-
-impl Drop for Stopped {
-    fn drop(&mut self) {
-        lab::kill(self.0, "CONT");
     }
 }
 

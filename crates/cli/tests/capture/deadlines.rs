@@ -12,13 +12,15 @@ use skillrun_collect::{Attached, Owner, attach};
 use skillrun_evidence::OsText;
 use skillrun_model::{AttemptNumber, EndedBy, ExecutionMode, Stream};
 
-use crate::lab::{self, FIRST, LONG, Lab, at_once, eventually, hear_ended, input, send, spawn};
+use crate::lab::{self, FIRST, LONG, Lab, at_once, eventually, hang_up, hear_ended, input, send, spawn};
 
 const SHORT: Duration = Duration::from_millis(400);
 
 fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
+
+type Change = fn(&mut Limits);
 
 /// A plan with other limits than usual.
 fn limited(lab: &Lab, steps: &[&str], limit: impl FnOnce(&mut Limits)) -> Plan {
@@ -174,7 +176,7 @@ fn a_turn_that_goes_on_is_not_ended() {
 #[test]
 fn deadlines_hold_while_nobody_is_attached() {
     let steps = ["out", "begun\n", "forever"];
-    let cases: [(EndedBy, fn(&mut Limits)); 3] = [
+    let cases: [(EndedBy, Change); 3] = [
         (EndedBy::HardTimeout, |limits| limits.hard = SHORT),
         (EndedBy::Stall, |limits| limits.stall = SHORT),
         (EndedBy::Linger, |limits| limits.linger = SHORT),
@@ -294,7 +296,7 @@ fn a_question_without_a_deadline_ends_it_some_time_after_the_last_owner_left() {
     sleep(ownerless + millis(300));
     assert!(!lab.audit().join("host.1.json").exists() && !lab.alive().is_empty(), "the owner is there");
     let begin = Instant::now();
-    drop(owner);
+    hang_up(owner);
     assert_eq!(lab.record(1).ended_by, Some(EndedBy::WaitTimeout));
     assert!(begin.elapsed() >= ownerless, "after {:?}", begin.elapsed());
     eventually("the end of everybody", || lab.alive().is_empty().then_some(()));
@@ -308,7 +310,7 @@ fn an_owner_that_comes_back_puts_the_end_off() {
         let mut owner = lab.start(&limited(&lab, &["forever"], |limits| limits.ownerless = ownerless));
         send(&mut owner, Request::Wait { deadline: None });
         let begin = Instant::now();
-        drop(owner);
+        hang_up(owner);
         sleep(ownerless / 2);
         let attached = attach(&lab.audit(), FIRST).expect("an answer");
         let Attached::Live(mut owner) = attached else { continue };

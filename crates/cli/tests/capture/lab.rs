@@ -191,7 +191,9 @@ pub(crate) fn engine(steps: &[&str]) -> Vec<OsString> {
 pub(crate) fn start_host(plan: &Plan) {
     let mut command = Command::new(SKILLRUN);
     command.arg("attempt-host");
-    start(command, plan).expect("a host");
+    let mut host = start(command, plan).expect("a host");
+    // It ends some day; until somebody has waited for it, it would stay among the processes.
+    std::thread::spawn(move || host.wait());
 }
 
 pub(crate) fn output(command: &mut Command) -> Output {
@@ -434,5 +436,60 @@ impl Lab {
             eprintln!("skipped: another user cannot reach {SKILLRUN}");
         }
         can_run.then_some(user)
+    }
+}
+
+/// The one sentence in which `capture` tells that it failed.
+pub(crate) fn error(output: &Output) -> String {
+    let said = said(output);
+    let errors: Vec<_> = said.iter().filter_map(|line| line.strip_prefix("skillrun: error: ")).collect();
+    let [error] = errors[..] else { panic!("{} sentences tell what is wrong: {said:?}", errors.len()) };
+    error.to_owned()
+}
+
+impl Lab {
+    /// `skillrun capture` whose processes are this lab's, without a workspace, a place for the recording and a command.
+    pub(crate) fn placeless_capture(&self) -> Command {
+        let mut command = Command::new(SKILLRUN);
+        command.arg("capture").arg("--env").arg(format!("{MARK}={}", self.mark)).stdin(Stdio::null());
+        command
+    }
+}
+
+/// Runs it where a script has mounted something, which nobody else sees. None, with the reason printed, where mounting
+/// is not allowed.
+pub(crate) fn in_own_mounts(script: &str, command: &Command) -> Option<Output> {
+    let may = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+    if !may.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: nothing can be mounted here");
+        return None;
+    }
+    let inner = after(script, command);
+    let mut unshare = Command::new("unshare");
+    unshare.arg("-m").arg(inner.get_program()).args(inner.get_args()).stdin(Stdio::null());
+    Some(output(&mut unshare))
+}
+
+/// Leaves without a word. Closing alone would not do: a process that another test is about to start has a copy of every
+/// descriptor for a moment.
+pub(crate) fn hang_up(owner: Owner) {
+    // The host may have hung up before.
+    rustix::net::shutdown(&owner, rustix::net::Shutdown::Both).ok();
+}
+
+/// A process that does nothing until this is dropped, whatever becomes of the test.
+#[derive(Debug)]
+pub(crate) struct Stopped(u32);
+
+impl Stopped {
+    pub(crate) fn new(pid: u32) -> Self {
+        kill(pid, "STOP");
+        Self(pid)
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        kill(self.0, "CONT");
     }
 }

@@ -5,13 +5,16 @@
 
 mod lab;
 
+mod bad_cases;
 mod before_exec;
 mod bytes;
 mod changes;
 mod deadlines;
+mod full_disk;
 mod held_up;
 mod kill;
 mod recovery;
+mod secrets;
 mod socket;
 mod sticky;
 mod tree;

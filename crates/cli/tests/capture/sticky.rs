@@ -11,7 +11,9 @@ use skillrun_collect::{Attached, Owner, attach};
 use skillrun_evidence::HostRecord;
 use skillrun_model::{AttemptNumber, EndedBy, Stream, Timestamp};
 
-use crate::lab::{self, FIRST, Lab, at_once, eventually, hear, hear_ended, hear_refused, input, is_gone, kill, send};
+use crate::lab::{
+    self, FIRST, Lab, at_once, eventually, hang_up, hear, hear_ended, hear_refused, input, is_gone, kill, send,
+};
 
 /// How long streams may take to reach a line end.
 const CHANGE_OVER: Duration = Duration::from_secs(1);
@@ -153,6 +155,11 @@ fn twenty_turns_in_a_row() {
     lab.assert_nobody_is_left();
 }
 
+/// Waits until the host has heard that a second attempt is wanted; it could read what comes next before that.
+fn await_wish(lab: &Lab) {
+    eventually("the next files", || lab.audit().join("stdout.2.log").exists().then_some(()));
+}
+
 /// Does what a test needs within the time that streams have to reach a line end, again if the machine was too slow.
 fn in_time(mut act: impl FnMut() -> Instant) {
     for _ in 0..20 {
@@ -174,6 +181,7 @@ fn a_half_line_is_waited_for_and_belongs_where_it_began() {
         lab.await_stdout(1, "half");
         let asked = Instant::now();
         ask_next(&mut owner, 2);
+        await_wish(&lab);
         lab.put("go", "");
         lab.await_file("written");
         shown = Some((lab, owner));
@@ -216,8 +224,7 @@ fn each_stream_changes_over_at_its_own_line_end() {
         eventually("stderr", || (lab.evidence("stderr.1.log") == b"half").then_some(()));
         let asked = Instant::now();
         ask_next(&mut owner, 2);
-        // Otherwise the host could read what comes now before it hears of our wish.
-        eventually("the claim", || lab.audit().join("stdout.2.log").exists().then_some(()));
+        await_wish(&lab);
         lab.put("go", "");
         lab.await_file("written");
         shown = Some((lab, owner));
@@ -431,7 +438,7 @@ fn another_owner_finds_the_attempt_that_is_going_on() {
     let ended = attach(&lab.audit(), FIRST).expect("an answer");
     assert!(matches!(&ended, Attached::Ended(record) if record.process_continues), "{ended:?}");
     assert!(matches!(attach(&lab.audit(), AttemptNumber(3)).expect("an answer"), Attached::NotBegun));
-    drop(owner);
+    hang_up(owner);
     let mut owner = lab.attach(AttemptNumber(2));
     assert_eq!(owner.attempt(), AttemptNumber(2));
     next(&mut owner, 3);
@@ -506,7 +513,7 @@ fn each_attempt_has_its_own_changes_and_nothing_written_meanwhile_is_lost() {
     lab.await_stdout(1, "turn 1 end\n");
     let sizes = next(&mut owner, 2);
     assert_continues(&lab, 1, sizes);
-    println!("{} bytes in attempt 1, {} in 2 so far", sizes.stdout, lab.evidence("stdout.2.log").len());
+    eprintln!("{} bytes in attempt 1, {} in 2 so far", sizes.stdout, lab.evidence("stdout.2.log").len());
     let before = files(&lab, 1);
     lab.await_file("all-out");
     assert_eq!(input(&mut owner, "2", "go on\n"), InputAnswer::Written);
@@ -562,7 +569,7 @@ fn no_attempt_ends_in_the_middle_of_a_secret() {
         lab.await_stdout(1, "first-half\n");
         let asked = Instant::now();
         ask_next(&mut owner, 2);
-        eventually("the next files", || lab.audit().join("stdout.2.log").exists().then_some(()));
+        await_wish(&lab);
         lab.put("go", "");
         lab.await_file("written");
         shown = Some((lab, owner));
@@ -635,7 +642,7 @@ fn an_exit_while_a_line_is_waited_for_is_the_new_attempts() {
     let mut owner = lab.start(&plan(&lab, &["out", "half", "wait-file", "go", "exit", "4"]));
     lab.await_stdout(1, "half");
     ask_next(&mut owner, 2);
-    eventually("the next files", || lab.audit().join("stdout.2.log").exists().then_some(()));
+    await_wish(&lab);
     lab.put("go", "");
     let sizes = hear_next(&mut owner, 2);
     assert_continues(&lab, 1, sizes);

@@ -1,6 +1,7 @@
 //! The end of a host: nobody is left, everything is read, the record is on disk.
 
 use std::fs;
+use std::io;
 use std::time::{Duration, SystemTime};
 
 use skillrun_evidence::HostRecord;
@@ -24,8 +25,6 @@ impl Host {
     pub(super) fn close(mut self, mut running: Running) {
         let main = running.main;
         let mut exit = running.exit.map(|(exit, _)| exit);
-        // Whatever is written from here on may need it.
-        self.free_reserve();
         let living_main = running.exit.is_none().then_some(main);
         let ended = tree::end_all(living_main, running.group.as_ref(), |pid, status| {
             if pid == main {
@@ -40,13 +39,19 @@ impl Host {
         }
         let now = self.clock.now();
         running.drained += running.streams.drain(now) as u64;
+        // Not before: neither the engine nor its last bytes may have it.
+        self.free_reserve();
         // The attempt that was being opened is claimed and has its files; it is the one that ends.
         self.change_over(&mut running, now);
         let exited = running.exit.map_or(now, |(_, at)| at);
         let drain = Drain { bytes: running.drained, ms: now.saturating_sub(exited) / 1_000_000 };
         let ended_at = self.clock.now();
         running.streams.close(ended_at);
-        let part = running.streams.into_part();
+        let mut part = running.streams.into_part();
+        // What did not fit before has room now, and must have it before the listings.
+        if let Err(error) = part.recorder.write_lines() {
+            part.trouble.get_or_insert(Trouble::Disk(error));
+        }
         if let Some(Trouble::Disk(error)) = &part.trouble {
             let message = format!("the evidence could not be written ({error})");
             self.fail(message);
@@ -74,6 +79,9 @@ impl Host {
                 self.finish(part, Drain::default(), now);
             }
             None => {
+                if let Some(snapshots) = &self.snapshots {
+                    snapshots.forget_texts(self.record.attempt_number);
+                }
                 self.record.ended_at = Some(record::wall_clock());
                 self.desk.remove_socket();
                 let record = self.record.clone();
@@ -128,8 +136,16 @@ impl Host {
             }
         }
         // Without a record the attempt counts as lost, which is what it then is.
-        if record.write(&self.audit).is_ok() {
-            record.write_meta(&self.audit).ok();
+        let write = |record: &HostRecord| record.write(&self.audit).and_then(|()| record.write_meta(&self.audit));
+        if let Err(error) = write(&record)
+            && error.kind() == io::ErrorKind::StorageFull
+            && let Some(snapshots) = &self.snapshots
+        {
+            // The listing has taken the room that was kept for the record, and can be done without.
+            snapshots.remove_after(record.attempt_number);
+            record.fs_diff = None;
+            record::warn(&mut record, Code::SnapshotFailed, "the disk had no room for it and the record");
+            write(&record).ok();
         }
         self.record.ended_by = record.ended_by;
     }

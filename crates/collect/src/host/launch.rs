@@ -83,6 +83,10 @@ impl Host {
 
     fn not_started(&mut self, why: NotStarted) {
         let NotStarted { exit_code, message } = why;
+        // It names the command, and people put secrets there too.
+        let mut message = message.into_bytes();
+        self.plan.secrets().mask(&mut message);
+        let message = String::from_utf8_lossy(&message).into_owned();
         let code = match exit_code {
             Some(NOT_FOUND) => Code::EngineNotFound,
             Some(_) => Code::EngineNotStarted,

@@ -160,7 +160,6 @@ impl Host {
         if let Trouble::Disk(error) = trouble {
             let message = format!("the evidence could not be written ({error})");
             self.fail(message);
-            self.free_reserve();
         }
         let why = trouble.ended_by();
         // What is written after this is lost, so there is nothing to be polite for.

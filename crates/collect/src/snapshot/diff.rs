@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use skillrun_evidence::OsText;
@@ -60,6 +60,10 @@ impl<'a> Version<'a> {
     }
 }
 
+pub(super) fn diff_path(audit: &Path, attempt: AttemptNumber) -> PathBuf {
+    audit.join(format!("fs-diff.{attempt}.json"))
+}
+
 pub(super) struct DiffWriter<'a> {
     draft: Draft,
     created: Part,
@@ -80,7 +84,9 @@ impl<'a> DiffWriter<'a> {
         limits: &'a Limits,
         mask: &'a dyn Fn(&mut Vec<u8>),
     ) -> Result<Self, SnapshotError> {
-        let path = audit.join(format!("fs-diff.{attempt}.json"));
+        // First of all: it is removed when it is dropped, also when nothing else can be made.
+        let pack = PackReader::open(audit, attempt);
+        let path = diff_path(audit, attempt);
         let part = |name: &str| Part::nameless(&audit.join(format!("fs-diff.{attempt}.{name}.tmp")));
         let parts = || -> io::Result<_> {
             let (draft, file) = Draft::create(path.clone())?;
@@ -89,7 +95,7 @@ impl<'a> DiffWriter<'a> {
             Ok((draft, created, part("modified")?, part("deleted")?))
         };
         let (draft, created, modified, deleted) = parts().map_err(|error| SnapshotError::write(&path, error))?;
-        let (pack, texts) = (PackReader::open(audit, attempt), TextDiffs::new(mask, limits));
+        let texts = TextDiffs::new(mask, limits);
         Ok(Self { draft, created, modified, deleted, blind: None, limits, pack, texts })
     }
 

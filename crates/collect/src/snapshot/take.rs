@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use skillrun_evidence::host_record::FsCounts;
 use skillrun_model::AttemptNumber;
 
-use super::diff::DiffWriter;
+use super::diff::{DiffWriter, diff_path};
 use super::entry::{Entry, Kind};
 use super::error::SnapshotError;
 use super::hash::{FileReader, reusable};
 use super::limits::Limits;
 use super::listing::{ListingReader, ListingWriter, Taken, after_path, before_path};
-use super::pack::PackWriter;
+use super::pack::{PackReader, PackWriter};
 use super::rules::Rules;
 use super::text::is_text;
 use super::walk::{Walk, in_words};
@@ -120,6 +120,21 @@ impl Snapshots {
         listing.finish(taken)?;
         let counts = diff.finish(taken.limited || taken_before.limited, taken.truncated || taken_before.truncated)?;
         Ok((taken, counts))
+    }
+}
+
+impl Snapshots {
+    /// No second listing will be made: the old texts are of no use any more.
+    pub(crate) fn forget_texts(&self, attempt: AttemptNumber) {
+        drop(PackReader::open(&self.audit, attempt));
+    }
+
+    /// Gives up what was written after an attempt, to make room on a full disk.
+    pub(crate) fn remove_after(&self, attempt: AttemptNumber) {
+        for path in [after_path(&self.audit, attempt), diff_path(&self.audit, attempt)] {
+            // Where there is none, none is in the way.
+            std::fs::remove_file(path).ok();
+        }
     }
 }
 

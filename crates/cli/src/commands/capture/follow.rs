@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -261,6 +262,7 @@ impl Screen {
                     }
                     Stream::Stderr | Stream::Pty => {
                         self.reads_stderr = self.reads_stderr && put(io::stderr(), bytes);
+                        super::IS_MID_LINE.store(!bytes.ends_with(b"\n"), Ordering::Relaxed);
                     }
                 }
             }

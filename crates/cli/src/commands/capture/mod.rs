@@ -7,6 +7,7 @@ mod plan;
 
 use std::io::{self, Write};
 use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use skillrun_collect::{CollectError, start};
 use skillrun_evidence::HostRecord;
@@ -117,10 +118,14 @@ fn exit_of(record: &HostRecord) -> u8 {
     }
 }
 
+/// The stderr of the command, which we show on ours, has not ended its line.
+static IS_MID_LINE: AtomicBool = AtomicBool::new(false);
+
 /// A line for the person at the terminal.
 fn tell(line: &str) {
+    let before = if IS_MID_LINE.swap(false, Ordering::Relaxed) { "\n" } else { "" };
     // Nothing is left to do if stderr is gone.
-    let _ = writeln!(io::stderr(), "skillrun: {}", on_one_line(line));
+    let _ = writeln!(io::stderr(), "{before}skillrun: {}", on_one_line(line));
 }
 
 /// Names of files may hold line ends, and keys that a terminal obeys.
