@@ -1,1 +1,40 @@
-//! Engines as data (being written).
+//! Engines as data: one TOML file per engine says how it is found, started, resumed and ended.
+//!
+//! ```text
+//!  engines/*.toml in the binary ┐
+//!                               ├─ load ──▶ Engines ── get ──▶ Descriptor ── start, resume ──▶ Launch ──▶ host
+//!  the operator's folder ───────┘                                  │
+//!                                                                  └── find, version: the program
+//! ```
+//!
+//! - [`descriptor`]: what a file says, as types. [`load`]: all files. `read`, `keys`: one file, checked key by key.
+//! - [`template`]: `{{name}}` in words, values and files; a closed list of names.
+//! - [`mod@find`], [`version`]: the executable and its version. [`launch`]: what to start.
+//!   [`files`]: what to write first.
+//!
+//! A file of the operator that has the name of a shipped one replaces it; another name adds an engine. A broken file
+//! makes that engine unusable and says why; the shipped one does not silently stand in for it.
+//!
+//! No environment and no home folder is read here; the caller hands them in.
+//!
+//! # The format
+//!
+#![doc = concat!("```toml\n", include_str!("reference.toml"), "```")]
+
+pub mod descriptor;
+pub mod error;
+pub mod files;
+pub mod find;
+mod keys;
+pub mod launch;
+pub mod load;
+mod read;
+mod suggest;
+pub mod template;
+pub mod version;
+
+pub use descriptor::{Descriptor, Origin, Permission, Posture};
+pub use error::{GetError, LoadError, LoadErrorKind};
+pub use find::{Disk, FindError, Found, Probe, Surroundings, find};
+pub use launch::{Home, Launch, LaunchError, StartRequest, resume, start};
+pub use load::Engines;

@@ -152,7 +152,7 @@ fn a_full_terminal_is_read_to_its_end_after_the_exit() {
     for _ in 0..10 {
         let lab = Lab::new();
         let output = lab.run(&["--wiring", "split_pty", "--no-snapshot"], &steps("flood tty 60K"));
-        assert_eq!(output.status.code(), Some(0));
+        assert_eq!(output.status.code(), Some(0), "{:?}", lab::said(&output));
         assert!(lab.evidence("pty-output.1.log") == lab::flood(BYTES), "bytes of the terminal are missing");
         lab.assert_nobody_is_left();
     }

@@ -132,7 +132,9 @@ impl Desk {
         if self.seat.is_some() {
             seat.say(&Notice::Closed { reason: CloseReason::Owned, version: VERSION });
             seat.flush().ok();
-        } else if seat.flush().is_ok() {
+        } else {
+            // It may have asked for something and left; that is found when it is read.
+            seat.flush().ok();
             self.seat = Some(seat);
         }
     }
@@ -201,15 +203,17 @@ impl Desk {
         self.seat.as_mut().filter(|seat| seat.greeting == Greeting::Done)
     }
 
-    /// Writes what the owner takes. An owner that does not read is treated as gone.
-    pub(crate) fn flush(&mut self) -> Option<Event> {
-        let seat = self.seat.as_mut()?;
+    /// Writes what the owner takes. An owner that does not read is treated as gone; what it had asked for counts.
+    pub(crate) fn flush(&mut self, now: Moment) -> Vec<Event> {
+        let Some(seat) = &mut self.seat else { return Vec::new() };
         if seat.flush().is_ok() && seat.queue.len() <= QUEUE_MAX {
-            return None;
+            return Vec::new();
         }
-        let was_attached = seat.greeting == Greeting::Done;
-        self.seat = None;
-        was_attached.then_some(Event::Left)
+        let mut events = self.read(now);
+        if self.seat.take().is_some_and(|seat| seat.greeting == Greeting::Done) {
+            events.push(Event::Left);
+        }
+        events
     }
 
     /// Everything was taken, or nobody is there.

@@ -26,12 +26,17 @@ impl Host {
         self.keep_requests(now);
         self.desk.accept(now, &self.hello());
         self.keep_requests(now);
-        // Whoever does not read is gone; nobody else needs to know that now.
-        self.desk.flush();
+        let events = self.desk.flush(now);
+        self.keep(events);
     }
 
     fn keep_requests(&mut self, now: Moment) {
-        for event in self.desk.read(now) {
+        let events = self.desk.read(now);
+        self.keep(events);
+    }
+
+    fn keep(&mut self, events: Vec<Event>) {
+        for event in events {
             match event {
                 Event::Came => self.desk.progress(nothing_yet(self.record.attempt_number)),
                 Event::Left => {}

@@ -147,7 +147,7 @@ impl Host {
                 group.adopt(tree::descendants).ok();
             }
         }
-        if let Some(event) = self.desk.flush() {
+        for event in self.desk.flush(now) {
             self.desk_event(running, now, event);
         }
     }

@@ -1,0 +1,79 @@
+//! Why an engine's file cannot be used, and why there is no engine of a name.
+
+use std::fmt;
+
+use crate::descriptor::Origin;
+
+/// One sentence: the file, the line, the key, and what is wrong there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadError {
+    pub origin: Origin,
+    /// From 1; none when the file as a whole is wrong.
+    pub line: Option<usize>,
+    /// With the tables it stands in: `permission.workspace.flags`.
+    pub key: Option<String>,
+    pub kind: LoadErrorKind,
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.origin)?;
+        if let Some(line) = self.line {
+            write!(f, ", line {line}")?;
+        }
+        if let Some(key) = &self.key {
+            write!(f, ", key \"{key}\"")?;
+        }
+        write!(f, ": {}", self.kind)
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LoadErrorKind {
+    #[error("cannot be read ({0})")]
+    Io(String),
+    #[error("is not an ordinary file")]
+    NotAFile,
+    #[error("is larger than {0} bytes")]
+    TooLarge(u64),
+    #[error("is not UTF-8 text")]
+    NotUtf8,
+    #[error("is not TOML: {0}")]
+    Syntax(String),
+    #[error("there is no such key{}", hint(suggestion, known))]
+    UnknownKey { suggestion: Option<String>, known: Vec<String> },
+    #[error("must be {expected}, and is {found}")]
+    WrongType { expected: &'static str, found: &'static str },
+    #[error("is missing")]
+    Missing,
+    #[error("\"{given}\" is not known here{}", hint(suggestion, known))]
+    UnknownWord { given: String, suggestion: Option<String>, known: Vec<String> },
+    #[error("there is no placeholder {{{{{given}}}}}{}", hint(suggestion, known))]
+    UnknownPlaceholder { given: String, suggestion: Option<String>, known: Vec<String> },
+    #[error("{{{{ has no }}}} on its line")]
+    OpenPlaceholder,
+    #[error("{{{{{name}}}}} {reason}")]
+    Misplaced { name: &'static str, reason: &'static str },
+    #[error("must have {{{{{0}}}}} in it, once")]
+    Lacks(&'static str),
+    #[error("{0}")]
+    Unusable(String),
+}
+
+fn hint(suggestion: &Option<String>, known: &[String]) -> String {
+    match suggestion {
+        Some(word) => format!("; did you mean \"{word}\"?"),
+        None => format!("; known are: {}", known.join(", ")),
+    }
+}
+
+/// Why there is no engine of a name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GetError {
+    #[error("there is no engine \"{given}\"{}", hint(suggestion, known))]
+    Unknown { given: String, suggestion: Option<String>, known: Vec<String> },
+    #[error("the engine \"{name}\" cannot be used: {error}")]
+    Broken { name: String, error: Box<LoadError> },
+}

@@ -1,0 +1,442 @@
+//! From a descriptor and a request to what a host must be told: words, variables, stdin, files, ladder.
+//!
+//! Pure: nothing is read or written. Words are words; there is no shell and nothing to quote.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::time::Duration;
+
+use skillrun_collect::environment;
+use skillrun_collect::plan::{Rung, StdinPlan, Variable, VariableKind};
+use skillrun_evidence::OsText;
+use skillrun_evidence::host_record::Label;
+use skillrun_model::status::Continuation;
+use skillrun_model::{AttemptNumber, ExecutionMode, ProfileId, StdinKind, Wiring};
+
+use crate::descriptor::{Command, Descriptor, FileBase, Permission, Posture};
+use crate::files::{Existing, FileToWrite};
+use crate::template::{FillError, Part, Placeholder, Template};
+
+/// The most bytes the kernel takes in one argument: 128 KiB with the zero at its end.
+pub const MAX_ARGUMENT: usize = 128 * 1024 - 1;
+
+/// A turn to start.
+#[derive(Debug, Clone, Copy)]
+pub struct StartRequest<'a> {
+    /// The program, as [`crate::find()`] found it.
+    pub program: &'a Path,
+    pub engine_version: Option<&'a str>,
+    pub mode: ExecutionMode,
+    pub attempt: AttemptNumber,
+    pub prompt: &'a str,
+    /// Where the prompt may be put if it is too long for an argument; ours alone.
+    pub prompt_file: &'a Path,
+    pub workspace: &'a Path,
+    pub home: Home<'a>,
+    pub permission: Permission,
+    pub model: Option<&'a str>,
+    pub effort: Option<&'a str>,
+    pub skill_dir: Option<&'a Path>,
+    pub output_schema: Option<&'a Path>,
+    pub script: Option<&'a Path>,
+    /// Instead of the descriptor's.
+    pub profile: Option<ProfileId>,
+    /// Instead of the descriptor's.
+    pub continuation: Option<Continuation>,
+    /// All of the user's variables; what is passed on is picked from them.
+    pub environment: &'a [(OsString, OsString)],
+    /// More variables, above all others.
+    pub variables: &'a [Variable],
+}
+
+/// The HOME of the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Home<'a> {
+    /// The run's own; settings are written there.
+    Run(&'a Path),
+    /// The user's; nothing is written there.
+    User(&'a Path),
+}
+
+impl<'a> Home<'a> {
+    fn path(self) -> &'a Path {
+        match self {
+            Self::Run(path) | Self::User(path) => path,
+        }
+    }
+}
+
+/// What a host must be told to start the engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    pub argv: Vec<OsText>,
+    pub variables: Vec<Variable>,
+    pub stdin: StdinPlan,
+    pub wiring: Wiring,
+    pub label: Label,
+    pub profile: ProfileId,
+    pub continuation: Continuation,
+    pub posture: Posture,
+    /// To be written before the start, see [`crate::files::write`].
+    pub files: Vec<FileToWrite>,
+    pub ladder: Vec<Rung>,
+    pub linger: Option<Duration>,
+    pub snapshot_ignore: Vec<String>,
+    /// What was asked for and this engine has no place for.
+    pub ignored: Vec<Placeholder>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LaunchError {
+    #[error("{engine} cannot go on with a session, so it cannot run interactively; use auto mode or another engine")]
+    NotInteractive { engine: String },
+    #[error("{engine} cannot resume a session: its continuation is {continuation}")]
+    NotResumable { engine: String, continuation: Continuation },
+    #[error("{engine} cannot resume a session: its file has no [resume]")]
+    NoResume { engine: String },
+    #[error("{engine} cannot be started: {error}")]
+    Fill { engine: String, error: FillError },
+    #[error("{engine} cannot take a prompt of {bytes} bytes: {limit} fit into an argument, and there is no other way")]
+    PromptTooLong { engine: String, bytes: usize, limit: usize },
+    #[error("{engine} reads prompts from stdin alone, and here its stdin is kept for replies")]
+    StdinTaken { engine: String },
+    #[error("{engine} cannot take a prompt with a zero byte in it, because it reads prompts from arguments alone")]
+    PromptHasNul { engine: String },
+    #[error("{engine} cannot be started: {what} has {bytes} bytes, and {MAX_ARGUMENT} are possible")]
+    TooLong { engine: String, what: String, bytes: usize },
+    #[error("{engine} cannot be started: {what} has a zero byte in it")]
+    HasNul { engine: String, what: String },
+    #[error("the {what} {value:?} cannot be given to an engine: {reason}")]
+    BadValue { what: &'static str, value: String, reason: &'static str },
+}
+
+/// What to start for the first turn.
+pub fn start(descriptor: &Descriptor, request: &StartRequest<'_>) -> Result<Launch, LaunchError> {
+    let engine = descriptor.name.to_string();
+    match (continuation(descriptor, request), request.mode) {
+        (Continuation::None, ExecutionMode::Interactive) => Err(LaunchError::NotInteractive { engine }),
+        (Continuation::Resumable | Continuation::Sticky, _) | (Continuation::None, ExecutionMode::Auto) => {
+            Rendering::new(descriptor, request, None)?.launch(&descriptor.start)
+        }
+    }
+}
+
+/// What to start for a later turn of a session. The id comes from what the engine wrote.
+pub fn resume(descriptor: &Descriptor, request: &StartRequest<'_>, session_id: &str) -> Result<Launch, LaunchError> {
+    let engine = descriptor.name.to_string();
+    match continuation(descriptor, request) {
+        Continuation::Resumable => {
+            let command = descriptor.resume.as_ref().ok_or(LaunchError::NoResume { engine })?;
+            Rendering::new(descriptor, request, Some(session_id))?.launch(command)
+        }
+        // A sticky process gets its reply on stdin; there is nothing to start.
+        continuation @ (Continuation::Sticky | Continuation::None) => {
+            Err(LaunchError::NotResumable { engine, continuation })
+        }
+    }
+}
+
+fn continuation(descriptor: &Descriptor, request: &StartRequest<'_>) -> Continuation {
+    match (request.continuation, request.profile.map(ProfileId::continuation)) {
+        (Some(continuation), _) => continuation,
+        // A format without sessions has none, whatever the engine could do in another.
+        (None, Some(Continuation::None)) => Continuation::None,
+        (None, Some(Continuation::Resumable | Continuation::Sticky) | None) => descriptor.continuation,
+    }
+}
+
+/// A word that an engine can take for nothing else than a value. Models come from requests and session ids from what an
+/// engine printed, and neither may become a flag or break out of a quoted setting.
+fn checked(what: &'static str, value: &str) -> Result<(), LaunchError> {
+    let bad = |reason| Err(LaunchError::BadValue { what, value: value.chars().take(80).collect(), reason });
+    if value.is_empty() {
+        return bad("it is empty");
+    }
+    if value.len() > 256 {
+        return bad("it is longer than 256 bytes");
+    }
+    if value.starts_with('-') {
+        return bad("it begins with a dash");
+    }
+    if value.chars().any(|c| c.is_control() || c.is_whitespace() || matches!(c, '"' | '\'' | '\\')) {
+        return bad("it has spaces, quotes or control characters in it");
+    }
+    Ok(())
+}
+
+/// How the prompt goes.
+enum Prompt {
+    Argument(Vec<OsString>),
+    Stdin(Vec<OsString>),
+    File(Vec<OsString>),
+}
+
+impl Prompt {
+    fn words(&self) -> &[OsString] {
+        match self {
+            Self::Argument(words) | Self::Stdin(words) | Self::File(words) => words,
+        }
+    }
+}
+
+/// A descriptor and a request, with the values for its placeholders.
+struct Rendering<'a> {
+    descriptor: &'a Descriptor,
+    request: &'a StartRequest<'a>,
+    is_resumed: bool,
+    profile: ProfileId,
+    continuation: Continuation,
+    values: BTreeMap<Placeholder, OsString>,
+}
+
+impl<'a> Rendering<'a> {
+    fn new(
+        descriptor: &'a Descriptor,
+        request: &'a StartRequest<'a>,
+        session_id: Option<&str>,
+    ) -> Result<Self, LaunchError> {
+        for (what, value) in [("session id", session_id), ("model", request.model), ("effort", request.effort)] {
+            value.map_or(Ok(()), |value| checked(what, value))?;
+        }
+        let profile = request.profile.unwrap_or(descriptor.profile);
+        let continuation = continuation(descriptor, request);
+        let path = |path: Option<&Path>| path.map(|path| path.as_os_str().to_owned());
+        let text = |text: Option<&str>| text.map(OsString::from);
+        let value = |placeholder: Placeholder| match placeholder {
+            Placeholder::Prompt => text(Some(request.prompt)),
+            Placeholder::PromptFile => path(Some(request.prompt_file)),
+            Placeholder::Permission => text(descriptor.permissions.rule(request.permission).text.as_deref()),
+            Placeholder::SessionId => text(session_id),
+            Placeholder::Model => text(request.model),
+            Placeholder::Effort => text(request.effort),
+            Placeholder::Workspace => path(Some(request.workspace)),
+            Placeholder::Home => path(Some(request.home.path())),
+            Placeholder::SkillDir => path(request.skill_dir),
+            Placeholder::OutputSchema => path(request.output_schema),
+            Placeholder::Script => path(request.script),
+            Placeholder::Profile => text(Some(profile.as_str())),
+            Placeholder::Sticky => match continuation {
+                Continuation::Sticky => text(Some(continuation.as_str())),
+                Continuation::Resumable | Continuation::None => None,
+            },
+            Placeholder::Mode => text(Some(request.mode.as_str())),
+            Placeholder::Attempt => text(Some(&request.attempt.0.to_string())),
+            // Never a value: words of their own, or for finding executables.
+            Placeholder::PromptFlags
+            | Placeholder::PermissionFlags
+            | Placeholder::NetworkFlags
+            | Placeholder::UserHome => None,
+        };
+        let values = Placeholder::ALL.iter().filter_map(|one| Some((*one, value(*one)?))).collect();
+        Ok(Self { descriptor, request, is_resumed: session_id.is_some(), profile, continuation, values })
+    }
+
+    fn engine(&self) -> String {
+        self.descriptor.name.to_string()
+    }
+
+    fn fill(&self, template: &Template) -> Result<OsString, FillError> {
+        template.fill(|placeholder| self.values.get(&placeholder).map(OsString::as_os_str))
+    }
+
+    fn filled(&self, template: &Template) -> Result<OsString, LaunchError> {
+        self.fill(template).map_err(|error| LaunchError::Fill { engine: self.engine(), error })
+    }
+
+    /// None where a value is missing.
+    fn optional(&self, template: &Template) -> Result<Option<OsString>, LaunchError> {
+        match self.fill(template) {
+            Ok(filled) => Ok(Some(filled)),
+            Err(FillError::NoValue(_)) => Ok(None),
+            Err(error @ FillError::NotUtf8(_)) => Err(LaunchError::Fill { engine: self.engine(), error }),
+        }
+    }
+
+    fn launch(self, command: &Command) -> Result<Launch, LaunchError> {
+        let prompt = self.prompt()?;
+        let argv = self.argv(command, &prompt)?;
+        let variables = self.variables()?;
+        let mut files = self.files()?;
+        let prompt_file = self.request.prompt_file;
+        match prompt {
+            Prompt::Argument(_) => {}
+            Prompt::Stdin(_) | Prompt::File(_) => files.push(FileToWrite {
+                path: prompt_file.to_owned(),
+                bytes: self.request.prompt.into(),
+                existing: Existing::Replace,
+            }),
+        }
+        let stdin = match (&prompt, self.stdin_kind()) {
+            (Prompt::Stdin(_), _) => StdinPlan::File(prompt_file.into()),
+            (Prompt::Argument(_) | Prompt::File(_), StdinKind::Null | StdinKind::File) => StdinPlan::Null,
+            (Prompt::Argument(_) | Prompt::File(_), StdinKind::Pipe) => StdinPlan::Pipe,
+            (Prompt::Argument(_) | Prompt::File(_), StdinKind::Tty) => StdinPlan::Tty,
+        };
+        Ok(Launch {
+            argv,
+            variables,
+            stdin,
+            wiring: self.descriptor.wiring,
+            label: Label {
+                engine: Some(self.engine()),
+                engine_version: self.request.engine_version.map(str::to_owned),
+                profile: Some(self.profile),
+                execution_mode: Some(self.request.mode),
+            },
+            profile: self.profile,
+            continuation: self.continuation,
+            posture: self.descriptor.permissions.rule(self.request.permission).posture,
+            files,
+            ladder: self.descriptor.ladder.clone(),
+            linger: self.descriptor.linger,
+            snapshot_ignore: self.descriptor.snapshot_ignore.clone(),
+            ignored: self.ignored(command),
+        })
+    }
+
+    /// What the process finds on stdin while it runs.
+    fn stdin_kind(&self) -> StdinKind {
+        match (self.descriptor.stdin, self.continuation) {
+            // Made sticky by the request: it needs something to be told on.
+            (StdinKind::Null, Continuation::Sticky) => StdinKind::Pipe,
+            (kind, _) => kind,
+        }
+    }
+
+    fn prompt(&self) -> Result<Prompt, LaunchError> {
+        let ways = &self.descriptor.prompt;
+        let prompt = self.request.prompt;
+        let words =
+            |templates: &[Template]| templates.iter().map(|one| self.filled(one)).collect::<Result<Vec<_>, _>>();
+        let has_nul = prompt.contains('\0');
+        let mut limit = ways.limit;
+        if let Some(templates) = &ways.argument {
+            let words = words(templates)?;
+            // A flag may stand in the same word.
+            let longest = words.iter().map(|word| word.len()).max().unwrap_or_default();
+            limit = limit.min(MAX_ARGUMENT.saturating_sub(longest.saturating_sub(prompt.len())));
+            if prompt.len() <= limit && !has_nul {
+                return Ok(Prompt::Argument(words));
+            }
+        }
+        // A file on stdin ends; a process that is told more later needs its stdin for that.
+        let is_stdin_free = self.stdin_kind() == StdinKind::Null;
+        match (&ways.stdin, &ways.file) {
+            (Some(templates), _) if is_stdin_free => Ok(Prompt::Stdin(words(templates)?)),
+            (_, Some(templates)) => Ok(Prompt::File(words(templates)?)),
+            (_, None) if ways.argument.is_none() => Err(LaunchError::StdinTaken { engine: self.engine() }),
+            (_, None) if has_nul => Err(LaunchError::PromptHasNul { engine: self.engine() }),
+            (_, None) => Err(LaunchError::PromptTooLong { engine: self.engine(), bytes: prompt.len(), limit }),
+        }
+    }
+
+    fn argv(&self, command: &Command, prompt: &Prompt) -> Result<Vec<OsText>, LaunchError> {
+        let rule = self.descriptor.permissions.rule(self.request.permission);
+        let permission = match &rule.resume_flags {
+            Some(flags) if self.is_resumed => flags,
+            Some(_) | None => &rule.flags,
+        };
+        let mut argv = vec![self.request.program.as_os_str().to_owned()];
+        for part in command.argv(self.request.mode) {
+            match part {
+                Part::Word(word) => argv.push(self.filled(word)?),
+                Part::Group(words) => {
+                    let filled = words.iter().map(|word| self.optional(word)).collect::<Result<Option<Vec<_>>, _>>()?;
+                    argv.extend(filled.into_iter().flatten());
+                }
+                Part::PromptFlags => argv.extend_from_slice(prompt.words()),
+                Part::PermissionFlags => argv.extend(permission.iter().map(OsString::from)),
+                Part::NetworkFlags => argv.extend(self.descriptor.network.flags.iter().map(OsString::from)),
+            }
+        }
+        for (number, word) in argv.iter().enumerate() {
+            self.check(word, || format!("word {number} of its command line"))?;
+        }
+        Ok(argv.into_iter().map(OsText::from).collect())
+    }
+
+    /// What the kernel would refuse without a word of explanation.
+    fn check(&self, word: &OsStr, what: impl Fn() -> String) -> Result<(), LaunchError> {
+        if word.len() > MAX_ARGUMENT {
+            return Err(LaunchError::TooLong { engine: self.engine(), what: what(), bytes: word.len() });
+        }
+        if word.as_bytes().contains(&0) {
+            return Err(LaunchError::HasNul { engine: self.engine(), what: what() });
+        }
+        Ok(())
+    }
+
+    /// By name; what comes later here wins.
+    fn variables(&self) -> Result<Vec<Variable>, LaunchError> {
+        let of = &self.descriptor.environment;
+        let is_one_of = |names: &[String], name: &OsStr| names.iter().any(|known| name == known.as_str());
+        let mut all: BTreeMap<OsString, (OsString, VariableKind)> = BTreeMap::new();
+        for (name, value) in self.request.environment {
+            if is_one_of(&of.secret, name) {
+                all.insert(name.clone(), (value.clone(), VariableKind::Secret));
+            } else if is_one_of(&of.pass, name) || environment::is_allowed(name.as_bytes()) {
+                all.insert(name.clone(), (value.clone(), VariableKind::Plain));
+            }
+        }
+        for (name, value) in &self.descriptor.network.set {
+            all.insert(name.into(), (value.into(), VariableKind::Plain));
+        }
+        for (name, template) in &of.set {
+            if let Some(value) = self.optional(template)? {
+                all.insert(name.into(), (value, VariableKind::Plain));
+            }
+        }
+        for variable in self.request.variables {
+            let value = variable.value.as_os_str().to_owned();
+            all.insert(variable.name.as_os_str().to_owned(), (value, variable.kind));
+        }
+        for (name, (value, _)) in &all {
+            let mut entry = name.clone();
+            entry.push("=");
+            entry.push(value);
+            self.check(&entry, || format!("the variable {}", name.display()))?;
+        }
+        let variable = |(name, (value, kind)): (OsString, (OsString, VariableKind))| Variable {
+            name: name.into(),
+            value: value.into(),
+            kind,
+        };
+        Ok(all.into_iter().map(variable).collect())
+    }
+
+    fn files(&self) -> Result<Vec<FileToWrite>, LaunchError> {
+        let mut files = Vec::new();
+        for file in &self.descriptor.files {
+            let base = match (file.base, self.request.home) {
+                (FileBase::Workspace, _) => self.request.workspace,
+                (FileBase::Home, Home::Run(home)) => home,
+                // The user's settings are the user's.
+                (FileBase::Home, Home::User(_)) => continue,
+            };
+            files.push(FileToWrite {
+                path: base.join(&file.path),
+                bytes: self.filled(&file.text)?.into_vec(),
+                existing: Existing::Keep,
+            });
+        }
+        Ok(files)
+    }
+
+    /// A wish that is dropped in silence would be a lie about what ran.
+    fn ignored(&self, command: &Command) -> Vec<Placeholder> {
+        let mut used: BTreeSet<Placeholder> = BTreeSet::new();
+        for part in command.argv(self.request.mode) {
+            match part {
+                Part::Word(word) => used.extend(word.placeholders()),
+                Part::Group(words) => used.extend(words.iter().flat_map(Template::placeholders)),
+                Part::PromptFlags | Part::PermissionFlags | Part::NetworkFlags => {}
+            }
+        }
+        used.extend(self.descriptor.environment.set.iter().flat_map(|(_, template)| template.placeholders()));
+        used.extend(self.descriptor.files.iter().flat_map(|file| file.text.placeholders()));
+        let wishes = [Placeholder::Model, Placeholder::Effort];
+        wishes.into_iter().filter(|wish| self.values.contains_key(wish) && !used.contains(wish)).collect()
+    }
+}

@@ -1,0 +1,120 @@
+//! All engines: those in the binary, and those of the operator.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::descriptor::{Descriptor, Origin};
+use crate::error::{GetError, LoadError, LoadErrorKind};
+use crate::read::{is_engine_name, read};
+use crate::suggest::closest;
+
+macro_rules! shipped {
+    ($($name:literal),+ $(,)?) => {
+        /// Name, file name and text of what is in the binary.
+        const SHIPPED: &[(&str, &str, &str)] =
+            &[$(($name, concat!($name, ".toml"), include_str!(concat!("../engines/", $name, ".toml"))),)+];
+    };
+}
+
+shipped!("claude", "codex", "gemini", "iflow", "opencode", "qwen", "scripted");
+
+/// A file with every key there is, and what it means.
+pub const REFERENCE: &str = include_str!("reference.toml");
+
+/// A descriptor is a page of text.
+const MAX_FILE: u64 = 1 << 20;
+
+/// The engines by name; a broken one stays in its place and says why.
+#[derive(Debug, Clone)]
+pub struct Engines {
+    by_name: BTreeMap<String, Result<Descriptor, Box<LoadError>>>,
+    /// Problems that belong to no engine: the folder, or a file whose name is none.
+    stray: Vec<LoadError>,
+}
+
+impl Engines {
+    /// What is in the binary.
+    pub fn shipped() -> Self {
+        let one = |&(name, file, text): &(&str, &'static str, &str)| {
+            (name.to_owned(), read(text, name, &Origin::Shipped(file)))
+        };
+        Self { by_name: SHIPPED.iter().map(one).collect(), stray: Vec::new() }
+    }
+
+    /// What is in the binary, and over it what is in the operator's folder. A folder that is not there has nothing.
+    pub fn load(folder: Option<&Path>) -> Self {
+        let mut engines = Self::shipped();
+        if let Some(folder) = folder {
+            engines.add_folder(folder);
+        }
+        engines
+    }
+
+    fn add_folder(&mut self, folder: &Path) {
+        let listing = fs::read_dir(folder).and_then(|entries| entries.collect::<io::Result<Vec<_>>>());
+        let mut paths: Vec<_> = match listing {
+            Ok(entries) => entries.into_iter().map(|entry| entry.path()).collect(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) => return self.stray.push(whole_file(folder, LoadErrorKind::Io(error.to_string()))),
+        };
+        paths.sort();
+        for path in paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "toml")) {
+            match path.file_stem().and_then(|stem| stem.to_str()).filter(|name| is_engine_name(name)) {
+                Some(name) => {
+                    self.by_name.insert(name.to_owned(), read_file(path, name));
+                }
+                None => {
+                    let message = "a file is named as its engine, with lower-case letters, digits, - and _";
+                    self.stray.push(whole_file(path, LoadErrorKind::Unusable(message.to_owned())));
+                }
+            }
+        }
+    }
+
+    pub fn get(&self, name: &str) -> Result<&Descriptor, GetError> {
+        match self.by_name.get(name) {
+            Some(Ok(descriptor)) => Ok(descriptor),
+            Some(Err(error)) => Err(GetError::Broken { name: name.to_owned(), error: error.clone() }),
+            None => Err(GetError::Unknown {
+                given: name.to_owned(),
+                suggestion: closest(name, self.by_name.keys().map(String::as_str)),
+                known: self.by_name.keys().cloned().collect(),
+            }),
+        }
+    }
+
+    /// Those that can be used, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Descriptor> {
+        self.by_name.values().filter_map(|loaded| loaded.as_ref().ok())
+    }
+
+    /// Everything that could not be used.
+    pub fn broken(&self) -> impl Iterator<Item = &LoadError> {
+        self.by_name.values().filter_map(|loaded| loaded.as_ref().err().map(AsRef::as_ref)).chain(&self.stray)
+    }
+}
+
+fn whole_file(path: &Path, kind: LoadErrorKind) -> LoadError {
+    LoadError { origin: Origin::File(path.to_owned()), line: None, key: None, kind }
+}
+
+fn read_file(path: &Path, name: &str) -> Result<Descriptor, Box<LoadError>> {
+    let text = read_text(path).map_err(|kind| Box::new(whole_file(path, kind)))?;
+    read(&text, name, &Origin::File(path.to_owned()))
+}
+
+fn read_text(path: &Path) -> Result<String, LoadErrorKind> {
+    let failed = |error: io::Error| LoadErrorKind::Io(error.to_string());
+    // Looked at before it is opened: a pipe of that name would keep us waiting.
+    if !fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(LoadErrorKind::NotAFile);
+    }
+    let mut bytes = Vec::new();
+    File::open(path).map_err(failed)?.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_FILE {
+        return Err(LoadErrorKind::TooLarge(MAX_FILE));
+    }
+    String::from_utf8(bytes).map_err(|_| LoadErrorKind::NotUtf8)
+}

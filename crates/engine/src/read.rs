@@ -1,0 +1,228 @@
+//! One engine's file, from text to a descriptor. Everything that can be wrong with it is found here, before a run.
+
+use std::time::Duration;
+
+use skillrun_collect::plan::{GRACE, Rung, ladder};
+use skillrun_collect::signals::SignalName;
+use skillrun_model::profile::EngineVersion;
+use skillrun_model::status::Continuation;
+use skillrun_model::{EngineName, ProfileId, StdinKind, Wiring};
+
+use crate::descriptor::{
+    Descriptor, Environment, Network, Origin, Permission, PermissionRule, Permissions, Posture, SkillFolders,
+    VersionRule,
+};
+use crate::error::LoadError;
+use crate::keys::{self, Result, Section, Value};
+
+mod argv;
+mod surroundings;
+
+use argv::{HasFlags, Turn};
+
+/// A process is given up after that, whatever a file says.
+const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
+
+/// Reads the file of the engine `name`.
+pub(crate) fn read(text: &str, name: &str, origin: &Origin) -> std::result::Result<Descriptor, Box<LoadError>> {
+    document(text, name, origin).map_err(|problem| {
+        let line = problem.at.map(|at| keys::line_of(text, at));
+        Box::new(LoadError { origin: origin.clone(), line, key: problem.key, kind: problem.kind })
+    })
+}
+
+fn document(text: &str, file_name: &str, origin: &Origin) -> Result<Descriptor> {
+    let document = keys::parse(text)?;
+    let root = Section::root(
+        document.get_ref(),
+        &[
+            "name",
+            "title",
+            "profile",
+            "continuation",
+            "wiring",
+            "stdin",
+            "notes",
+            "executable",
+            "version",
+            "start",
+            "resume",
+            "prompt",
+            "permission",
+            "environment",
+            "network",
+            "files",
+            "skills",
+            "snapshot",
+            "process",
+        ],
+    )?;
+    let name = name(&root, file_name)?;
+    let continuation = root.required("continuation")?.one_of(Continuation::ALL, Continuation::as_str)?;
+    let wiring = match root.get("wiring") {
+        None => Wiring::Pipes,
+        Some(value) => value.one_of(Wiring::ALL, Wiring::as_str)?,
+    };
+    let permissions = permissions(&root.required("permission")?)?;
+    let network = match root.get("network") {
+        None => Network::default(),
+        Some(value) => surroundings::network(&value)?,
+    };
+    let flags = HasFlags {
+        permission: Permission::ALL.iter().any(|permission| {
+            let rule = permissions.rule(*permission);
+            !rule.flags.is_empty() || rule.resume_flags.as_ref().is_some_and(|flags| !flags.is_empty())
+        }),
+        network: !network.flags.is_empty(),
+    };
+    let start = argv::command(&root.required("start")?, Turn::Start, flags)?;
+    let resume = match (root.get("resume"), continuation) {
+        (Some(value), _) => Some(argv::command(&value, Turn::Resume, flags)?),
+        (None, Continuation::Resumable) => return Err(root.missing("resume")),
+        (None, Continuation::Sticky | Continuation::None) => None,
+    };
+    let process = root.get("process").map(|value| value.section(&["linger_ms", "ladder"])).transpose()?;
+    let linger =
+        process.as_ref().and_then(|section| section.get("linger_ms")).map(|value| pause(&value)).transpose()?;
+    let ladder = match process.as_ref().and_then(|section| section.get("ladder")) {
+        None => ladder(GRACE),
+        Some(value) => rungs(&value)?,
+    };
+    let environment = match root.get("environment") {
+        None => Environment::default(),
+        Some(value) => surroundings::environment(&value, &network)?,
+    };
+    Ok(Descriptor {
+        name: EngineName::new(name),
+        title: root.required("title")?.text()?,
+        origin: origin.clone(),
+        profile: root.required("profile")?.one_of(ProfileId::ALL, ProfileId::as_str)?,
+        continuation,
+        wiring,
+        stdin: stdin(&root, wiring, continuation)?,
+        notes: root.plain_strings("notes")?,
+        executable: surroundings::executable(&root.required("executable")?)?,
+        version: root.get("version").map(|value| version(&value)).transpose()?,
+        start,
+        resume,
+        prompt: argv::prompt(&root.required("prompt")?)?,
+        permissions,
+        environment,
+        network,
+        files: match root.get("files") {
+            None => Vec::new(),
+            Some(value) => value.list()?.iter().map(surroundings::file).collect::<Result<_>>()?,
+        },
+        skills: match root.get("skills") {
+            None => SkillFolders::default(),
+            Some(value) => surroundings::skills(&value)?,
+        },
+        snapshot_ignore: match root.get("snapshot") {
+            None => Vec::new(),
+            Some(value) => value.section(&["ignore"])?.plain_strings("ignore")?,
+        },
+        ladder,
+        linger,
+    })
+}
+
+/// Names are file names and words of the command line.
+pub(crate) fn is_engine_name(name: &str) -> bool {
+    let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let bytes = name.as_bytes();
+    bytes.len() <= 64
+        && bytes.first().is_some_and(|byte| letter(*byte))
+        && bytes.iter().all(|byte| letter(*byte) || matches!(byte, b'-' | b'_'))
+        && name != EngineName::UNKNOWN
+}
+
+fn name(root: &Section<'_>, file_name: &str) -> Result<String> {
+    let value = root.required("name")?;
+    let name = value.string()?;
+    if !is_engine_name(&name) {
+        let message = "an engine is named with lower-case letters, digits, - and _, and not \"unknown\"";
+        return Err(value.unusable(message));
+    }
+    if name != file_name {
+        return Err(value.unusable(format!("the file of the engine \"{name}\" must be named {name}.toml")));
+    }
+    Ok(name)
+}
+
+fn stdin(root: &Section<'_>, wiring: Wiring, continuation: Continuation) -> Result<StdinKind> {
+    const KINDS: &[StdinKind] = &[StdinKind::Null, StdinKind::Pipe, StdinKind::Tty];
+    let Some(value) = root.get("stdin") else {
+        return Ok(match continuation {
+            Continuation::Sticky => StdinKind::Pipe,
+            Continuation::Resumable | Continuation::None => StdinKind::Null,
+        });
+    };
+    let kind = value.one_of(KINDS, StdinKind::as_str)?;
+    match (kind, wiring, continuation) {
+        (StdinKind::Tty, Wiring::Pipes, _) => Err(value.unusable("a terminal needs the wiring split_pty or one_pty")),
+        (StdinKind::Null, _, Continuation::Sticky) => {
+            Err(value.unusable("a sticky engine gets its replies on stdin, so this must be pipe or tty"))
+        }
+        (kind, _, _) => Ok(kind),
+    }
+}
+
+fn version(value: &Value<'_>) -> Result<VersionRule> {
+    let section = value.section(&["argv", "after", "tested"])?;
+    section.required("argv")?;
+    let tested = match section.get("tested") {
+        None => None,
+        Some(value) => {
+            let versions = value.strings()?.iter().map(|(text, _)| EngineVersion::parse(text)).collect::<Vec<_>>();
+            match versions.as_slice() {
+                [Some(from), Some(to)] if from <= to => Some((*from, *to)),
+                _ => return Err(value.unusable("must be two versions, the first not above the second")),
+            }
+        }
+    };
+    Ok(VersionRule { argv: section.plain_strings("argv")?, after: section.string("after")?, tested })
+}
+
+fn permissions(value: &Value<'_>) -> Result<Permissions> {
+    let known: Vec<_> = Permission::ALL.iter().map(|permission| permission.as_str()).collect();
+    let section = value.section(&known)?;
+    let rule = |permission: Permission| permission_rule(&section.required(permission.as_str())?);
+    Ok(Permissions {
+        workspace: rule(Permission::Workspace)?,
+        read_only: rule(Permission::ReadOnly)?,
+        full: rule(Permission::Full)?,
+    })
+}
+
+fn permission_rule(value: &Value<'_>) -> Result<PermissionRule> {
+    let section = value.section(&["posture", "flags", "resume_flags", "text"])?;
+    Ok(PermissionRule {
+        posture: section.required("posture")?.one_of(Posture::ALL, Posture::as_str)?,
+        flags: section.plain_strings("flags")?,
+        resume_flags: section.get("resume_flags").map(|_| section.plain_strings("resume_flags")).transpose()?,
+        text: section.string("text")?,
+    })
+}
+
+fn pause(value: &Value<'_>) -> Result<Duration> {
+    let pause = Duration::from_millis(value.number()?);
+    if pause > LONGEST_PAUSE { Err(value.unusable("is longer than an hour")) } else { Ok(pause) }
+}
+
+fn rungs(value: &Value<'_>) -> Result<Vec<Rung>> {
+    let mut rungs = Vec::new();
+    for rung in value.list()? {
+        let section = rung.section(&["signal", "pause_ms"])?;
+        let signal = section.required("signal")?;
+        let name = signal.string()?;
+        rungs.push(Rung {
+            signal: SignalName::parse(&name).ok_or_else(|| signal.unusable(format!("there is no signal {name}")))?,
+            pause: pause(&section.required("pause_ms")?)?,
+        });
+    }
+    // Without it a process could stay for ever.
+    match rungs.last() {
+        Some(rung) if rung.signal == SignalName::KILL => Ok(rungs),
+        Some(_) | None => Err(value.unusable("the last signal must be SIGKILL")),
+    }
+}

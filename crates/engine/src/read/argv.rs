@@ -1,0 +1,177 @@
+//! The words of a command line, and which placeholders may stand where.
+
+use crate::descriptor::{Command, PromptWays};
+use crate::error::LoadErrorKind;
+use crate::keys::{Problem, Result, Value};
+use crate::launch::MAX_ARGUMENT;
+use crate::suggest::closest;
+use crate::template::{Part, Placeholder, Template, TemplateProblem};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    Start,
+    Resume,
+}
+
+/// Which flags a file has, so that none of them is forgotten.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HasFlags {
+    pub(super) permission: bool,
+    pub(super) network: bool,
+}
+
+/// Where a template stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Argv(Turn),
+    PromptArgument,
+    PromptStdin,
+    PromptFile,
+    /// A variable or a file.
+    Value,
+    /// Where an executable is looked for.
+    Executable,
+}
+
+/// Why a placeholder may not stand in a place.
+fn misplaced(placeholder: Placeholder, place: Place) -> Option<&'static str> {
+    const ONLY_IN_PROMPT: &str = "can stand in the words of [prompt] alone";
+    match (placeholder, place) {
+        (Placeholder::UserHome, Place::Executable) => None,
+        (_, Place::Executable) => Some("cannot stand where an executable is looked for; {{user_home}} can"),
+        (Placeholder::UserHome, _) => Some("can stand in executable.places alone"),
+        (Placeholder::Prompt, Place::PromptArgument) | (Placeholder::PromptFile, Place::PromptFile) => None,
+        (Placeholder::Prompt, Place::PromptStdin | Place::PromptFile) => {
+            Some("can stand in prompt.argument alone, because a long prompt does not fit into a word")
+        }
+        (Placeholder::PromptFile, Place::PromptArgument | Place::PromptStdin) => Some("can stand in prompt.file alone"),
+        (Placeholder::Prompt | Placeholder::PromptFile, Place::Argv(_) | Place::Value) => Some(ONLY_IN_PROMPT),
+        (Placeholder::SessionId, Place::Argv(Turn::Resume)) => None,
+        (Placeholder::SessionId, _) => Some("can stand in [resume] alone"),
+        (Placeholder::PromptFlags | Placeholder::PermissionFlags | Placeholder::NetworkFlags, _) => {
+            Some("must be a word of its own in argv, outside of groups")
+        }
+        (
+            Placeholder::Permission
+            | Placeholder::Model
+            | Placeholder::Effort
+            | Placeholder::Workspace
+            | Placeholder::Home
+            | Placeholder::SkillDir
+            | Placeholder::OutputSchema
+            | Placeholder::Script
+            | Placeholder::Profile
+            | Placeholder::Sticky
+            | Placeholder::Mode
+            | Placeholder::Attempt,
+            _,
+        ) => None,
+    }
+}
+
+fn parse(text: &str, value: &Value<'_>) -> Result<Template> {
+    Template::parse(text).map_err(|problem| {
+        value.problem(match problem {
+            TemplateProblem::Open => LoadErrorKind::OpenPlaceholder,
+            TemplateProblem::Unknown(given) => {
+                let names: Vec<_> = Placeholder::ALL.iter().map(|placeholder| placeholder.as_str()).collect();
+                LoadErrorKind::UnknownPlaceholder {
+                    suggestion: closest(&given, names.iter().copied()),
+                    known: names.into_iter().map(str::to_owned).collect(),
+                    given,
+                }
+            }
+        })
+    })
+}
+
+/// A text with placeholders that may stand in that place.
+pub(super) fn template(text: &str, value: &Value<'_>, place: Place) -> Result<Template> {
+    let template = parse(text, value)?;
+    let wrong = template.placeholders().find_map(|one| misplaced(one, place).map(|reason| (one, reason)));
+    match wrong {
+        None => Ok(template),
+        Some((one, reason)) => Err(value.problem(LoadErrorKind::Misplaced { name: one.as_str(), reason })),
+    }
+}
+
+fn templates(value: &Value<'_>, place: Place) -> Result<Vec<Template>> {
+    value.strings()?.iter().map(|(text, word)| template(text, word, place)).collect()
+}
+
+fn part(value: &Value<'_>, turn: Turn) -> Result<Part> {
+    if value.is_list() {
+        let group = templates(value, Place::Argv(turn))?;
+        return match group.iter().any(|word| word.placeholders().next().is_some()) {
+            true => Ok(Part::Group(group)),
+            false => Err(value.unusable("a group without a placeholder is never left out; write its words in argv")),
+        };
+    }
+    let text = value.string_or("a string or a group of strings")?;
+    match parse(&text, value)?.alone() {
+        Some(Placeholder::PromptFlags) => Ok(Part::PromptFlags),
+        Some(Placeholder::PermissionFlags) => Ok(Part::PermissionFlags),
+        Some(Placeholder::NetworkFlags) => Ok(Part::NetworkFlags),
+        Some(_) | None => Ok(Part::Word(template(&text, value, Place::Argv(turn))?)),
+    }
+}
+
+fn argv(value: &Value<'_>, turn: Turn, flags: HasFlags) -> Result<Vec<Part>> {
+    let parts = value.list()?.iter().map(|word| part(word, turn)).collect::<Result<Vec<_>>>()?;
+    let count = |wanted: &Part| parts.iter().filter(|part| *part == wanted).count();
+    // A flag that is declared and never given would be a permission that is not kept.
+    let needed = [
+        (Part::PromptFlags, Placeholder::PromptFlags, true),
+        (Part::PermissionFlags, Placeholder::PermissionFlags, flags.permission),
+        (Part::NetworkFlags, Placeholder::NetworkFlags, flags.network),
+    ];
+    for (part, placeholder, is_needed) in needed {
+        match (count(&part), is_needed) {
+            (1, _) | (0, false) => {}
+            _ => return Err(value.problem(LoadErrorKind::Lacks(placeholder.as_str()))),
+        }
+    }
+    let has_session = parts.iter().any(|part| match part {
+        Part::Word(word) => word.placeholders().any(|one| one == Placeholder::SessionId),
+        Part::Group(words) => words.iter().flat_map(Template::placeholders).any(|one| one == Placeholder::SessionId),
+        Part::PromptFlags | Part::PermissionFlags | Part::NetworkFlags => false,
+    });
+    match turn {
+        Turn::Resume if !has_session => Err(value.problem(LoadErrorKind::Lacks(Placeholder::SessionId.as_str()))),
+        Turn::Start | Turn::Resume => Ok(parts),
+    }
+}
+
+pub(super) fn command(value: &Value<'_>, turn: Turn, flags: HasFlags) -> Result<Command> {
+    let section = value.section(&["argv", "interactive"])?;
+    Ok(Command {
+        argv: argv(&section.required("argv")?, turn, flags)?,
+        interactive: section.get("interactive").map(|value| argv(&value, turn, flags)).transpose()?,
+    })
+}
+
+pub(super) fn prompt(value: &Value<'_>) -> Result<PromptWays> {
+    let section = value.section(&["argument", "stdin", "file", "limit"])?;
+    let way = |key: &str, place: Place| -> Result<Option<(Vec<Template>, Value<'_>)>> {
+        section.get(key).map(|value| Ok((templates(&value, place)?, value))).transpose()
+    };
+    let needs = |way: Option<(Vec<Template>, Value<'_>)>, wanted: Placeholder| match way {
+        None => Ok(None),
+        Some((words, value)) => {
+            let count = words.iter().flat_map(Template::placeholders).filter(|one| *one == wanted).count();
+            let lacks: Problem = value.problem(LoadErrorKind::Lacks(wanted.as_str()));
+            if count == 1 { Ok(Some(words)) } else { Err(lacks) }
+        }
+    };
+    let argument = needs(way("argument", Place::PromptArgument)?, Placeholder::Prompt)?;
+    let stdin = way("stdin", Place::PromptStdin)?.map(|(words, _)| words);
+    let file = needs(way("file", Place::PromptFile)?, Placeholder::PromptFile)?;
+    if argument.is_none() && stdin.is_none() && file.is_none() {
+        return Err(value.unusable("must have argument, stdin or file"));
+    }
+    let limit = match section.get("limit") {
+        None => MAX_ARGUMENT,
+        Some(value) => usize::try_from(value.number()?).unwrap_or(MAX_ARGUMENT).min(MAX_ARGUMENT),
+    };
+    Ok(PromptWays { argument, stdin, file, limit })
+}

@@ -1,0 +1,132 @@
+//! What is around the process: executable, variables, files, folders.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use skillrun_collect::environment::{TAG, TEMPORARY};
+
+use super::argv::{Place, template};
+use crate::descriptor::{Environment, Executable, FileBase, FileTemplate, Installed, Network, SkillFolders};
+use crate::keys::{Result, Section, Value};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Installed,
+    Own,
+}
+
+impl Kind {
+    const ALL: &'static [Self] = &[Self::Installed, Self::Own];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Installed => "installed",
+            Self::Own => "self",
+        }
+    }
+}
+
+pub(super) fn executable(value: &Value<'_>) -> Result<Executable> {
+    let section = value.section(&["kind", "names", "path", "variable", "places", "instead", "install"])?;
+    let kind = match section.get("kind") {
+        None => Kind::Installed,
+        Some(value) => value.one_of(Kind::ALL, Kind::as_str)?,
+    };
+    match kind {
+        Kind::Own => Ok(Executable::Own),
+        Kind::Installed => installed(value, &section).map(Executable::Installed),
+    }
+}
+
+fn installed(value: &Value<'_>, section: &Section<'_>) -> Result<Installed> {
+    let mut names = Vec::new();
+    for (name, value) in section.strings("names")? {
+        if name.is_empty() || name.contains('/') {
+            return Err(value.unusable(format!("\"{name}\" is not the name of a file; paths go into path or places")));
+        }
+        names.push(name);
+    }
+    let places = section.strings("places")?;
+    let places = places.iter().map(|(text, value)| template(text, value, Place::Executable)).collect::<Result<_>>()?;
+    let path = section.get("path").map(|value| value.text()).transpose()?.map(PathBuf::from);
+    if names.is_empty() && path.is_none() {
+        return Err(value.unusable("must have names or path"));
+    }
+    Ok(Installed {
+        names,
+        path,
+        variable: section.get("variable").map(|value| variable_name(value.string()?, &value)).transpose()?,
+        places,
+        instead: section.strings("instead")?.into_iter().map(|(path, _)| path.into()).collect(),
+        install: section.string("install")?,
+    })
+}
+
+fn variable_name(name: String, value: &Value<'_>) -> Result<String> {
+    if name.is_empty() || name.contains(['=', '\0']) {
+        return Err(value.unusable(format!("{name:?} cannot be the name of a variable")));
+    }
+    if name == TAG || name == TEMPORARY {
+        return Err(value.unusable(format!("{name} is set by the host")));
+    }
+    Ok(name)
+}
+
+pub(super) fn network(value: &Value<'_>) -> Result<Network> {
+    let section = value.section(&["flags", "set"])?;
+    let mut network = Network { flags: section.plain_strings("flags")?, set: Vec::new() };
+    for (name, value) in section.get("set").map_or_else(|| Ok(Vec::new()), |set| set.entries())? {
+        network.set.push((variable_name(name, &value)?, value.string()?));
+    }
+    Ok(network)
+}
+
+pub(super) fn environment(value: &Value<'_>, network: &Network) -> Result<Environment> {
+    let section = value.section(&["pass", "secret", "set"])?;
+    let mut seen: BTreeSet<String> = network.set.iter().map(|(name, _)| name.clone()).collect();
+    let mut once = |name: String, value: &Value<'_>| {
+        let name = variable_name(name, value)?;
+        let twice = value.unusable(format!("{name} is named twice in the file"));
+        if seen.insert(name.clone()) { Ok(name) } else { Err(twice) }
+    };
+    let mut environment = Environment::default();
+    for (name, value) in section.strings("pass")? {
+        environment.pass.push(once(name, &value)?);
+    }
+    for (name, value) in section.strings("secret")? {
+        environment.secret.push(once(name, &value)?);
+    }
+    for (name, value) in section.get("set").map_or_else(|| Ok(Vec::new()), |set| set.entries())? {
+        environment.set.push((once(name, &value)?, template(&value.string()?, &value, Place::Value)?));
+    }
+    Ok(environment)
+}
+
+/// A path that stays inside of the folder it is relative to.
+fn inside(text: &str, value: &Value<'_>) -> Result<PathBuf> {
+    let path = Path::new(text);
+    let stays = path.components().all(|component| matches!(component, Component::Normal(_)));
+    if text.is_empty() || !stays || text.contains('\0') {
+        return Err(value.unusable(format!("{text:?} must be a relative path without ..")));
+    }
+    Ok(path.to_owned())
+}
+
+pub(super) fn file(value: &Value<'_>) -> Result<FileTemplate> {
+    let section = value.section(&["in", "path", "text"])?;
+    let path = section.required("path")?;
+    let text = section.required("text")?;
+    Ok(FileTemplate {
+        base: section.required("in")?.one_of(FileBase::ALL, FileBase::as_str)?,
+        path: inside(&path.string()?, &path)?,
+        text: template(&text.string()?, &text, Place::Value)?,
+    })
+}
+
+pub(super) fn skills(value: &Value<'_>) -> Result<SkillFolders> {
+    let section = value.section(&["project", "home"])?;
+    let folders = |key: &str| -> Result<Vec<PathBuf>> {
+        section.strings(key)?.iter().map(|(text, value)| inside(text, value)).collect()
+    };
+    Ok(SkillFolders { project: folders("project")?, home: folders("home")? })
+}

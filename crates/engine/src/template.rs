@@ -1,0 +1,214 @@
+//! Templates: text with placeholders, `{{name}}` or, for a JSON string with its quotes, `{{name:json}}`.
+//!
+//! The names are a closed list, checked when a file is loaded. What is put in is not looked at again. There is no
+//! escape; `{{` that is not closed on its line is refused, because it is a slip.
+
+use std::ffi::{OsStr, OsString};
+
+/// Everything a template can ask for.
+macro_rules! placeholders {
+    ($($(#[$meta:meta])* $variant:ident = $name:literal,)+) => {
+        /// What stands between the braces.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Placeholder { $($(#[$meta])* $variant,)+ }
+
+        impl Placeholder {
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name,)+ }
+            }
+        }
+    };
+}
+
+placeholders! {
+    /// Only in the words of `[prompt]`.
+    Prompt = "prompt",
+    /// Only in the words of `[prompt]`.
+    PromptFile = "prompt_file",
+    /// The words of `[prompt]`.
+    PromptFlags = "prompt_flags",
+    /// The flags of the permission.
+    PermissionFlags = "permission_flags",
+    /// The flags of `[network]`.
+    NetworkFlags = "network_flags",
+    /// The text of the permission.
+    Permission = "permission",
+    /// Only in `[resume]`.
+    SessionId = "session_id",
+    Model = "model",
+    Effort = "effort",
+    Workspace = "workspace",
+    /// The HOME of the engine.
+    Home = "home",
+    /// The HOME of the user; only where an executable is looked for.
+    UserHome = "user_home",
+    SkillDir = "skill_dir",
+    OutputSchema = "output_schema",
+    Script = "script",
+    Profile = "profile",
+    /// `sticky` for a process that is kept for later turns, else without a value.
+    Sticky = "sticky",
+    Mode = "mode",
+    Attempt = "attempt",
+}
+
+impl Placeholder {
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|placeholder| placeholder.as_str() == name)
+    }
+}
+
+/// How a value is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Plain,
+    /// As a JSON string, so that no value can break out of a JSON document.
+    Json,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    Value(Placeholder, Form),
+}
+
+/// A text with places to fill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template(Vec<Piece>);
+
+/// Why a text is no template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TemplateProblem {
+    Unknown(String),
+    Open,
+}
+
+/// Why a template could not be filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum FillError {
+    #[error("there is no value for {{{{{}}}}}", .0.as_str())]
+    NoValue(Placeholder),
+    #[error("the value for {{{{{}:json}}}} is not UTF-8", .0.as_str())]
+    NotUtf8(Placeholder),
+}
+
+impl Template {
+    pub fn parse(text: &str) -> Result<Self, TemplateProblem> {
+        let mut pieces = Vec::new();
+        let mut rest = text;
+        while let Some(open) = rest.find("{{") {
+            let inside = &rest[open + 2..];
+            let stop = inside.find(['{', '}', '\n', '\r']).unwrap_or(inside.len());
+            if !inside[stop..].starts_with("}}") {
+                return Err(TemplateProblem::Open);
+            }
+            if open > 0 {
+                pieces.push(Piece::Text(rest[..open].to_owned()));
+            }
+            let given = inside[..stop].trim();
+            let (name, form) = given.strip_suffix(":json").map_or((given, Form::Plain), |name| (name, Form::Json));
+            let placeholder = Placeholder::parse(name).ok_or_else(|| TemplateProblem::Unknown(given.to_owned()))?;
+            pieces.push(Piece::Value(placeholder, form));
+            rest = &inside[stop + 2..];
+        }
+        if !rest.is_empty() {
+            pieces.push(Piece::Text(rest.to_owned()));
+        }
+        Ok(Self(pieces))
+    }
+
+    pub fn placeholders(&self) -> impl Iterator<Item = Placeholder> {
+        self.0.iter().filter_map(|piece| match piece {
+            Piece::Text(_) => None,
+            Piece::Value(placeholder, _) => Some(*placeholder),
+        })
+    }
+
+    /// The placeholder, where there is nothing else.
+    pub(crate) fn alone(&self) -> Option<Placeholder> {
+        match self.0.as_slice() {
+            [Piece::Value(placeholder, Form::Plain)] => Some(*placeholder),
+            _ => None,
+        }
+    }
+
+    pub fn fill<'v>(&self, value: impl Fn(Placeholder) -> Option<&'v OsStr>) -> Result<OsString, FillError> {
+        let mut filled = OsString::new();
+        for piece in &self.0 {
+            match piece {
+                Piece::Text(text) => filled.push(text),
+                Piece::Value(placeholder, form) => {
+                    let value = value(*placeholder).ok_or(FillError::NoValue(*placeholder))?;
+                    match form {
+                        Form::Plain => filled.push(value),
+                        Form::Json => {
+                            let text = value.to_str().ok_or(FillError::NotUtf8(*placeholder))?;
+                            filled.push(serde_json::Value::from(text).to_string());
+                        }
+                    }
+                }
+            }
+        }
+        Ok(filled)
+    }
+}
+
+/// One entry of an `argv`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    Word(Template),
+    /// Left out as a whole when one of its placeholders has no value.
+    Group(Vec<Template>),
+    PromptFlags,
+    PermissionFlags,
+    NetworkFlags,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    fn value(placeholder: Placeholder) -> Option<&'static OsStr> {
+        let values = [
+            (Placeholder::Model, OsStr::new("a \"b\" {{home}}")),
+            (Placeholder::Workspace, OsStr::from_bytes(b"/w/\xff")),
+        ];
+        values.into_iter().find(|(known, _)| *known == placeholder).map(|(_, value)| value)
+    }
+
+    #[test]
+    fn what_is_put_in_is_not_looked_at_again() {
+        let filled = |text: &str| Template::parse(text).expect("a template").fill(value).expect("values");
+        assert_eq!(filled("x{{model}}y"), "xa \"b\" {{home}}y");
+        assert_eq!(filled(r#"{"a":{"m":{{ model:json }}}}"#), r#"{"a":{"m":"a \"b\" {{home}}"}}"#);
+        assert_eq!(filled("{{workspace}}").as_bytes(), b"/w/\xff");
+        assert_eq!(filled(""), "");
+        assert_eq!(filled("{ {model} }"), "{ {model} }");
+    }
+
+    #[test]
+    fn slips_are_refused() {
+        for (text, problem) in [
+            ("{{modle}}", TemplateProblem::Unknown("modle".to_owned())),
+            ("{{}}", TemplateProblem::Unknown(String::new())),
+            ("{{model:toml}}", TemplateProblem::Unknown("model:toml".to_owned())),
+            ("{{model", TemplateProblem::Open),
+            ("{{model}", TemplateProblem::Open),
+            ("{{mo\ndel}}", TemplateProblem::Open),
+            ("{{{model}}", TemplateProblem::Open),
+        ] {
+            assert_eq!(Template::parse(text), Err(problem), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_not_there_is_named() {
+        let fill = |text: &str| Template::parse(text).expect("a template").fill(value).expect_err("no value");
+        assert_eq!(fill("{{script}}").to_string(), "there is no value for {{script}}");
+        assert_eq!(fill("{{workspace:json}}").to_string(), "the value for {{workspace:json}} is not UTF-8");
+    }
+}

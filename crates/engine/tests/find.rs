@@ -1,0 +1,177 @@
+//! Where the program of an engine is looked for.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use skillrun_engine::{Descriptor, Disk, Engines, FindError, Found, Surroundings, find};
+
+fn shipped(name: &str) -> Descriptor {
+    Engines::shipped().get(name).expect("an engine").clone()
+}
+
+/// A folder to look in.
+struct Lab {
+    folder: tempfile::TempDir,
+}
+
+impl Lab {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().expect("a folder") }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        // Without links, as the search gives it back for native programs.
+        fs::canonicalize(self.folder.path()).expect("a path").join(name)
+    }
+
+    fn file(&self, name: &str, mode: u32) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        fs::write(&path, "").expect("a file");
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("a mode");
+        path
+    }
+
+    fn find(&self, engine: &str, path: &str, variable: Option<&str>) -> Result<Found, FindError> {
+        let cwd = self.path("");
+        let home = self.path("me");
+        let surroundings = Surroundings {
+            own: Path::new("/opt/skillrun"),
+            cwd: &cwd,
+            path: Some(OsStr::new(path)),
+            user_home: Some(&home),
+            variable: variable.map(OsStr::new),
+        };
+        find(&shipped(engine), &surroundings, &Disk)
+    }
+}
+
+fn plain(program: PathBuf) -> Result<Found, FindError> {
+    Ok(Found { program, wrapper: None })
+}
+
+#[test]
+fn the_first_in_path_that_can_be_executed() {
+    let lab = Lab::new();
+    lab.file("plain/gemini", 0o644);
+    fs::create_dir_all(lab.path("folder/gemini")).expect("a folder");
+    let third = lab.file("third/gemini", 0o755);
+    lab.file("fourth/gemini", 0o755);
+    let folders = ["nowhere", "plain", "folder", "third", "fourth"].map(|name| lab.path(name).display().to_string());
+    assert_eq!(lab.find("gemini", &folders.join(":"), None), plain(third));
+}
+
+#[test]
+fn relative_and_empty_entries_begin_at_the_current_folder() {
+    let lab = Lab::new();
+    let below = lab.file("bin/gemini", 0o755);
+    assert_eq!(lab.find("gemini", "bin", None), plain(below));
+    let here = lab.file("gemini", 0o755);
+    for path in ["/nowhere:", ":/nowhere", "/nowhere::/nowhere", "."] {
+        let found = lab.find("gemini", path, None).expect("found").program;
+        assert_eq!(fs::canonicalize(found).expect("a path"), here, "{path}");
+    }
+    // No PATH is no folder, not the current one.
+    assert!(lab.find("gemini", "", None).is_err());
+}
+
+#[test]
+fn a_link_is_as_good_as_its_file() {
+    let lab = Lab::new();
+    lab.file("real/program", 0o755);
+    fs::create_dir(lab.path("bin")).expect("a folder");
+    symlink("../real/program", lab.path("bin/qwen")).expect("a link");
+    assert_eq!(lab.find("qwen", "bin", None), plain(lab.path("bin/qwen")));
+    symlink("../real/gone", lab.path("bin/gemini")).expect("a link");
+    assert!(lab.find("gemini", "bin", None).is_err());
+}
+
+#[test]
+fn the_native_codex_is_taken_instead_of_its_wrapper() {
+    const NATIVE: &str = "codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex";
+    let modules = "lib/node_modules/@openai";
+    for native in [format!("{modules}/codex/node_modules/@openai/{NATIVE}"), format!("{modules}/{NATIVE}")] {
+        let lab = Lab::new();
+        lab.file(&format!("{modules}/codex/bin/codex.js"), 0o755);
+        fs::create_dir(lab.path("bin")).expect("a folder");
+        symlink("../lib/node_modules/@openai/codex/bin/codex.js", lab.path("bin/codex")).expect("a link");
+        assert_eq!(lab.find("codex", "bin", None), plain(lab.path("bin/codex")));
+        let native = lab.file(&native, 0o755);
+        assert_eq!(lab.find("codex", "bin", None), Ok(Found { program: native, wrapper: Some(lab.path("bin/codex")) }));
+    }
+}
+
+#[test]
+fn after_path_come_other_places() {
+    let lab = Lab::new();
+    let place = lab.file("me/.local/bin/claude", 0o755);
+    assert_eq!(lab.find("claude", "bin", None), plain(place));
+    let in_path = lab.file("bin/claude", 0o755);
+    assert_eq!(lab.find("claude", "bin", None), plain(in_path));
+}
+
+#[test]
+fn what_the_user_named_is_taken_or_refused() {
+    let lab = Lab::new();
+    lab.file("bin/gemini", 0o755);
+    let mine = lab.file("mine/g", 0o755);
+    assert_eq!(lab.find("gemini", "bin", Some("mine/g")), plain(mine.clone()));
+    assert_eq!(lab.find("gemini", "bin", mine.to_str()), plain(mine));
+    assert_eq!(lab.find("gemini", "bin", Some("")), plain(lab.path("bin/gemini")));
+    let bad = lab.file("mine/not", 0o644);
+    assert_eq!(
+        lab.find("gemini", "bin", Some("mine/not")).expect_err("refused").to_string(),
+        format!("SKILLRUN_GEMINI says that gemini is {}, and that is no file that can be executed", bad.display())
+    );
+}
+
+#[test]
+fn the_operators_path_is_taken_or_refused() {
+    let lab = Lab::new();
+    let good = lab.file("opt/c", 0o755);
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("engines/gemini.toml")).expect("a file");
+    let text = text.replace("[executable]", &format!("[executable]\npath = \"{}\"", good.display()));
+    fs::create_dir(lab.path("engines")).expect("a folder");
+    fs::write(lab.path("engines/gemini.toml"), text).expect("a file");
+    let engines = Engines::load(Some(&lab.path("engines")));
+    let gemini = engines.get("gemini").expect("gemini");
+    let surroundings =
+        Surroundings { own: Path::new("/x"), cwd: Path::new("/"), path: None, user_home: None, variable: None };
+    assert_eq!(find(gemini, &surroundings, &Disk), plain(good.clone()));
+    fs::remove_file(&good).expect("gone");
+    assert_eq!(
+        find(gemini, &surroundings, &Disk).expect_err("refused").to_string(),
+        format!(
+            "{} says that gemini is {}, and that is no file that can be executed",
+            lab.path("engines/gemini.toml").display(),
+            good.display()
+        )
+    );
+}
+
+#[test]
+fn what_is_not_there_is_told_with_a_next_step() {
+    let lab = Lab::new();
+    let said = |engine: &str| lab.find(engine, "bin", None).expect_err("not there").to_string();
+    assert_eq!(
+        said("codex"),
+        "codex is not installed: there is no codex in PATH; install it with `npm install -g @openai/codex`, \
+         or set SKILLRUN_CODEX to its path"
+    );
+    assert_eq!(
+        said("opencode"),
+        format!(
+            "opencode is not installed: there is no opencode in PATH, and no {}; \
+             install it with `npm install -g opencode-ai`, or set SKILLRUN_OPENCODE to its path",
+            lab.path("me/.opencode/bin/opencode").display()
+        )
+    );
+    assert_eq!(said("iflow"), "iflow is not installed: there is no iflow in PATH; set SKILLRUN_IFLOW to its path");
+}
+
+#[test]
+fn scripted_is_always_there() {
+    assert_eq!(Lab::new().find("scripted", "", None), plain("/opt/skillrun".into()));
+}

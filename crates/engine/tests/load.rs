@@ -1,0 +1,404 @@
+//! Files of the operator: they replace and add, and a slip is told with file, line and key.
+
+use std::fs;
+use std::path::Path;
+
+use skillrun_engine::load::REFERENCE;
+use skillrun_engine::{Engines, Origin, resume, start};
+
+mod support;
+
+const GOOD: &str = r#"name = "mine"
+title = "Mine"
+profile = "plain_text"
+continuation = "resumable"
+wiring = "pipes"
+notes = ["one"]
+
+[executable]
+names = ["mine"]
+
+[start]
+argv = ["{{permission_flags}}", "{{prompt_flags}}"]
+
+[resume]
+argv = ["{{permission_flags}}", "-r", "{{session_id}}", "{{prompt_flags}}"]
+
+[prompt]
+argument = ["{{prompt}}"]
+
+[permission.workspace]
+posture = "asked"
+flags = ["-w"]
+
+[permission.read_only]
+posture = "asked"
+
+[permission.full]
+posture = "not_enforced"
+
+[environment]
+pass = ["A"]
+secret = ["B"]
+set = { C = "{{home}}" }
+"#;
+
+fn load(files: &[(&str, &str)]) -> (tempfile::TempDir, Engines) {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).expect("a file");
+    }
+    let engines = Engines::load(Some(folder.path()));
+    (folder, engines)
+}
+
+/// The sentence for a file, without its folder.
+fn sentence(text: &str) -> String {
+    let (folder, engines) = load(&[("mine.toml", text)]);
+    let broken: Vec<_> = engines.broken().map(ToString::to_string).collect();
+    assert_eq!(broken.len(), 1, "{broken:?}");
+    assert_eq!(engines.iter().count(), 7, "the other engines stay usable");
+    broken[0].replace(&format!("{}/", folder.path().display()), "")
+}
+
+/// The sentence for the good file with one change.
+fn changed(from: &str, to: &str) -> String {
+    assert_eq!(GOOD.matches(from).count(), 1, "{from}");
+    sentence(&GOOD.replace(from, to))
+}
+
+#[test]
+fn the_reference_is_a_file_that_loads_and_starts() {
+    let (_folder, engines) = load(&[("example.toml", REFERENCE)]);
+    let example = engines.get("example").unwrap_or_else(|error| panic!("{error}"));
+    let launch = start(example, &support::request(&[])).expect("a launch");
+    assert_eq!(support::words(&launch).join(" "), "run --no-updates --sandbox --in /run/workspace -- Do the job.");
+    assert_eq!(launch.files[0].bytes, br#"{"mode": "auto"}"#);
+    assert_eq!(support::variables(&launch), ["EXAMPLE_TELEMETRY=0", "HOME=/run/home"]);
+    assert!(resume(example, &support::request(&[]), "s").is_ok());
+}
+
+/// Every table and key that is read stands in the reference: without it, the reader would complain.
+#[test]
+fn the_reference_has_every_key() {
+    let tables = "executable version start resume prompt permission.full environment network skills snapshot process";
+    for table in ["", "[files]"].into_iter().chain(tables.split(' ')) {
+        let text = match table {
+            "" => format!("xyzxyz = 1\n{REFERENCE}"),
+            table => REFERENCE.replace(&format!("[{table}]"), &format!("[{table}]\nxyzxyz = 1\n#")),
+        };
+        let (_folder, engines) = load(&[("example.toml", &text)]);
+        let said = engines.get("example").expect_err("a slip").to_string();
+        let (_, known) = said.split_once("known are: ").unwrap_or_else(|| panic!("{said}"));
+        for key in known.split(", ") {
+            let has = |form: String| REFERENCE.lines().any(|line| line.starts_with(&form));
+            assert!(has(format!("{key} = ")) || has(format!("[{key}")) || has(format!("[[{key}")), "{table}: {key}");
+        }
+    }
+}
+
+#[test]
+fn a_new_name_adds() {
+    let (folder, engines) = load(&[("mine.toml", GOOD), ("README.md", "not an engine")]);
+    assert_eq!(engines.broken().count(), 0);
+    assert_eq!(engines.iter().count(), 8);
+    assert_eq!(engines.get("mine").expect("mine").origin, Origin::File(folder.path().join("mine.toml")));
+    assert_eq!(engines.get("codex").expect("codex").origin.to_string(), "codex.toml (shipped)");
+}
+
+#[test]
+fn a_known_name_replaces() {
+    let (_folder, engines) = load(&[("codex.toml", &GOOD.replace("\"mine\"\ntitle", "\"codex\"\ntitle"))]);
+    assert_eq!(engines.iter().count(), 7);
+    assert_eq!(engines.get("codex").expect("codex").title, "Mine");
+}
+
+#[test]
+fn a_broken_file_does_not_fall_back_to_the_shipped_one() {
+    let (folder, engines) = load(&[("codex.toml", "name = \"codex\"\ntitel = \"x\"\n")]);
+    let path = folder.path().join("codex.toml");
+    assert_eq!(
+        engines.get("codex").expect_err("broken").to_string(),
+        format!(
+            "the engine \"codex\" cannot be used: {}, line 2, key \"titel\": there is no such key; did you mean \
+             \"title\"?",
+            path.display()
+        )
+    );
+    assert!(engines.get("gemini").is_ok());
+}
+
+#[test]
+fn an_unknown_name_is_answered_with_the_one_that_was_meant() {
+    let engines = Engines::shipped();
+    let said = |name: &str| engines.get(name).expect_err("unknown").to_string();
+    assert_eq!(said("codx"), "there is no engine \"codx\"; did you mean \"codex\"?");
+    assert_eq!(
+        said("aider"),
+        "there is no engine \"aider\"; known are: claude, codex, gemini, iflow, opencode, qwen, scripted"
+    );
+}
+
+#[test]
+fn folders_and_files_that_cannot_be_read() {
+    assert_eq!(Engines::load(Some(Path::new("/nowhere/at/all"))).broken().count(), 0);
+    assert_eq!(Engines::load(None).iter().count(), 7);
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("file"), "").expect("a file");
+    fs::create_dir(path("dir.toml")).expect("a folder");
+    fs::write(path("latin.toml"), b"name = \"\xff\"").expect("a file");
+    fs::write(path("big.toml"), " ".repeat((1 << 20) + 1)).expect("a file");
+    fs::write(path("Bad Name.toml"), "").expect("a file");
+    std::os::unix::fs::symlink("/nowhere", path("gone.toml")).expect("a link");
+    let engines = Engines::load(Some(folder.path()));
+    let broken: Vec<_> =
+        engines.broken().map(|one| one.to_string().replace(&path("").display().to_string(), "")).collect();
+    assert_eq!(
+        broken,
+        [
+            "big.toml: is larger than 1048576 bytes",
+            "dir.toml: is not an ordinary file",
+            "gone.toml: cannot be read (No such file or directory (os error 2))",
+            "latin.toml: is not UTF-8 text",
+            "Bad Name.toml: a file is named as its engine, with lower-case letters, digits, - and _",
+        ]
+    );
+    assert_eq!(engines.iter().count(), 7);
+    let engines = Engines::load(Some(&path("file")));
+    assert_eq!(engines.broken().count(), 1);
+}
+
+#[test]
+fn keys() {
+    for (from, to, expected) in [
+        ("notes =", "note =", "mine.toml, line 6, key \"note\": there is no such key; did you mean \"notes\"?"),
+        (
+            "[prompt]\nargument",
+            "[prompt]\ncolour",
+            "mine.toml, line 18, key \"prompt.colour\": there is no such key; known are: argument, stdin, file, limit",
+        ),
+        (
+            "[permission.read_only]",
+            "[permission.readonly]",
+            "mine.toml, line 24, key \"permission.readonly\": there is no such key; did you mean \"read_only\"?",
+        ),
+        ("title = \"Mine\"\n", "", "mine.toml, line 1, key \"title\": is missing"),
+        (
+            "[permission.full]\nposture = \"not_enforced\"",
+            "[permission.full]",
+            "mine.toml, line 27, key \"permission.full.posture\": is missing",
+        ),
+        (
+            "[resume]\nargv = [\"{{permission_flags}}\", \"-r\", \"{{session_id}}\", \"{{prompt_flags}}\"]",
+            "",
+            "mine.toml, line 1, key \"resume\": is missing",
+        ),
+    ] {
+        assert_eq!(changed(from, to), expected);
+    }
+}
+
+#[test]
+fn types_and_words() {
+    for (from, to, expected) in [
+        ("title = \"Mine\"", "title = 7", "mine.toml, line 2, key \"title\": must be a string, and is an integer"),
+        ("title = \"Mine\"", "title = \" \"", "mine.toml, line 2, key \"title\": is empty"),
+        ("notes = [\"one\"]", "notes = \"one\"", "mine.toml, line 6, key \"notes\": must be a list, and is a string"),
+        (
+            "argument = [\"{{prompt}}\"]",
+            "argument = [\"{{prompt}}\",\n true]",
+            "mine.toml, line 19, key \"prompt.argument\": must be a string, and is a boolean",
+        ),
+        (
+            "[start]\nargv = [",
+            "[start]\nargv = [1.5, ",
+            "mine.toml, line 12, key \"start.argv\": must be a string or a group of strings, and is a float",
+        ),
+        (
+            "set = { C = \"{{home}}\" }",
+            "set = 1979-05-27",
+            "mine.toml, line 33, key \"environment.set\": must be a table, and is a date",
+        ),
+        (
+            "\"plain_text\"",
+            "\"codex_njson\"",
+            "mine.toml, line 3, key \"profile\": \"codex_njson\" is not known here; did you mean \"codex_ndjson\"?",
+        ),
+        (
+            "wiring = \"pipes\"",
+            "wiring = \"socket\"",
+            "mine.toml, line 5, key \"wiring\": \"socket\" is not known here; known are: pipes, split_pty, one_pty",
+        ),
+        (
+            "wiring = \"pipes\"",
+            "stdin = \"file\"",
+            "mine.toml, line 5, key \"stdin\": \"file\" is not known here; known are: null, pipe, tty",
+        ),
+        (
+            "wiring = \"pipes\"",
+            "stdin = \"tty\"",
+            "mine.toml, line 5, key \"stdin\": a terminal needs the wiring split_pty or one_pty",
+        ),
+        (
+            "continuation = \"resumable\"",
+            "continuation = \"sticky\"\nstdin = \"null\"",
+            "mine.toml, line 5, key \"stdin\": a sticky engine gets its replies on stdin, so this must be pipe or tty",
+        ),
+        (
+            "title = \"Mine\"",
+            "title = ",
+            "mine.toml, line 2: is not TOML: string values must be quoted, expected literal string",
+        ),
+        ("title = \"Mine\"", "title = \"a\"\ntitle = \"b\"", "mine.toml, line 3: is not TOML: duplicate key"),
+    ] {
+        assert_eq!(changed(from, to), expected);
+    }
+}
+
+#[test]
+fn placeholders() {
+    for (from, to, expected) in [
+        (
+            "C = \"{{home}}\"",
+            "C = \"{{hom}}\"",
+            "mine.toml, line 33, key \"environment.set.C\": there is no placeholder {{hom}}; did you mean \"home\"?",
+        ),
+        (
+            "C = \"{{home}}\"",
+            "C = \"{{home\"",
+            "mine.toml, line 33, key \"environment.set.C\": {{ has no }} on its line",
+        ),
+        (
+            "C = \"{{home}}\"",
+            "C = \"{{prompt}}\"",
+            "mine.toml, line 33, key \"environment.set.C\": {{prompt}} can stand in the words of [prompt] alone",
+        ),
+        (
+            "C = \"{{home}}\"",
+            "C = \"{{session_id}}\"",
+            "mine.toml, line 33, key \"environment.set.C\": {{session_id}} can stand in [resume] alone",
+        ),
+        (
+            "[start]\nargv = [\"{{permission_flags}}\",",
+            "[start]\nargv = [\"{{permission_flags}}\", \"{{session_id}}\",",
+            "mine.toml, line 12, key \"start.argv\": {{session_id}} can stand in [resume] alone",
+        ),
+        (
+            "[start]\nargv = [\"{{permission_flags}}\", \"{{prompt_flags}}\"]",
+            "[start]\nargv = [\"{{permission_flags}}\", \"-p={{prompt_flags}}\"]",
+            "mine.toml, line 12, key \"start.argv\": {{prompt_flags}} must be a word of its own in argv, outside of \
+             groups",
+        ),
+        (
+            "[start]\nargv = [\"{{permission_flags}}\", \"{{prompt_flags}}\"]",
+            "[start]\nargv = [\"{{permission_flags}}\"]",
+            "mine.toml, line 12, key \"start.argv\": must have {{prompt_flags}} in it, once",
+        ),
+        (
+            "[start]\nargv = [\"{{permission_flags}}\", \"{{prompt_flags}}\"]",
+            "[start]\nargv = [\"{{prompt_flags}}\"]",
+            "mine.toml, line 12, key \"start.argv\": must have {{permission_flags}} in it, once",
+        ),
+        (
+            "\"-r\", \"{{session_id}}\", ",
+            "",
+            "mine.toml, line 15, key \"resume.argv\": must have {{session_id}} in it, once",
+        ),
+        (
+            "argument = [\"{{prompt}}\"]",
+            "argument = [\"-p\"]",
+            "mine.toml, line 18, key \"prompt.argument\": must have {{prompt}} in it, once",
+        ),
+        (
+            "argument = [\"{{prompt}}\"]",
+            "limit = 5",
+            "mine.toml, line 17, key \"prompt\": must have argument, stdin or file",
+        ),
+        (
+            "[start]\nargv = [",
+            "[start]\nargv = [[\"-a\", \"-b\"], ",
+            "mine.toml, line 12, key \"start.argv\": a group without a placeholder is never left out; write its \
+             words in argv",
+        ),
+        (
+            "names = [\"mine\"]",
+            "names = [\"mine\"]\nplaces = [\"{{home}}/x\"]",
+            "mine.toml, line 10, key \"executable.places\": {{home}} cannot stand where an executable is looked \
+             for; {{user_home}} can",
+        ),
+    ] {
+        assert_eq!(changed(from, to), expected);
+    }
+}
+
+#[test]
+fn values_that_cannot_be_used() {
+    for (from, to, expected) in [
+        (
+            "name = \"mine\"",
+            "name = \"other\"",
+            "mine.toml, line 1, key \"name\": the file of the engine \"other\" must be named other.toml",
+        ),
+        (
+            "name = \"mine\"",
+            "name = \"Mine!\"",
+            "mine.toml, line 1, key \"name\": an engine is named with lower-case letters, digits, - and _, and not \
+             \"unknown\"",
+        ),
+        (
+            "names = [\"mine\"]",
+            "names = [\"bin/mine\"]",
+            "mine.toml, line 9, key \"executable.names\": \"bin/mine\" is not the name of a file; paths go into \
+             path or places",
+        ),
+        ("names = [\"mine\"]", "names = []", "mine.toml, line 8, key \"executable\": must have names or path"),
+        (
+            "pass = [\"A\"]",
+            "pass = [\"B\"]",
+            "mine.toml, line 32, key \"environment.secret\": B is named twice in the file",
+        ),
+        (
+            "pass = [\"A\"]",
+            "pass = [\"A=\"]",
+            "mine.toml, line 31, key \"environment.pass\": \"A=\" cannot be the name of a variable",
+        ),
+        (
+            "pass = [\"A\"]",
+            "pass = [\"TMPDIR\"]",
+            "mine.toml, line 31, key \"environment.pass\": TMPDIR is set by the host",
+        ),
+    ] {
+        assert_eq!(changed(from, to), expected);
+    }
+    for (more, expected) in [
+        (
+            "[[files]]\nin = \"home\"\npath = \"../x\"\ntext = \"\"",
+            "mine.toml, line 36, key \"files.path\": \"../x\" must be a relative path without ..",
+        ),
+        (
+            "[skills]\nproject = [\"/etc\"]",
+            "mine.toml, line 35, key \"skills.project\": \"/etc\" must be a relative path without ..",
+        ),
+        (
+            "[version]\nargv = [\"-V\"]\ntested = [\"2.0\", \"1.0\"]",
+            "mine.toml, line 36, key \"version.tested\": must be two versions, the first not above the second",
+        ),
+        (
+            "[process]\nladder = [{ signal = \"SIGTERM\", pause_ms = 1 }]",
+            "mine.toml, line 35, key \"process.ladder\": the last signal must be SIGKILL",
+        ),
+        (
+            "[process]\nladder = [{ signal = \"TERM\", pause_ms = 1 }]",
+            "mine.toml, line 35, key \"process.ladder.signal\": there is no signal TERM",
+        ),
+        (
+            "[process]\nlinger_ms = -1",
+            "mine.toml, line 35, key \"process.linger_ms\": -1 is not a number that can stand here",
+        ),
+        ("[process]\nlinger_ms = 3600001", "mine.toml, line 35, key \"process.linger_ms\": is longer than an hour"),
+    ] {
+        assert_eq!(sentence(&format!("{GOOD}{more}\n")), expected);
+    }
+}

@@ -1,0 +1,420 @@
+//! The engines in the binary: each loads, and each starts and resumes with the words that stand here.
+
+use std::fs;
+use std::path::Path;
+
+use skillrun_collect::plan::{GRACE, StdinPlan, ladder};
+use skillrun_engine::descriptor::Executable;
+use skillrun_engine::{Engines, Home, Permission, Posture, StartRequest, resume, start};
+use skillrun_model::status::Continuation;
+use skillrun_model::{EngineName, ExecutionMode, ProfileId};
+
+mod support;
+use support::{request, variables, words};
+
+const NAMES: &[&str] = &["claude", "codex", "gemini", "iflow", "opencode", "qwen", "scripted"];
+
+fn started(engine: &str, request: &StartRequest<'_>) -> Vec<String> {
+    let engines = Engines::shipped();
+    let launch = start(engines.get(engine).expect("an engine"), request).expect("a launch");
+    words(&launch).into_iter().map(str::to_owned).collect()
+}
+
+fn resumed(engine: &str, request: &StartRequest<'_>) -> Vec<String> {
+    let engines = Engines::shipped();
+    let launch = resume(engines.get(engine).expect("an engine"), request, "ses_1").expect("a launch");
+    words(&launch).into_iter().map(str::to_owned).collect()
+}
+
+fn environment_of(engine: &str) -> Vec<String> {
+    let user = [
+        "PATH=/bin",
+        "HOME=/people/me",
+        "SHELL=/bin/sh",
+        "OPENAI_API_KEY=o",
+        "ANTHROPIC_API_KEY=a",
+        "GEMINI_API_KEY=g",
+        "IFLOW_API_KEY=i",
+        "OPENAI_BASE_URL=http://x",
+        "AWS_SECRET_ACCESS_KEY=w",
+    ];
+    let user =
+        user.map(|entry| entry.split_once('=').map(|(name, value)| (name.into(), value.into())).expect("a pair"));
+    let launch = start(Engines::shipped().get(engine).expect("an engine"), &request(&user)).expect("a launch");
+    variables(&launch)
+}
+
+#[test]
+fn every_file_loads_and_is_in_the_list() {
+    let engines = Engines::shipped();
+    assert_eq!(engines.broken().map(ToString::to_string).collect::<Vec<_>>(), Vec::<String>::new());
+    assert_eq!(engines.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), NAMES);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("engines");
+    let mut files: Vec<_> =
+        fs::read_dir(folder).expect("files").map(|file| file.expect("a file").file_name()).collect();
+    files.sort();
+    assert_eq!(files, NAMES.iter().map(|name| format!("{name}.toml").into()).collect::<Vec<std::ffi::OsString>>());
+}
+
+#[test]
+fn engines_and_profiles_know_each_other() {
+    let engines = Engines::shipped();
+    for profile in ProfileId::ALL {
+        if let Some(name) = profile.engine() {
+            engines.get(name).unwrap_or_else(|error| panic!("{profile}: {error}"));
+        }
+    }
+    for engine in engines.iter() {
+        // The other one speaks whatever format it is told.
+        if engine.name != EngineName::new("scripted") {
+            assert_eq!(engine.profile, ProfileId::for_engine(&engine.name), "{}", engine.name);
+            assert_eq!(engine.profile.engine(), Some(engine.name.as_str()));
+            assert_eq!(engine.continuation, engine.profile.continuation(), "{}", engine.name);
+        }
+        assert_eq!(engine.tested_versions(), engine.profile.tested_versions(), "{}", engine.name);
+    }
+    let codex = engines.get("codex").expect("codex");
+    assert!(!codex.version_is_untested("0.166.0"));
+    assert!(
+        codex.version_is_untested("0.167.0") && codex.version_is_untested("0.165.9") && codex.version_is_untested("?")
+    );
+}
+
+#[test]
+fn nothing_is_left_to_fill_in() {
+    let modes = [ExecutionMode::Auto, ExecutionMode::Interactive];
+    for engine in Engines::shipped().iter() {
+        for (mode, permission) in modes.iter().flat_map(|mode| Permission::ALL.iter().map(move |one| (*mode, *one))) {
+            for model in [None, Some("a/b-1")] {
+                let request = StartRequest { mode, permission, model, effort: model.map(|_| "low"), ..request(&[]) };
+                let launches = [start(engine, &request), resume(engine, &request, "ses_1")];
+                for launch in launches.map(|launch| launch.expect("a launch")) {
+                    let shown = format!("{:?} {:?}", words(&launch), variables(&launch));
+                    assert!(!shown.contains("{{"), "{shown}");
+                    assert!(launch.files.iter().all(|file| !String::from_utf8_lossy(&file.bytes).contains("{{")));
+                    assert_eq!(launch.stdin, StdinPlan::Null, "{}", engine.name);
+                    assert_eq!(launch.label.execution_mode, Some(mode));
+                    assert_eq!(launch.ladder, ladder(GRACE));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn codex() {
+    let quiet = "--disable plugins --disable unbounded_connection_retries \
+                 -c check_for_update_on_startup=false -c analytics.enabled=false";
+    let request = request(&[]);
+    assert_eq!(
+        started("codex", &request).join(" "),
+        format!("exec --json --skip-git-repo-check {quiet} --sandbox workspace-write -- Do the job.")
+    );
+    assert_eq!(
+        resumed("codex", &request).join(" "),
+        format!(
+            "exec resume --json --skip-git-repo-check {quiet} -c sandbox_mode=\"workspace-write\" ses_1 -- Do the job."
+        )
+    );
+    let read_only = StartRequest { permission: Permission::ReadOnly, ..request };
+    assert!(started("codex", &read_only).join(" ").contains(" --sandbox read-only "));
+    assert!(resumed("codex", &read_only).join(" ").contains(" -c sandbox_mode=\"read-only\" "));
+    let full = StartRequest { permission: Permission::Full, model: Some("gpt-5"), effort: Some("high"), ..request };
+    let words = "--dangerously-bypass-approvals-and-sandbox --model gpt-5 -c model_reasoning_effort=\"high\"";
+    assert_eq!(
+        started("codex", &full).join(" "),
+        format!("exec --json --skip-git-repo-check {quiet} {words} -- Do the job.")
+    );
+    assert_eq!(
+        resumed("codex", &full).join(" "),
+        format!("exec resume --json --skip-git-repo-check {quiet} {words} ses_1 -- Do the job.")
+    );
+    assert_eq!(
+        environment_of("codex"),
+        ["HOME=/run/home", "*OPENAI_API_KEY=o", "OPENAI_BASE_URL=http://x", "PATH=/bin"]
+    );
+}
+
+#[test]
+fn gemini() {
+    let request = StartRequest { model: Some("gemini-2.5-flash"), ..request(&[]) };
+    assert_eq!(
+        started("gemini", &request),
+        [
+            "--output-format",
+            "stream-json",
+            "--approval-mode",
+            "yolo",
+            "--model",
+            "gemini-2.5-flash",
+            "--prompt=Do the job."
+        ]
+    );
+    assert_eq!(
+        resumed("gemini", &request),
+        [
+            "--output-format",
+            "stream-json",
+            "--approval-mode",
+            "yolo",
+            "--model",
+            "gemini-2.5-flash",
+            "--resume",
+            "ses_1",
+            "--prompt=Do the job."
+        ]
+    );
+    let read_only = StartRequest { permission: Permission::ReadOnly, ..request };
+    assert!(started("gemini", &read_only).join(" ").contains("--approval-mode default"));
+    assert_eq!(
+        environment_of("gemini"),
+        [
+            "*GEMINI_API_KEY=g",
+            "GEMINI_CLI_NO_RELAUNCH=true",
+            "GEMINI_CLI_TRUST_WORKSPACE=true",
+            "HOME=/run/home",
+            "NO_COLOR=1",
+            "PATH=/bin"
+        ]
+    );
+}
+
+#[test]
+fn opencode() {
+    let request = StartRequest { model: Some("fake/fake-model"), ..request(&[]) };
+    assert_eq!(
+        started("opencode", &request),
+        ["run", "--format", "json", "--model", "fake/fake-model", "--", "Do the job."]
+    );
+    assert_eq!(
+        resumed("opencode", &request),
+        ["run", "--format", "json", "--model", "fake/fake-model", "--session", "ses_1", "--", "Do the job."]
+    );
+    assert_eq!(
+        environment_of("opencode"),
+        [
+            "*ANTHROPIC_API_KEY=a",
+            "*GEMINI_API_KEY=g",
+            "HOME=/run/home",
+            "*OPENAI_API_KEY=o",
+            "OPENAI_BASE_URL=http://x",
+            r#"OPENCODE_CONFIG_CONTENT={"autoupdate":false,"share":"disabled","permission":"allow"}"#,
+            "OPENCODE_DISABLE_AUTOUPDATE=1",
+            "OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD=1",
+            "OPENCODE_DISABLE_MODELS_FETCH=1",
+            "PATH=/bin"
+        ]
+    );
+}
+
+#[test]
+fn opencode_gets_a_configuration_that_is_json_at_every_permission() {
+    let engines = Engines::shipped();
+    for permission in Permission::ALL {
+        let request = StartRequest { permission: *permission, ..request(&[]) };
+        let launch = start(engines.get("opencode").expect("opencode"), &request).expect("a launch");
+        let all = variables(&launch);
+        let json = all.iter().find_map(|one| one.strip_prefix("OPENCODE_CONFIG_CONTENT=")).expect("a configuration");
+        let json: serde_json::Value = serde_json::from_str(json).expect("JSON");
+        assert!(!json["permission"].is_null() && !json.to_string().contains("\"ask\""), "{json}");
+    }
+}
+
+#[test]
+fn claude() {
+    let request = request(&[]);
+    assert_eq!(
+        started("claude", &request),
+        ["-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions", "--", "Do the job."]
+    );
+    let with_model = StartRequest { model: Some("claude-sonnet-4-5"), permission: Permission::ReadOnly, ..request };
+    assert_eq!(
+        resumed("claude", &with_model),
+        [
+            "-p",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--permission-mode=default",
+            "--disallowedTools=Bash,Edit,Write,NotebookEdit",
+            "--model",
+            "claude-sonnet-4-5",
+            "--resume",
+            "ses_1",
+            "--",
+            "Do the job."
+        ]
+    );
+    assert_eq!(
+        environment_of("claude"),
+        [
+            "*ANTHROPIC_API_KEY=a",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+            "DISABLE_AUTOUPDATER=1",
+            "DISABLE_ERROR_REPORTING=1",
+            "DISABLE_TELEMETRY=1",
+            "HOME=/run/home",
+            "IS_SANDBOX=1",
+            "PATH=/bin"
+        ]
+    );
+}
+
+#[test]
+fn qwen() {
+    let request = StartRequest { model: Some("fake-model"), ..request(&[]) };
+    assert_eq!(
+        started("qwen", &request),
+        [
+            "--auth-type",
+            "openai",
+            "--output-format",
+            "stream-json",
+            "--approval-mode",
+            "yolo",
+            "--model",
+            "fake-model",
+            "--prompt=Do the job."
+        ]
+    );
+    assert_eq!(
+        resumed("qwen", &request),
+        [
+            "--auth-type",
+            "openai",
+            "--output-format",
+            "stream-json",
+            "--approval-mode",
+            "yolo",
+            "--model",
+            "fake-model",
+            "--resume",
+            "ses_1",
+            "--prompt=Do the job."
+        ]
+    );
+    assert_eq!(
+        environment_of("qwen"),
+        [
+            "HOME=/run/home",
+            "NO_COLOR=1",
+            "*OPENAI_API_KEY=o",
+            "OPENAI_BASE_URL=http://x",
+            "PATH=/bin",
+            "QWEN_CODE_NO_RELAUNCH=true"
+        ]
+    );
+}
+
+#[test]
+fn iflow() {
+    let request = request(&[]);
+    assert_eq!(started("iflow", &request), ["--yolo", "--thinking", "-p", "Do the job."]);
+    assert_eq!(resumed("iflow", &request), ["--resume=ses_1", "--yolo", "--thinking", "-p", "Do the job."]);
+    let read_only = StartRequest { permission: Permission::ReadOnly, ..request };
+    assert_eq!(started("iflow", &read_only), ["--thinking", "-p", "Do the job."]);
+    assert_eq!(environment_of("iflow"), ["HOME=/run/home", "*IFLOW_API_KEY=i", "NO_COLOR=1", "PATH=/bin"]);
+}
+
+#[test]
+fn scripted_is_this_program_and_speaks_any_format() {
+    let engines = Engines::shipped();
+    let scripted = engines.get("scripted").expect("scripted");
+    assert_eq!(scripted.executable, Executable::Own);
+    let request = StartRequest { mode: ExecutionMode::Interactive, ..request(&[]) };
+    assert_eq!(
+        started("scripted", &request).join(" "),
+        "simulate-scripted --script /run/script.yaml --profile codex_ndjson --state /run/people/.scripted \
+         --prompt=Do the job."
+    );
+    let claude = StartRequest { profile: Some(ProfileId::ClaudeStreamJson), ..request };
+    assert_eq!(
+        resumed("scripted", &claude).join(" "),
+        "simulate-scripted --script /run/script.yaml --profile claude_stream_json --state /run/people/.scripted \
+         --resume ses_1 --prompt=Do the job."
+    );
+    let sticky = StartRequest { continuation: Some(Continuation::Sticky), ..claude };
+    let launch = start(scripted, &sticky).expect("a launch");
+    assert_eq!(
+        words(&launch).join(" "),
+        "simulate-scripted --script /run/script.yaml --profile claude_stream_json --state /run/people/.scripted \
+         --sticky --prompt=Do the job."
+    );
+    assert_eq!(launch.stdin, StdinPlan::Pipe);
+    assert_eq!(
+        (launch.profile, launch.label.profile),
+        (ProfileId::ClaudeStreamJson, Some(ProfileId::ClaudeStreamJson))
+    );
+    assert_eq!(launch.continuation, Continuation::Sticky);
+    let plain = StartRequest { profile: Some(ProfileId::PlainText), ..request };
+    assert!(start(scripted, &plain).is_err(), "text has no session to go on with");
+}
+
+#[test]
+fn settings_are_json_and_go_to_the_home_of_the_run_alone() {
+    let engines = Engines::shipped();
+    for (name, path) in [("gemini", "/run/people/.gemini/settings.json"), ("qwen", "/run/people/.qwen/settings.json")] {
+        let engine = engines.get(name).expect("an engine");
+        let launch = start(engine, &request(&[])).expect("a launch");
+        let [file] = launch.files.as_slice() else { panic!("{:?}", launch.files) };
+        assert_eq!(file.path, Path::new(path));
+        let json: serde_json::Value = serde_json::from_slice(&file.bytes).expect("JSON");
+        assert_eq!(json["privacy"]["usageStatisticsEnabled"], false, "{name}");
+        let in_users_home = StartRequest { home: Home::User(Path::new("/people/me")), ..request(&[]) };
+        let launch = start(engine, &in_users_home).expect("a launch");
+        assert_eq!(launch.files, []);
+        assert!(variables(&launch).contains(&"HOME=/people/me".to_owned()));
+    }
+}
+
+#[test]
+fn what_sounds_secret_is_masked() {
+    for engine in Engines::shipped().iter() {
+        let set = engine.environment.set.iter().map(|(name, _)| name);
+        for name in engine.environment.pass.iter().chain(set) {
+            let sounds_secret = ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.contains(word));
+            assert!(!sounds_secret, "{}: {name}", engine.name);
+        }
+        let has_login = engine.name != EngineName::new("scripted");
+        assert_eq!(!engine.environment.secret.is_empty(), has_login, "{}", engine.name);
+    }
+}
+
+#[test]
+fn only_codex_keeps_to_the_workspace() {
+    let engines = Engines::shipped();
+    let enforced = engines.iter().filter(|one| one.permissions.workspace.posture == Posture::Enforced);
+    assert_eq!(enforced.map(|one| one.name.as_str()).collect::<Vec<_>>(), ["codex"]);
+    assert!(engines.iter().all(|one| one.permissions.full.posture == Posture::NotEnforced));
+}
+
+/// Gemini, qwen and claude read files outside of the workspace only where they are told to.
+#[test]
+fn the_folder_of_the_skill_may_be_read() {
+    let request = StartRequest { skill_dir: Some(Path::new("/run/people/skills/s")), ..request(&[]) };
+    for (name, word) in [
+        ("gemini", "--include-directories=/run/people/skills/s"),
+        ("qwen", "--include-directories=/run/people/skills/s"),
+        ("claude", "--add-dir=/run/people/skills/s"),
+    ] {
+        assert!(started(name, &request).contains(&word.to_owned()), "{name}");
+        assert!(resumed(name, &request).contains(&word.to_owned()), "{name}");
+    }
+}
+
+#[test]
+fn skills_go_where_the_engine_looks() {
+    let engines = Engines::shipped();
+    let first = |name: &str| engines.get(name).expect("an engine").skills.project.first().cloned();
+    for (name, folder) in [
+        ("codex", ".codex/skills"),
+        ("gemini", ".gemini/skills"),
+        ("opencode", ".opencode/skills"),
+        ("claude", ".claude/skills"),
+        ("qwen", ".qwen/skills"),
+    ] {
+        assert_eq!(first(name).as_deref(), Some(Path::new(folder)));
+    }
+    assert_eq!((first("iflow"), first("scripted")), (None, None));
+}

@@ -1,0 +1,49 @@
+//! A request as a run would make it, and ways to look at what comes out.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use skillrun_collect::plan::VariableKind;
+use skillrun_engine::launch::Launch;
+use skillrun_engine::{Home, Permission, StartRequest};
+use skillrun_model::{AttemptNumber, ExecutionMode};
+
+pub(crate) fn request(environment: &[(OsString, OsString)]) -> StartRequest<'_> {
+    StartRequest {
+        program: Path::new("/bin/engine"),
+        engine_version: None,
+        mode: ExecutionMode::Auto,
+        attempt: AttemptNumber(1),
+        prompt: "Do the job.",
+        prompt_file: Path::new("/run/prompt.1.txt"),
+        workspace: Path::new("/run/workspace"),
+        home: Home::Run(Path::new("/run/home")),
+        permission: Permission::Workspace,
+        model: None,
+        effort: None,
+        skill_dir: None,
+        output_schema: None,
+        script: Some(Path::new("/run/script.yaml")),
+        profile: None,
+        continuation: None,
+        environment,
+        variables: &[],
+    }
+}
+
+/// The words after the program.
+pub(crate) fn words(launch: &Launch) -> Vec<&str> {
+    let argv: Vec<_> = launch.argv.iter().map(|word| word.as_os_str().to_str().expect("UTF-8")).collect();
+    assert_eq!(argv[0], "/bin/engine");
+    argv[1..].to_vec()
+}
+
+/// `NAME=value`, with a star before secrets.
+pub(crate) fn variables(launch: &Launch) -> Vec<String> {
+    let show = |text: &skillrun_evidence::OsText| text.as_os_str().to_str().expect("UTF-8").to_owned();
+    let star = |kind| match kind {
+        VariableKind::Plain => "",
+        VariableKind::Secret => "*",
+    };
+    launch.variables.iter().map(|one| format!("{}{}={}", star(one.kind), show(&one.name), show(&one.value))).collect()
+}
