@@ -37,6 +37,12 @@ pub(crate) enum Command {
     /// The host of one attempt; reads its plan from standard input
     #[command(hide = true)]
     AttemptHost,
+    /// An engine that plays a script, for demonstrations and tests
+    #[command(hide = true, disable_help_flag = true)]
+    SimulateScripted {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
     /// An engine that does as it is told, for tests
     #[command(hide = true, disable_help_flag = true)]
     SimulateSteps {

@@ -131,7 +131,7 @@ fn codex() {
     );
     assert_eq!(
         environment_of("codex"),
-        ["HOME=/run/home", "*OPENAI_API_KEY=o", "OPENAI_BASE_URL=http://x", "PATH=/bin"]
+        ["HOME=/run/own", "*OPENAI_API_KEY=o", "OPENAI_BASE_URL=http://x", "PATH=/bin"]
     );
 }
 
@@ -172,7 +172,7 @@ fn gemini() {
             "*GEMINI_API_KEY=g",
             "GEMINI_CLI_NO_RELAUNCH=true",
             "GEMINI_CLI_TRUST_WORKSPACE=true",
-            "HOME=/run/home",
+            "HOME=/run/own",
             "NO_COLOR=1",
             "PATH=/bin"
         ]
@@ -195,7 +195,7 @@ fn opencode() {
         [
             "*ANTHROPIC_API_KEY=a",
             "*GEMINI_API_KEY=g",
-            "HOME=/run/home",
+            "HOME=/run/own",
             "*OPENAI_API_KEY=o",
             "OPENAI_BASE_URL=http://x",
             r#"OPENCODE_CONFIG_CONTENT={"autoupdate":false,"share":"disabled","permission":"allow"}"#,
@@ -254,7 +254,7 @@ fn claude() {
             "DISABLE_AUTOUPDATER=1",
             "DISABLE_ERROR_REPORTING=1",
             "DISABLE_TELEMETRY=1",
-            "HOME=/run/home",
+            "HOME=/run/own",
             "IS_SANDBOX=1",
             "PATH=/bin"
         ]
@@ -297,7 +297,7 @@ fn qwen() {
     assert_eq!(
         environment_of("qwen"),
         [
-            "HOME=/run/home",
+            "HOME=/run/own",
             "NO_COLOR=1",
             "*OPENAI_API_KEY=o",
             "OPENAI_BASE_URL=http://x",
@@ -314,7 +314,7 @@ fn iflow() {
     assert_eq!(resumed("iflow", &request), ["--resume=ses_1", "--yolo", "--thinking", "-p", "Do the job."]);
     let read_only = StartRequest { permission: Permission::ReadOnly, ..request };
     assert_eq!(started("iflow", &read_only), ["--thinking", "-p", "Do the job."]);
-    assert_eq!(environment_of("iflow"), ["HOME=/run/home", "*IFLOW_API_KEY=i", "NO_COLOR=1", "PATH=/bin"]);
+    assert_eq!(environment_of("iflow"), ["HOME=/run/own", "*IFLOW_API_KEY=i", "NO_COLOR=1", "PATH=/bin"]);
 }
 
 #[test]
@@ -325,20 +325,20 @@ fn scripted_is_this_program_and_speaks_any_format() {
     let request = StartRequest { mode: ExecutionMode::Interactive, ..request(&[]) };
     assert_eq!(
         started("scripted", &request).join(" "),
-        "simulate-scripted --script /run/script.yaml --profile codex_ndjson --state /run/people/.scripted \
+        "simulate-scripted --script /run/script.yaml --profile codex_ndjson --state /run/own/.scripted \
          --prompt=Do the job."
     );
     let claude = StartRequest { profile: Some(ProfileId::ClaudeStreamJson), ..request };
     assert_eq!(
         resumed("scripted", &claude).join(" "),
-        "simulate-scripted --script /run/script.yaml --profile claude_stream_json --state /run/people/.scripted \
+        "simulate-scripted --script /run/script.yaml --profile claude_stream_json --state /run/own/.scripted \
          --resume ses_1 --prompt=Do the job."
     );
     let sticky = StartRequest { continuation: Some(Continuation::Sticky), ..claude };
     let launch = start(scripted, &sticky).expect("a launch");
     assert_eq!(
         words(&launch).join(" "),
-        "simulate-scripted --script /run/script.yaml --profile claude_stream_json --state /run/people/.scripted \
+        "simulate-scripted --script /run/script.yaml --profile claude_stream_json --state /run/own/.scripted \
          --sticky --prompt=Do the job."
     );
     assert_eq!(launch.stdin, StdinPlan::Pipe);
@@ -354,7 +354,7 @@ fn scripted_is_this_program_and_speaks_any_format() {
 #[test]
 fn settings_are_json_and_go_to_the_home_of_the_run_alone() {
     let engines = Engines::shipped();
-    for (name, path) in [("gemini", "/run/people/.gemini/settings.json"), ("qwen", "/run/people/.qwen/settings.json")] {
+    for (name, path) in [("gemini", "/run/own/.gemini/settings.json"), ("qwen", "/run/own/.qwen/settings.json")] {
         let engine = engines.get(name).expect("an engine");
         let launch = start(engine, &request(&[])).expect("a launch");
         let [file] = launch.files.as_slice() else { panic!("{:?}", launch.files) };
@@ -392,11 +392,11 @@ fn only_codex_keeps_to_the_workspace() {
 /// Gemini, qwen and claude read files outside of the workspace only where they are told to.
 #[test]
 fn the_folder_of_the_skill_may_be_read() {
-    let request = StartRequest { skill_dir: Some(Path::new("/run/people/skills/s")), ..request(&[]) };
+    let request = StartRequest { skill_dir: Some(Path::new("/run/own/skills/s")), ..request(&[]) };
     for (name, word) in [
-        ("gemini", "--include-directories=/run/people/skills/s"),
-        ("qwen", "--include-directories=/run/people/skills/s"),
-        ("claude", "--add-dir=/run/people/skills/s"),
+        ("gemini", "--include-directories=/run/own/skills/s"),
+        ("qwen", "--include-directories=/run/own/skills/s"),
+        ("claude", "--add-dir=/run/own/skills/s"),
     ] {
         assert!(started(name, &request).contains(&word.to_owned()), "{name}");
         assert!(resumed(name, &request).contains(&word.to_owned()), "{name}");

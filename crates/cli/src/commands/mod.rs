@@ -18,6 +18,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Schema { protocol } => schema::run(protocol).map(done),
         Command::Explain { code } => explain::run(code.as_deref()).map(done),
         Command::AttemptHost => Ok(skillrun_collect::host::main()),
+        Command::SimulateScripted { words } => Ok(skillrun_simulate::scripted::main(words)),
         Command::SimulateSteps { words } => Ok(skillrun_simulate::steps::main(words)),
     }
 }

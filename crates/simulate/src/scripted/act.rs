@@ -1,0 +1,320 @@
+//! Does what the script says: the only part that touches files, streams, signals and the clock.
+
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{self, BufRead, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, Signal, getpid, kill_process, setrlimit};
+use rustix::stdio::{stderr, stdout};
+
+use super::formats::{self, Line, Lines, Sink};
+use super::play::{Action, Scene, play};
+use super::said::{self, Said};
+use super::script::{MAX_BYTES, Script};
+use super::session::{self, Progress, Store};
+use super::words::{Life, Prompt, Words, WordsError};
+use crate::pattern;
+
+const USAGE: u8 = 64;
+const MISMATCH: u8 = 65;
+const FAILED: u8 = 74;
+const TOO_OLD: u8 = 75;
+
+const LIFE: Duration = Duration::from_secs(600);
+const FLOOD: usize = 64 * 1024;
+/// Most that is kept of what the user says.
+const SAID_MAX: usize = 1 << 20;
+
+/// Why nothing more is done.
+enum Stop {
+    Exit(u8),
+    /// A stream takes no more bytes. Nothing is said: the reader is gone.
+    StreamGone,
+    Told {
+        code: u8,
+        sentence: String,
+    },
+}
+
+pub(super) fn refuse(error: &WordsError) -> u8 {
+    say(error);
+    USAGE
+}
+
+pub(super) fn run(words: &Words) -> u8 {
+    match perform(words) {
+        Stop::Exit(code) => code,
+        Stop::StreamGone => FAILED,
+        Stop::Told { code, sentence } => {
+            say(sentence);
+            code
+        }
+    }
+}
+
+fn say(sentence: impl Display) {
+    // Stderr may be gone as well; the exit code tells all the same.
+    let _ = write_all(stderr(), format!("{}: {sentence}\n", super::SUBCOMMAND).as_bytes());
+}
+
+fn failed(what: impl Display, error: impl Display) -> Stop {
+    Stop::Told { code: FAILED, sentence: format!("{what} ({error})") }
+}
+
+fn perform(words: &Words) -> Stop {
+    let whole = || -> Result<Stop, Stop> {
+        end_some_day()?;
+        let (script, bytes) = read_script(words)?;
+        Engine::begin(words, &script, &bytes)?.turns()
+    };
+    whole().unwrap_or_else(|stop| stop)
+}
+
+/// A thread, because the other one may be stuck in a write for as long as it likes.
+fn end_some_day() -> Result<(), Stop> {
+    let watch = || {
+        thread::sleep(LIFE);
+        std::process::exit(TOO_OLD.into());
+    };
+    let started = thread::Builder::new().name("watch".to_owned()).stack_size(64 * 1024).spawn(watch);
+    started.map(drop).map_err(|error| failed("its watch cannot be started", error))
+}
+
+fn read_script(words: &Words) -> Result<(Script, Vec<u8>), Stop> {
+    let path = words.script.display();
+    let bad = |problem: &dyn Display| Stop::Told { code: USAGE, sentence: format!("{path}: {problem}") };
+    let mut bytes = Vec::new();
+    // One byte more than it may have, so that too large a file is told from one that just fits.
+    let file = File::open(&words.script);
+    file.and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)).map_err(|error| bad(&error))?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| bad(&"it is not UTF-8"))?;
+    let script = Script::read(text).map_err(|error| bad(&error))?;
+    script.check(words.profile).map_err(|error| bad(&error))?;
+    Ok((script, bytes))
+}
+
+struct Engine<'a> {
+    words: &'a Words,
+    script: &'a Script,
+    store: Option<Store>,
+    session: String,
+    /// Of the turn that is played next.
+    progress: Progress,
+    /// What the user says to it.
+    reply: String,
+}
+
+impl<'a> Engine<'a> {
+    fn begin(words: &'a Words, script: &'a Script, bytes: &[u8]) -> Result<Self, Stop> {
+        // A session that nobody can resume need not be remembered.
+        let resumable = words.profile.continuation() == skillrun_model::status::Continuation::Resumable;
+        let store = resumable.then(|| Store::new(words.state.as_deref()));
+        let (session, before) = match &words.resume {
+            Some(id) => {
+                let known = store.as_ref().map(|store| store.load(id)).transpose();
+                let known = known.map_err(|error| failed(format!("session {id}"), error))?.flatten();
+                (id.clone(), Some(known.ok_or_else(|| refuse_session(words, id))?))
+            }
+            None => (script.session.clone().unwrap_or_else(|| session::derived(words.profile, bytes)), None),
+        };
+        let reply = match (&words.prompt, words.life) {
+            (Prompt::Absent, _) => String::new(),
+            (Prompt::Given(text), _) => text.clone(),
+            (Prompt::Stdin, Life::OneTurn) => read_all()?,
+            (Prompt::Stdin, Life::Sticky) => read_line()?.ok_or(Stop::Exit(0))?,
+        };
+        let progress = match before {
+            Some(progress) => Progress { turn: progress.turn.saturating_add(1), ..progress },
+            None => Progress { turn: 1, prompt: reply.clone() },
+        };
+        Ok(Self { words, script, store, session, progress, reply })
+    }
+
+    /// Plays turns for as long as the process lives.
+    fn turns(mut self) -> Result<Stop, Stop> {
+        loop {
+            self.turn()?;
+            let is_last = self.progress.turn >= self.script.turns.len();
+            match self.words.life {
+                Life::OneTurn => return Ok(Stop::Exit(0)),
+                Life::Sticky if is_last => return Ok(Stop::Exit(0)),
+                Life::Sticky => {}
+            }
+            self.reply = match read_line()? {
+                Some(reply) => reply,
+                None => return Ok(Stop::Exit(0)),
+            };
+            self.progress.turn += 1;
+        }
+    }
+
+    fn turn(&self) -> Result<(), Stop> {
+        let number = self.progress.turn;
+        let Some(turn) = number.checked_sub(1).and_then(|index| self.script.turns.get(index)) else {
+            let (path, count) = (self.words.script.display(), self.script.turns.len());
+            let sentence = format!("{path}: turn {number} was asked for, and it has {count}");
+            return Err(Stop::Told { code: MISMATCH, sentence });
+        };
+        // Before the session's name is shown: whoever has seen it may resume it.
+        if let Some(store) = &self.store {
+            store.save(&self.session, &self.progress).map_err(|error| failed("its session cannot be kept", error))?;
+        }
+        let said = Said { prompt: &self.progress.prompt, reply: &self.reply };
+        let scene = Scene { profile: self.words.profile, session: &self.session, turn: number, said };
+        play(turn, scene).into_iter().try_for_each(|action| self.act(action))
+    }
+
+    fn act(&self, action: Action) -> Result<(), Stop> {
+        match action {
+            Action::Write(line) => write(&line),
+            Action::Flood(bytes) => flood(bytes),
+            Action::Sleep(time) => {
+                thread::sleep(time);
+                Ok(())
+            }
+            Action::File { path, content } => {
+                write_inside(&path, content.as_bytes()).map_err(|error| failed(path.display(), error))
+            }
+            Action::Ignore(signal) => ignore(signal),
+            Action::TurnOver => Ok(()),
+            Action::Exit(code) => Err(Stop::Exit(code)),
+            Action::Hang => loop {
+                thread::sleep(LIFE);
+            },
+            Action::Crash(signal) => crash(signal),
+            Action::Mismatch(sentence) => {
+                let sentence = format!("{}: {sentence}", self.words.script.display());
+                Err(Stop::Told { code: MISMATCH, sentence })
+            }
+        }
+    }
+}
+
+/// Ends as the real engine does when it does not know the session.
+fn refuse_session(words: &Words, session: &str) -> Stop {
+    let mut lines = Lines::default();
+    let code = formats::refuse_session(words.profile, session, &mut lines);
+    match lines.0.iter().try_for_each(write) {
+        Ok(()) => Stop::Exit(code),
+        Err(stop) => stop,
+    }
+}
+
+fn read_all() -> Result<String, Stop> {
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(SAID_MAX as u64).read_to_end(&mut bytes);
+    read.map_err(|error| failed("stdin", error))?;
+    // Whoever pipes a text in mostly ends its last line, and does not mean to say so.
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())
+}
+
+/// What a line of stdin says; none at its end. Of a line that is too long the beginning is kept.
+fn read_line() -> Result<Option<String>, Stop> {
+    let mut stdin = io::stdin().lock();
+    let mut line = Vec::new();
+    let mut limited = (&mut stdin).take(SAID_MAX as u64);
+    let count = limited.read_until(b'\n', &mut line).map_err(|error| failed("stdin", error))?;
+    if count == 0 {
+        return Ok(None);
+    }
+    if line.last() == Some(&b'\n') {
+        line.pop();
+    } else if count == SAID_MAX {
+        stdin.skip_until(b'\n').map_err(|error| failed("stdin", error))?;
+    }
+    Ok(Some(said::of_line(&String::from_utf8_lossy(&line))))
+}
+
+fn write(line: &Line) -> Result<(), Stop> {
+    let written = match line.to {
+        Sink::Stdout => write_all(stdout(), &line.bytes),
+        Sink::Stderr => write_all(stderr(), &line.bytes),
+    };
+    written.map_err(|_| Stop::StreamGone)
+}
+
+/// Straight to the descriptor, so that whoever reads sees it at once.
+fn write_all(to: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> {
+    while !bytes.is_empty() {
+        match rustix::io::write(to.as_fd(), bytes) {
+            Ok(count) => bytes = &bytes[count..],
+            Err(Errno::INTR) => {}
+            // A host may have made its end, and with it perhaps ours, non-blocking.
+            Err(Errno::AGAIN) => match poll(&mut [PollFd::new(&to, PollFlags::OUT)], None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+            },
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn flood(bytes: u64) -> Result<(), Stop> {
+    let mut buffer = vec![0; FLOOD];
+    let mut offset = 0;
+    while offset < bytes {
+        let length = (bytes - offset).min(FLOOD as u64);
+        let piece = &mut buffer[..length as usize];
+        pattern(offset, piece);
+        offset += length;
+        // The line after the flood must be one of its own.
+        if let Some(last) = piece.last_mut().filter(|_| offset == bytes) {
+            *last = b'\n';
+        }
+        write_all(stdout(), piece).map_err(|_| Stop::StreamGone)?;
+    }
+    Ok(())
+}
+
+/// Walks down from the working folder without following a link, and makes the folders that are not there: what a script
+/// writes stays below, whatever somebody has put there.
+fn write_inside(path: &Path, content: &[u8]) -> io::Result<()> {
+    let names: Vec<_> = path
+        .components()
+        .filter_map(|component| match component {
+            Component::Normal(name) => Some(name),
+            Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => None,
+        })
+        .collect();
+    let Some((name, folders)) = names.split_last() else { return Err(io::ErrorKind::InvalidFilename.into()) };
+    let folder_flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut folder: OwnedFd = openat(CWD, ".", folder_flags, Mode::empty())?;
+    for name in folders {
+        match mkdirat(&folder, *name, Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        folder = openat(&folder, *name, folder_flags, Mode::empty())?;
+    }
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = openat(&folder, *name, flags, Mode::from_raw_mode(0o666))?;
+    File::from(file).write_all(content)
+}
+
+/// A handler that does nothing but note it, since to ignore a signal for good takes `unsafe` code.
+fn ignore(signal: Signal) -> Result<(), Stop> {
+    let noted = Arc::new(AtomicBool::new(false));
+    let registered = signal_hook::flag::register(signal.as_raw(), noted);
+    registered.map(drop).map_err(|error| failed("a signal cannot be ignored", error))
+}
+
+/// Not a plain kill: handlers, those of Rust's runtime too, stand between the signal and what it does by default.
+fn crash(signal: Signal) -> Result<(), Stop> {
+    // No core file may appear among what a test looks at.
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    match signal_hook::low_level::emulate_default_handler(signal.as_raw()) {
+        Ok(()) => Ok(()),
+        Err(_) => kill_process(getpid(), signal).map_err(|error| failed("a signal to itself", error)),
+    }
+}

@@ -1,0 +1,223 @@
+//! A turn of the script to what is done, one thing after the other. Pure: the same turn gives the same actions.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::{Map, Value};
+use skillrun_model::ProfileId;
+
+use super::ask;
+use super::formats::{self, Ending, Format, Line, Lines};
+use super::said::Said;
+use super::script::{Act, Cut, Marker, Place, Tool, Turn, Usage};
+
+/// The key that says that a skill is done.
+const DONE_KEY: &str = "__SKILL_DONE__";
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Action {
+    Write(Line),
+    /// This many bytes of the pattern to stdout; the last one ends a line.
+    Flood(u64),
+    Sleep(Duration),
+    File {
+        path: PathBuf,
+        content: String,
+    },
+    Ignore(Signal),
+    /// The turn is over, and the engine would take the next one.
+    TurnOver,
+    Exit(u8),
+    /// Never exits.
+    Hang,
+    Crash(Signal),
+    /// What happened is not what the script is made for.
+    Mismatch(String),
+}
+
+/// Which turn is played, and for whom.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scene<'a> {
+    pub(super) profile: ProfileId,
+    pub(super) session: &'a str,
+    /// Counted from 1.
+    pub(super) turn: usize,
+    pub(super) said: Said<'a>,
+}
+
+/// What is done in a turn. The last action is the only one that ends it, one way or another.
+pub(super) fn play(turn: &Turn, scene: Scene<'_>) -> Vec<Action> {
+    let format = formats::make(scene.profile, scene.session, scene.turn, scene.said.reply);
+    let mut player =
+        Player { scene, format, actions: Vec::new(), is_open: false, usage: None, cut: None, after_end: None };
+    for (act, number) in turn.acts.iter().zip(1..) {
+        if player.act(act, number).is_err() {
+            return player.actions;
+        }
+    }
+    // Nothing is done after it, so it does not matter whether it came to its end.
+    let _ = player.close();
+    player.actions
+}
+
+/// Nothing more is done in this turn; the last action says why.
+struct Over;
+
+struct Player<'a> {
+    scene: Scene<'a>,
+    format: Box<dyn Format>,
+    actions: Vec<Action>,
+    is_open: bool,
+    usage: Option<Usage>,
+    /// Of the next line.
+    cut: Option<Cut>,
+    /// How the turn closes, once its end was written.
+    after_end: Option<Action>,
+}
+
+impl Player<'_> {
+    fn act(&mut self, act: &Act, number: usize) -> Result<(), Over> {
+        if act.opens_turn() {
+            self.open()?;
+        }
+        let said = self.scene.said;
+        match act {
+            Act::Say(text) => self.say(&said.fill(text)),
+            Act::Think(text) => self.lines(|format, lines| format.think(&said.fill(text), lines)),
+            Act::Ask(fields) => self.say(&ask::envelope(&said.fill_fields(fields))),
+            Act::Tool(tool) => {
+                let Tool { name, input, output, status } = tool;
+                let (input, output) = (said.fill_fields(input), said.fill(output));
+                let tool = Tool { name: name.clone(), input, output, status: *status };
+                self.lines(|format, lines| format.tool(&tool, lines))
+            }
+            Act::Write { path, content } => self.push(Action::File { path: path.clone(), content: said.fill(content) }),
+            Act::Output { object, marker } => self.say(&output(said.fill_fields(object), *marker)),
+            Act::Sleep(time) => self.push(Action::Sleep(*time)),
+            Act::Usage(usage) => {
+                self.usage = Some(*usage);
+                Ok(())
+            }
+            Act::Stderr(text) => self.lines(|_, lines| lines.err(without_newline(text))),
+            Act::Raw(text) => self.lines(|_, lines| lines.out(without_newline(text))),
+            Act::Fail(message) => self.end(Ending::Failure(message), act, number),
+            Act::Limit(message) => self.end(Ending::Limit(message), act, number),
+            Act::End => self.end(Ending::Success, act, number),
+            Act::Exit(code) => self.last(Action::Exit(*code)),
+            Act::Hang => self.last(Action::Hang),
+            Act::Crash(signal) => self.last(Action::Crash(*signal)),
+            Act::Ignore(signals) => {
+                self.actions.extend(signals.iter().map(|signal| Action::Ignore(*signal)));
+                Ok(())
+            }
+            Act::Flood(bytes) => self.push(Action::Flood(*bytes)),
+            Act::Cut(cut) => {
+                self.cut = Some(*cut);
+                Ok(())
+            }
+            Act::ExpectReply(expected) => {
+                if said.reply.contains(expected) {
+                    return Ok(());
+                }
+                let sentence = format!("what the user said, {:?}, does not contain {expected:?}", shown(said.reply));
+                self.mismatch(act, number, &sentence)
+            }
+            Act::EchoReply => self.say(said.reply),
+            Act::EchoPrompt => self.say(said.prompt),
+        }
+    }
+
+    /// The end of the turn's acts: a success, unless an end was written.
+    fn close(&mut self) -> Result<(), Over> {
+        self.open()?;
+        if self.after_end.is_none() {
+            self.end(Ending::Success, &Act::End, 0)?;
+        }
+        let close = self.after_end.take().unwrap_or(Action::TurnOver);
+        self.last(close)
+    }
+
+    fn open(&mut self) -> Result<(), Over> {
+        if std::mem::replace(&mut self.is_open, true) {
+            return Ok(());
+        }
+        self.lines(|format, lines| format.open(lines))
+    }
+
+    fn say(&mut self, text: &str) -> Result<(), Over> {
+        self.lines(|format, lines| format.say(text, lines))
+    }
+
+    fn end(&mut self, ending: Ending<'_>, act: &Act, number: usize) -> Result<(), Over> {
+        let mut lines = Lines::default();
+        match self.format.end(ending, self.usage, &mut lines) {
+            Some(code) => {
+                // Only after a success it would take another turn, whatever its exit code.
+                self.after_end = Some(match ending {
+                    Ending::Success => Action::TurnOver,
+                    Ending::Failure(_) | Ending::Limit(_) => Action::Exit(code),
+                });
+                self.write(lines)
+            }
+            // Scripts are checked for this before they are played.
+            None => self.mismatch(act, number, &format!("{} has no such end", self.scene.profile)),
+        }
+    }
+
+    fn lines(&mut self, write: impl FnOnce(&mut dyn Format, &mut Lines)) -> Result<(), Over> {
+        let mut lines = Lines::default();
+        write(&mut *self.format, &mut lines);
+        self.write(lines)
+    }
+
+    fn write(&mut self, Lines(lines): Lines) -> Result<(), Over> {
+        for mut line in lines {
+            let Some(cut) = self.cut.take() else {
+                self.actions.push(Action::Write(line));
+                continue;
+            };
+            line.bytes.truncate(cut.kept(line.bytes.len()));
+            self.actions.push(Action::Write(line));
+            return self.last(Action::Exit(0));
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, action: Action) -> Result<(), Over> {
+        self.actions.push(action);
+        Ok(())
+    }
+
+    fn last(&mut self, action: Action) -> Result<(), Over> {
+        self.actions.push(action);
+        Err(Over)
+    }
+
+    fn mismatch(&mut self, act: &Act, number: usize, sentence: &str) -> Result<(), Over> {
+        let place = Place::Act { turn: self.scene.turn, act: number, word: Some(act.word().to_owned()) };
+        self.last(Action::Mismatch(format!("{place}{sentence}")))
+    }
+}
+
+/// The object as the agent writes it, the marker first.
+fn output(object: Map<String, Value>, marker: Marker) -> String {
+    let done = match marker {
+        Marker::Done => Some((DONE_KEY.to_owned(), Value::Bool(true))),
+        Marker::Absent => None,
+    };
+    Value::Object(done.into_iter().chain(object).collect()).to_string()
+}
+
+/// A block of YAML ends with a newline, and a line gets one anyway.
+fn without_newline(text: &str) -> &str {
+    text.strip_suffix('\n').unwrap_or(text)
+}
+
+/// As much as a sentence bears.
+fn shown(text: &str) -> String {
+    const MAX: usize = 200;
+    let cut: String = text.chars().take(MAX).collect();
+    if cut.len() < text.len() { format!("{cut}…") } else { cut }
+}

@@ -1,0 +1,300 @@
+//! The script: what is played, turn by turn. [`read`] makes it of YAML.
+
+mod read;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::{Map, Value};
+use skillrun_model::ProfileId;
+
+use super::formats;
+
+/// Largest file that is read.
+pub(super) const MAX_BYTES: usize = 1 << 20;
+pub(super) const MAX_TURNS: usize = 1_000;
+/// Of all turns together.
+pub(super) const MAX_ACTS: usize = 10_000;
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Script {
+    /// The session's name, where the script gives one.
+    pub(super) session: Option<String>,
+    pub(super) turns: Vec<Turn>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Turn {
+    pub(super) acts: Vec<Act>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Act {
+    Say(String),
+    Think(String),
+    /// The fields of the question, as they are.
+    Ask(Map<String, Value>),
+    Tool(Tool),
+    Write {
+        path: PathBuf,
+        content: String,
+    },
+    Output {
+        object: Map<String, Value>,
+        marker: Marker,
+    },
+    Sleep(Duration),
+    Usage(Usage),
+    Stderr(String),
+    Raw(String),
+    Fail(String),
+    Limit(String),
+    Exit(u8),
+    End,
+    Hang,
+    Ignore(Vec<Signal>),
+    Crash(Signal),
+    Flood(u64),
+    Cut(Cut),
+    ExpectReply(String),
+    EchoReply,
+    EchoPrompt,
+}
+
+/// Whether an output says that all is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Marker {
+    Done,
+    Absent,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Tool {
+    pub(super) name: String,
+    pub(super) input: Map<String, Value>,
+    pub(super) output: String,
+    pub(super) status: ToolStatus,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ToolStatus {
+    Completed,
+    Failed,
+    /// It begins, and its end is never told.
+    Open,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Usage {
+    pub(super) input: u64,
+    pub(super) output: u64,
+    pub(super) cached: u64,
+    pub(super) reasoning: u64,
+}
+
+/// How much of the next line is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// This many bytes of it.
+    After(usize),
+    /// All but this many bytes of it, its newline counted.
+    Before(usize),
+}
+
+impl Cut {
+    /// How many bytes of a line stay.
+    pub(super) fn kept(self, length: usize) -> usize {
+        match self {
+            Self::After(count) => count.min(length),
+            Self::Before(count) => length.saturating_sub(count),
+        }
+    }
+}
+
+/// What an act does to the turn it stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Belongs to the turn, so it cannot come after its end.
+    Inside,
+    /// May come at any time.
+    Anywhere,
+    /// Writes the end event; more may follow, but nothing of the turn.
+    EndsTurn,
+    /// Nothing is played after it.
+    Last,
+}
+
+impl Act {
+    /// The key it has in a script.
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Self::Say(_) => "say",
+            Self::Think(_) => "think",
+            Self::Ask(_) => "ask",
+            Self::Tool(_) => "tool",
+            Self::Write { .. } => "write",
+            Self::Output { .. } => "output",
+            Self::Sleep(_) => "sleep_ms",
+            Self::Usage(_) => "usage",
+            Self::Stderr(_) => "stderr",
+            Self::Raw(_) => "raw",
+            Self::Fail(_) => "fail",
+            Self::Limit(_) => "limit",
+            Self::Exit(_) => "exit",
+            Self::End => "end",
+            Self::Hang => "hang",
+            Self::Ignore(_) => "ignore",
+            Self::Crash(_) => "crash",
+            Self::Flood(_) => "flood",
+            Self::Cut(_) => "cut",
+            Self::ExpectReply(_) => "expect_reply",
+            Self::EchoReply => "echo_reply",
+            Self::EchoPrompt => "echo_prompt",
+        }
+    }
+
+    fn part(&self) -> Part {
+        match self {
+            Self::Say(_)
+            | Self::Think(_)
+            | Self::Ask(_)
+            | Self::Tool(_)
+            | Self::Output { .. }
+            | Self::Usage(_)
+            | Self::EchoReply
+            | Self::EchoPrompt => Part::Inside,
+            Self::Write { .. }
+            | Self::Sleep(_)
+            | Self::Stderr(_)
+            | Self::Raw(_)
+            | Self::Ignore(_)
+            | Self::Flood(_)
+            | Self::Cut(_)
+            | Self::ExpectReply(_) => Part::Anywhere,
+            Self::End | Self::Fail(_) | Self::Limit(_) => Part::EndsTurn,
+            Self::Exit(_) | Self::Hang | Self::Crash(_) => Part::Last,
+        }
+    }
+
+    /// Whether the engine names its session before it. An engine that dies at once has said nothing.
+    pub(super) fn opens_turn(&self) -> bool {
+        match self {
+            Self::Exit(_)
+            | Self::Crash(_)
+            | Self::Ignore(_)
+            | Self::Cut(_)
+            | Self::Stderr(_)
+            | Self::ExpectReply(_) => false,
+            Self::Say(_)
+            | Self::Think(_)
+            | Self::Ask(_)
+            | Self::Tool(_)
+            | Self::Write { .. }
+            | Self::Output { .. }
+            | Self::Sleep(_)
+            | Self::Usage(_)
+            | Self::Raw(_)
+            | Self::Fail(_)
+            | Self::Limit(_)
+            | Self::End
+            | Self::Hang
+            | Self::Flood(_)
+            | Self::EchoReply
+            | Self::EchoPrompt => true,
+        }
+    }
+}
+
+impl Script {
+    pub(super) fn read(yaml: &str) -> Result<Self, ScriptError> {
+        read::script(yaml)
+    }
+
+    /// Refuses what the format has no way to say. What it only does not show, as the real engine does not, is fine.
+    pub(super) fn check(&self, profile: ProfileId) -> Result<(), ScriptError> {
+        for (turn, number) in self.turns.iter().zip(1..) {
+            for (act, place) in turn.acts.iter().zip(1..) {
+                if matches!(act, Act::Limit(_)) && !formats::has_limit_end(profile) {
+                    let place = Place::Act { turn: number, act: place, word: Some(act.word().to_owned()) };
+                    return Err(ScriptError { place, problem: Problem::NoLimitEnd(profile) });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a script cannot be played, and where.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}{problem}")]
+pub(super) struct ScriptError {
+    pub(super) place: Place,
+    pub(super) problem: Problem,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    Whole,
+    /// Counted from 1.
+    Turn(usize),
+    Act {
+        turn: usize,
+        act: usize,
+        word: Option<String>,
+    },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole => Ok(()),
+            Self::Turn(turn) => write!(f, "turn {turn}: "),
+            Self::Act { turn, act, word: None } => write!(f, "turn {turn}, act {act}: "),
+            Self::Act { turn, act, word: Some(word) } => write!(f, "turn {turn}, act {act} ({word}): "),
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Problem {
+    #[error("it is larger than {MAX_BYTES} bytes")]
+    TooLarge,
+    #[error("it is not YAML that can be read ({0})")]
+    NotYaml(String),
+    #[error("a script is a list of turns, or a mapping with turns and optionally session")]
+    NoScript,
+    #[error("it has no turn")]
+    NoTurn,
+    #[error("it has more than {MAX_TURNS} turns")]
+    TooManyTurns,
+    #[error("it has more than {MAX_ACTS} acts")]
+    TooManyActs,
+    #[error("session needs 1 to 200 letters, digits, dots, colons, dashes and underscores, and no dash first")]
+    BadSession,
+    #[error("a turn is a list of acts")]
+    NoTurnList,
+    #[error("an act is one key with its value, or a word alone")]
+    NoAct,
+    #[error("there is no act {0}")]
+    UnknownAct(String),
+    #[error("it has no member {0}")]
+    UnknownMember(String),
+    #[error("it needs {0}")]
+    Needs(&'static str),
+    #[error("{0} is no signal that is known here")]
+    UnknownSignal(String),
+    #[error("{0} cannot be ignored")]
+    Uncatchable(String),
+    #[error("{0} does not lie inside of the working folder")]
+    Outside(String),
+    #[error("it comes after {0}, which ended the turn")]
+    AfterEnd(&'static str),
+    #[error("it comes after {0}, after which nothing is played")]
+    AfterLast(&'static str),
+    #[error("{0} has no limit end")]
+    NoLimitEnd(ProfileId),
+}

@@ -1,0 +1,326 @@
+//! YAML to a script. By hand and not by derive, so that every mistake is told with its turn and act.
+
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::{Map, Value};
+use serde_saphyr::options::{MergeKeyPolicy, NonFiniteFloatPolicy};
+use signal_hook::consts::FORBIDDEN;
+
+use super::{
+    Act, Cut, MAX_ACTS, MAX_BYTES, MAX_TURNS, Marker, Part, Place, Problem, Script, ScriptError, Tool, ToolStatus,
+    Turn, Usage,
+};
+use crate::scripted::session;
+
+/// Longest part of the YAML reader's words that is passed on, and of a script's own.
+const WORDS_MAX: usize = 300;
+const NAME_MAX: usize = 40;
+
+/// An act that sleeps for longer would outlive the process.
+const SLEEP_MAX: u64 = 600_000;
+
+pub(super) fn script(yaml: &str) -> Result<Script, ScriptError> {
+    let whole = |problem| ScriptError { place: Place::Whole, problem };
+    if yaml.len() > MAX_BYTES {
+        return Err(whole(Problem::TooLarge));
+    }
+    let root = parse(yaml).map_err(|words| whole(Problem::NotYaml(words)))?;
+    let (session, list) = split(root).map_err(whole)?;
+    if list.is_empty() {
+        return Err(whole(Problem::NoTurn));
+    }
+    if list.len() > MAX_TURNS {
+        return Err(whole(Problem::TooManyTurns));
+    }
+    let mut count = 0;
+    let mut turns = Vec::with_capacity(list.len());
+    for (acts, number) in list.into_iter().zip(1..) {
+        let Value::Array(acts) = acts else {
+            return Err(ScriptError { place: Place::Turn(number), problem: Problem::NoTurnList });
+        };
+        count += acts.len();
+        if count > MAX_ACTS {
+            return Err(whole(Problem::TooManyActs));
+        }
+        turns.push(turn(acts, number)?);
+    }
+    Ok(Script { session, turns })
+}
+
+fn parse(yaml: &str) -> Result<Value, String> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_events: 400_000,
+            max_nodes: 200_000,
+            max_depth: 64,
+            flow_nesting_limit: 64,
+            max_documents: 1,
+            max_anchors: 16,
+            max_aliases: 64,
+            max_merge_keys: 16,
+            max_recorded_anchor_events: 10_000,
+            max_recorded_anchor_bytes: 2 * MAX_BYTES,
+            max_total_scalar_bytes: 4 * MAX_BYTES,
+        },
+        // Enough to use a turn twice, and far from what a bomb needs.
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: 1_000,
+            max_replay_stack_depth: 4,
+        },
+        // `say: no` is something to say, not `false`.
+        strict_booleans: true,
+        merge_keys: MergeKeyPolicy::AsOrdinary,
+        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
+        with_snippet: false,
+    };
+    serde_saphyr::from_str_with_options(yaml, options).map_err(|error| {
+        let words = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+        words.chars().take(WORDS_MAX).collect()
+    })
+}
+
+/// The session's name and the list of turns.
+fn split(root: Value) -> Result<(Option<String>, Vec<Value>), Problem> {
+    let mut fields = match root {
+        Value::Array(turns) => return Ok((None, turns)),
+        Value::Object(fields) => fields,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return Err(Problem::NoScript),
+    };
+    let session = match fields.shift_remove("session") {
+        None => None,
+        Some(Value::String(id)) if session::is_id(&id) => Some(id),
+        Some(_) => return Err(Problem::BadSession),
+    };
+    let Some(Value::Array(turns)) = fields.shift_remove("turns") else { return Err(Problem::NoScript) };
+    nothing_left(&fields)?;
+    Ok((session, turns))
+}
+
+fn turn(values: Vec<Value>, number: usize) -> Result<Turn, ScriptError> {
+    let mut acts: Vec<Act> = Vec::with_capacity(values.len());
+    let mut ended = None;
+    for (value, place) in values.into_iter().zip(1..) {
+        let word = word_of(&value).map(short);
+        let at = |problem| ScriptError { place: Place::Act { turn: number, act: place, word }, problem };
+        let act = match act(value) {
+            Ok(act) => act,
+            Err(problem) => return Err(at(problem)),
+        };
+        let last = acts.last().filter(|last| last.part() == Part::Last);
+        let out_of_place = match (last, ended, act.part()) {
+            (Some(last), _, _) => Some(Problem::AfterLast(last.word())),
+            (None, Some(word), Part::Inside | Part::EndsTurn) => Some(Problem::AfterEnd(word)),
+            (None, _, Part::Inside | Part::Anywhere | Part::Last) => None,
+            (None, None, Part::EndsTurn) => {
+                ended = Some(act.word());
+                None
+            }
+        };
+        if let Some(problem) = out_of_place {
+            return Err(at(problem));
+        }
+        acts.push(act);
+    }
+    Ok(Turn { acts })
+}
+
+fn word_of(value: &Value) -> Option<&str> {
+    match value {
+        Value::String(word) => Some(word),
+        Value::Object(fields) => fields.keys().next().map(String::as_str),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
+    }
+}
+
+fn act(value: Value) -> Result<Act, Problem> {
+    let mut fields = match value {
+        Value::String(word) => return keyed(&word, Value::Null),
+        Value::Object(fields) => fields,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => return Err(Problem::NoAct),
+    };
+    // The one act with a second member, because everything inside of the object is the object's.
+    if let Some(object) = fields.shift_remove("output") {
+        let marker = match fields.shift_remove("done") {
+            Some(Value::Bool(true)) => Marker::Done,
+            Some(Value::Bool(false)) | None => Marker::Absent,
+            Some(_) => return Err(Problem::Needs("true or false at done")),
+        };
+        nothing_left(&fields)?;
+        return Ok(Act::Output { object: mapping(object, OUTPUT)?, marker });
+    }
+    let mut fields = fields.into_iter();
+    match (fields.next(), fields.next()) {
+        (Some((word, value)), None) => keyed(&word, value),
+        (None, _) | (Some(_), Some(_)) => Err(Problem::NoAct),
+    }
+}
+
+const OUTPUT: &str = "a mapping, the object to put out";
+const TOOL: &str = "a mapping with name, and optionally input, output and status";
+const WRITE: &str = "a mapping with path and content";
+const USAGE: &str = "a mapping of input, output, cached and reasoning to numbers";
+
+fn keyed(word: &str, value: Value) -> Result<Act, Problem> {
+    Ok(match word {
+        "say" => Act::Say(text(value)?),
+        "think" => Act::Think(text(value)?),
+        "ask" => Act::Ask(mapping(value, "a mapping, the fields of the question")?),
+        "tool" => Act::Tool(tool(mapping(value, TOOL)?)?),
+        "write" => write(mapping(value, WRITE)?)?,
+        "output" => return Err(Problem::Needs(OUTPUT)),
+        "sleep_ms" => {
+            let millis = value.as_u64().filter(|millis| *millis <= SLEEP_MAX);
+            Act::Sleep(Duration::from_millis(millis.ok_or(Problem::Needs("0 to 600000 milliseconds"))?))
+        }
+        "usage" => Act::Usage(usage(mapping(value, USAGE)?)?),
+        "stderr" => Act::Stderr(text(value)?),
+        "raw" => Act::Raw(text(value)?),
+        "fail" => Act::Fail(text(value)?),
+        "limit" => Act::Limit(text(value)?),
+        "exit" => {
+            let code = value.as_u64().and_then(|code| code.try_into().ok());
+            Act::Exit(code.ok_or(Problem::Needs("an exit code of 0 to 255"))?)
+        }
+        "end" => alone(&value, Act::End)?,
+        "hang" => alone(&value, Act::Hang)?,
+        "ignore" => Act::Ignore(ignored(value)?),
+        "crash" => Act::Crash(signal(&text(value)?)?),
+        "flood" => Act::Flood(value.as_u64().ok_or(Problem::Needs("a number of bytes"))?),
+        "cut" => Act::Cut(cut(&value).ok_or(Problem::Needs("a number of bytes, negative to count from the end"))?),
+        "expect_reply" => Act::ExpectReply(text(value)?),
+        "echo_reply" => alone(&value, Act::EchoReply)?,
+        "echo_prompt" => alone(&value, Act::EchoPrompt)?,
+        _ => return Err(Problem::UnknownAct(short(word))),
+    })
+}
+
+fn tool(mut fields: Map<String, Value>) -> Result<Tool, Problem> {
+    let name = fields.shift_remove("name").map(text).transpose()?.ok_or(Problem::Needs(TOOL))?;
+    let input = fields.shift_remove("input").map(|input| mapping(input, "a mapping at input")).transpose()?;
+    let output = fields.shift_remove("output").map(text).transpose()?;
+    let status = match fields.shift_remove("status").as_ref().map(Value::as_str) {
+        None | Some(Some("completed")) => ToolStatus::Completed,
+        Some(Some("failed")) => ToolStatus::Failed,
+        Some(Some("open")) => ToolStatus::Open,
+        Some(Some(_) | None) => return Err(Problem::Needs("completed, failed or open at status")),
+    };
+    nothing_left(&fields)?;
+    Ok(Tool { name, input: input.unwrap_or_default(), output: output.unwrap_or_default(), status })
+}
+
+fn write(mut fields: Map<String, Value>) -> Result<Act, Problem> {
+    let path = fields.shift_remove("path").map(text).transpose()?.ok_or(Problem::Needs(WRITE))?;
+    let content = fields.shift_remove("content").map(text).transpose()?.ok_or(Problem::Needs(WRITE))?;
+    nothing_left(&fields)?;
+    Ok(Act::Write { path: inside(&path).ok_or_else(|| Problem::Outside(short(&path)))?, content })
+}
+
+/// The path, if it can only lie below the working folder. Links are looked at when it is written.
+fn inside(path: &str) -> Option<PathBuf> {
+    let mut clean = PathBuf::new();
+    for component in Path::new(path).components() {
+        match component {
+            Component::Normal(name) => clean.push(name),
+            Component::CurDir => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    // A zero byte would end the path for the kernel.
+    (!clean.as_os_str().is_empty() && !path.contains('\0') && !path.ends_with('/')).then_some(clean)
+}
+
+fn usage(mut fields: Map<String, Value>) -> Result<Usage, Problem> {
+    let mut take = |name| match fields.shift_remove(name) {
+        None => Ok(0),
+        Some(value) => value.as_u64().ok_or(Problem::Needs(USAGE)),
+    };
+    let (input, output) = (take("input")?, take("output")?);
+    let (cached, reasoning) = (take("cached")?, take("reasoning")?);
+    nothing_left(&fields)?;
+    Ok(Usage { input, output, cached, reasoning })
+}
+
+fn ignored(value: Value) -> Result<Vec<Signal>, Problem> {
+    let names = match value {
+        Value::Array(names) => names,
+        Value::String(_) => vec![value],
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
+            return Err(Problem::Needs("a list of signals"));
+        }
+    };
+    let catchable = |name: Value| {
+        let name = text(name)?;
+        let signal = signal(&name)?;
+        // The library would panic over these.
+        if FORBIDDEN.contains(&signal.as_raw()) { Err(Problem::Uncatchable(name)) } else { Ok(signal) }
+    };
+    names.into_iter().map(catchable).collect()
+}
+
+fn signal(name: &str) -> Result<Signal, Problem> {
+    const SIGNALS: &[(&str, Signal)] = &[
+        ("HUP", Signal::HUP),
+        ("INT", Signal::INT),
+        ("QUIT", Signal::QUIT),
+        ("ABRT", Signal::ABORT),
+        ("BUS", Signal::BUS),
+        ("FPE", Signal::FPE),
+        ("ILL", Signal::ILL),
+        ("KILL", Signal::KILL),
+        ("PIPE", Signal::PIPE),
+        ("SEGV", Signal::SEGV),
+        ("TERM", Signal::TERM),
+        ("USR1", Signal::USR1),
+        ("USR2", Signal::USR2),
+    ];
+    let bare = name.strip_prefix("SIG").unwrap_or(name);
+    let found = SIGNALS.iter().find(|(known, _)| *known == bare);
+    found.map(|(_, signal)| *signal).ok_or_else(|| Problem::UnknownSignal(short(name)))
+}
+
+fn cut(value: &Value) -> Option<Cut> {
+    let count = value.as_i64()?;
+    let length = usize::try_from(count.unsigned_abs()).ok()?;
+    Some(if count < 0 { Cut::Before(length) } else { Cut::After(length) })
+}
+
+/// A text. Numbers are not taken for one: `007` and `1.10` would not come out as they were written.
+fn text(value: Value) -> Result<String, Problem> {
+    match value {
+        Value::String(text) => Ok(text),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            Err(Problem::Needs("a text, in quotes where YAML would take it for something else"))
+        }
+    }
+}
+
+fn mapping(value: Value, needed: &'static str) -> Result<Map<String, Value>, Problem> {
+    match value {
+        Value::Object(fields) => Ok(fields),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Err(Problem::Needs(needed))
+        }
+    }
+}
+
+fn alone(value: &Value, act: Act) -> Result<Act, Problem> {
+    match value {
+        Value::Null | Value::Bool(true) => Ok(act),
+        Value::Bool(false) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+            Err(Problem::Needs("no value"))
+        }
+    }
+}
+
+fn nothing_left(fields: &Map<String, Value>) -> Result<(), Problem> {
+    match fields.keys().next() {
+        None => Ok(()),
+        Some(name) => Err(Problem::UnknownMember(short(name))),
+    }
+}
+
+fn short(name: &str) -> String {
+    name.chars().take(NAME_MAX).collect()
+}
