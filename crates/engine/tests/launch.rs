@@ -247,7 +247,7 @@ fn variables_of_the_request_win_and_the_hosts_own_are_not_passed_on() {
     ];
     let request = StartRequest { variables: &more, ..request(&user) };
     let launch = start(&shipped("iflow"), &request).expect("a launch");
-    assert_eq!(variables(&launch), ["HOME=/run/home", "LC_ALL=C", "NO_COLOR=2", "*TOKEN=t"]);
+    assert_eq!(variables(&launch), ["HOME=/run/own", "LC_ALL=C", "NO_COLOR=2", "*TOKEN=t"]);
     assert!(!format!("{launch:?}").contains("\"t\""), "a secret is shown");
 }
 

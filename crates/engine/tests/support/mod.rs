@@ -17,7 +17,7 @@ pub(crate) fn request(environment: &[(OsString, OsString)]) -> StartRequest<'_> 
         prompt: "Do the job.",
         prompt_file: Path::new("/run/prompt.1.txt"),
         workspace: Path::new("/run/workspace"),
-        home: Home::Run(Path::new("/run/home")),
+        home: Home::Run(Path::new("/run/own")),
         permission: Permission::Workspace,
         model: None,
         effort: None,

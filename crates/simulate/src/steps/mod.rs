@@ -11,7 +11,7 @@
 //! | step | what it does |
 //! | --- | --- |
 //! | `out TEXT`, `err TEXT`, `tty TEXT` | writes the text, as it is, to stdout, stderr or `/dev/tty` |
-//! | `flood STREAM BYTES` | writes [`pattern`](crate::pattern) from its beginning, 64 KiB at a time |
+//! | `flood STREAM BYTES` | writes [`pattern`](crate::pattern()) from its beginning, 64 KiB at a time |
 //! | `drip STREAM BYTES MILLIS` | the same, one byte at a time with a pause after each |
 //! | `sleep MILLIS`, `forever` | waits; signals with an `on` are attended to |
 //! | `exit CODE` | ends with this code, 0 to 255 |
