@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn nothing_is_fetched() {
-        for address in ["https://example.com/s.json", "file:///etc/passwd", "other.json"] {
+        for address in ["https://example.org/s.json", "file:///etc/passwd", "other.json"] {
             let error = compile(json!({"$ref": address})).unwrap_err();
             assert!(matches!(error, SchemaErrorKind::NotSchema(_)), "{error}");
         }
