@@ -9,7 +9,7 @@
 //! ```
 //!
 //! - [`plan`]: what to run and how, as the starter hands it over. [`environment`]: which variables an engine gets.
-//! - [`start`]: starts a host. [`owner`]: attaches to one, or finds that it is gone. [`protocol`]: what they say.
+//! - [`mod@start`]: starts a host. [`owner`]: attaches to one, or finds that it is gone. [`protocol`]: what they say.
 //! - [`host`]: the host itself, one thread, one loop. Its record outlives everybody.
 //! - `wiring`, `spawn`: pipes and terminals, fork and exec. `process`: signals, the tree, leftovers of a dead host.
 //! - `secrets`: finds values that must be masked. `snapshot`: which files an attempt changed. `temporary`: its own go.

@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use crate::host_record::HostRecord;
 use serde::Deserialize;
 use serde_json::Value;
 use skillrun_model::{EndedBy, ExecutionMode, ProfileId, Timestamp};
+
+use crate::host_record::{HostRecord, Warning};
 
 /// What is known about how an attempt was started and ended.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -19,6 +20,8 @@ pub struct Meta {
     pub signal: Option<String>,
     pub ended_by: Option<EndedBy>,
     pub started_at: Option<Timestamp>,
+    /// What the host noticed.
+    pub warnings: Vec<Warning>,
     /// What in the file could not be understood, in words.
     pub problems: Vec<String>,
 }
@@ -62,6 +65,7 @@ impl Meta {
             signal: record.signal,
             ended_by: record.ended_by,
             started_at: Some(record.started_at),
+            warnings: record.warnings,
             problems: Vec::new(),
         }
     }
@@ -81,6 +85,8 @@ impl Meta {
             signal: text(file.signal, "signal", &mut problems),
             ended_by,
             started_at: word(file.started_at, "started_at", &mut problems),
+            // Only hosts write them, and a host's record is read where there is one.
+            warnings: Vec::new(),
             problems,
         }
     }
@@ -150,6 +156,7 @@ mod tests {
             signal: None,
             ended_by: Some(EndedBy::Linger),
             started_at: "2026-11-15T01:02:03Z".parse().ok(),
+            warnings: Vec::new(),
             problems: Vec::new(),
         };
         assert_eq!(meta, expected);

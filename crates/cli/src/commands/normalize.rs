@@ -229,6 +229,9 @@ impl Run<'_> {
         for (code, message) in self.outputs.take_pending_notices() {
             self.write(closing::warning(code, message));
         }
+        for warning in &attempt.meta.warnings {
+            self.write(closing::warning(warning.code, warning.message.clone()));
+        }
         for problem in &attempt.meta.problems {
             self.write(closing::warning(Code::MetaMissing, problem.clone()));
         }

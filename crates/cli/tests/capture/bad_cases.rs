@@ -13,7 +13,7 @@ use serde_json::Value;
 use skillrun_evidence::HostRecord;
 use skillrun_model::{AttemptNumber, Code, EndedBy};
 
-use crate::lab::{self, Lab, SKILLRUN, error, output, said, spawn, steps};
+use crate::lab::{self, Lab, SKILLRUN, error, eventually, output, said, spawn, steps};
 
 /// What `normalize` says about the end.
 fn reason(lab: &Lab) -> String {
@@ -542,9 +542,24 @@ fn an_engine_that_locks_the_recording_is_told() {
     let output = output(command.env("TMPDIR", lab.path("")).uid(user).gid(user));
     assert_eq!(output.status.code(), Some(125), "{}", lab::text(&output.stderr));
     assert!(error(&output).contains("Permission denied"), "{}", error(&output));
-    let left: Vec<_> =
-        fs::read_dir(lab.path("")).expect("a folder").map(|entry| entry.expect("an entry").file_name()).collect();
-    assert_eq!(left, ["workspace"], "the folder for temporary files is gone all the same");
+    // Where the recording cannot be reached, the end of the host cannot be waited for.
+    let left = || fs::read_dir(lab.path("")).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+    eventually("the end of the folder for temporary files", || left().eq(["workspace"]).then_some(()));
+    eventually("the end of everybody", || lab.alive().is_empty().then_some(()));
+}
+
+/// A program that was removed or replaced while it ran, as upgrades do, could not start its host.
+#[test]
+fn a_program_that_was_replaced_since_it_began_starts_its_own_host() {
+    let lab = Lab::new();
+    let copy = lab.path("copy");
+    fs::copy(SKILLRUN, &copy).expect("copied");
+    let capture = lab.capture(&[], &steps("out x exit 3"));
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg("exec 5<\"$1\"; rm \"$1\"; echo 'exit 99' > \"$1\"; shift; exec /proc/self/fd/5 \"$@\"");
+    shell.arg("sh").arg(&copy).args(capture.get_args()).stdin(Stdio::null());
+    let output = output(&mut shell);
+    assert_eq!((output.status.code(), lab::text(&output.stdout)), (Some(3), "x".to_owned()), "{:?}", said(&output));
     lab.assert_nobody_is_left();
 }
 

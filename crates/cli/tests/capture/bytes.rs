@@ -461,11 +461,10 @@ fn every_file_of_an_attempt_is_there_and_for_its_owner_alone() {
     let words = steps(r"out a\n tty b\n file text.txt two\n pid main.pid wait-file go");
     let mut child = spawn(&mut lab.capture(&["--wiring", "split_pty"], &words));
     lab.await_pid("main.pid");
-    let while_it_runs = lab.left();
     for name in ["host.sock", "claim.1", "reserve.1", "meta.1.json", "fs-before.1.json", "blobs/text.1.pack"] {
-        assert!(while_it_runs.iter().any(|there| there == name), "{name} is not among {while_it_runs:?}");
+        eventually(name, || lab.left().iter().any(|there| there == name).then_some(()));
     }
-    assert!(!while_it_runs.iter().any(|name| name == "host.1.json"), "it is not over");
+    assert!(!lab.left().iter().any(|name| name == "host.1.json"), "it is not over");
     check_modes(&lab);
     lab.put("go", "");
     assert!(child.wait().expect("its end").success());

@@ -587,3 +587,13 @@ fn an_engine_that_lives_for_a_while_gets_a_group_of_its_own() {
     lab.assert_nobody_is_left();
     assert!(!group.exists(), "{} is left", group.display());
 }
+
+#[test]
+fn what_the_host_noticed_is_told_with_the_verdict() {
+    let lab = Lab::new();
+    lab.run(&["--engine", "codex"], &["daemon", "[", "silence", "forever", "]", "out", "hello\n"]);
+    let diagnostics = lab.normalize(&["--format", "diagnostics"]);
+    let diagnostics = lab::text(&diagnostics.stdout);
+    assert!(diagnostics.contains("\"code\":\"SURVIVORS_ENDED\""), "{diagnostics}");
+    lab.assert_nobody_is_left();
+}

@@ -47,6 +47,8 @@ pub(super) struct Signals {
 
 /// Runs a host to its end. The exit code is of no meaning to anybody; the record is.
 pub fn main() -> ExitCode {
+    // Whoever lists processes should know us, by whatever path we were started.
+    rustix::thread::set_name(c"skillrun-host").ok();
     // A terminal's interrupt is for the starter, not for us.
     rustix::process::setsid().ok();
     let begun = read_plan().and_then(begin);

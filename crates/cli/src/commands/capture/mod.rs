@@ -6,6 +6,7 @@ mod follow;
 mod plan;
 
 use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -34,8 +35,9 @@ pub(crate) fn run(args: &Capture) -> ExitCode {
 
 fn capture(args: &Capture) -> Result<u8, Problem> {
     let prepared = plan::prepare(args)?;
-    let mut host = Command::new(std::env::current_exe().map_err(CollectError::NoHost)?);
-    host.arg("attempt-host");
+    // The very program that runs now: another one may have been put in its place since.
+    let mut host = Command::new("/proc/self/exe");
+    host.arg0("skillrun").arg("attempt-host");
     start(host, &prepared.plan)?;
     let outcome = follow::follow(&prepared)?;
     Ok(exit_code(&outcome, &prepared))
