@@ -135,6 +135,8 @@ pub enum InputAnswer {
     /// The process takes no input, or no more.
     Closed,
     TooLarge,
+    /// What should be hexadecimal is not.
+    Unreadable,
     /// Another input has not been taken yet.
     Busy,
     /// A terminal would cut a line of that length.

@@ -377,6 +377,8 @@ fn an_input_is_written_once_however_often_it_comes() {
     assert_eq!(input(&mut owner, "a", "blue\n"), InputAnswer::Repeated);
     assert_eq!(input(&mut owner, "a", "something else\n"), InputAnswer::Repeated, "the id alone counts");
     let hex = |id: &str, hex: &str| Request::Input { id: id.to_owned(), text: None, hex: Some(hex.to_owned()) };
+    send(&mut owner, hex("b", "ff00fe0"));
+    assert_eq!(hear_answer(&mut owner, "b"), InputAnswer::Unreadable);
     send(&mut owner, hex("b", "ff00fe0a"));
     assert_eq!(hear_answer(&mut owner, "b"), InputAnswer::Written);
     assert_eq!(input(&mut owner, "large", &"x".repeat(INPUT_MAX + 1)), InputAnswer::TooLarge);
@@ -454,6 +456,7 @@ fn an_engine_that_does_not_read_holds_nobody_up() {
             answer @ (InputAnswer::Repeated
             | InputAnswer::Closed
             | InputAnswer::TooLarge
+            | InputAnswer::Unreadable
             | InputAnswer::LineTooLong) => panic!("{answer:?}"),
         }
     });

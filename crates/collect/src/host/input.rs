@@ -131,7 +131,7 @@ impl Inputs {
             (Some(text), _) => text.into_bytes(),
             (None, Some(hex)) => match from_hex(hex) {
                 Some(bytes) => bytes,
-                None => return Some(InputAnswer::TooLarge),
+                None => return Some(InputAnswer::Unreadable),
             },
             (None, None) => Vec::new(),
         };

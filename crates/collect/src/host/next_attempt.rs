@@ -26,7 +26,7 @@ impl Host {
         now: Moment,
         attempt: AttemptNumber,
     ) -> Result<(), String> {
-        let expected = AttemptNumber(self.record.attempt_number.0 + 1);
+        let expected = AttemptNumber(self.record.attempt_number.0.saturating_add(1));
         if attempt != expected {
             return Err(format!("the next attempt is {expected}, not {attempt}"));
         }
@@ -56,7 +56,7 @@ impl Host {
         running.change_over_by = None;
         let Some(old) = running.streams.change_over(now) else { return };
         let sizes = progress(&old);
-        let number = AttemptNumber(self.record.attempt_number.0 + 1);
+        let number = AttemptNumber(self.record.attempt_number.0.saturating_add(1));
         self.snapshot_after(&mut |host| host.breathe(running));
         let mut next = record::opening(&self.plan, &self.plan.secrets(), number, self.record.pid);
         next.started_at = self.record.started_at.plus_nanos(running.streams.part.begun.saturating_sub(old.begun));

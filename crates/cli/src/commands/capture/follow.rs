@@ -217,7 +217,7 @@ impl OwnInput {
             // It takes no more, or is gone.
             InputAnswer::Closed => self.state = InputState::Closed,
             // None of these comes of how we ask; if one does, the command must not wait for the rest.
-            InputAnswer::Repeated | InputAnswer::TooLarge | InputAnswer::Busy => {
+            InputAnswer::Repeated | InputAnswer::TooLarge | InputAnswer::Unreadable | InputAnswer::Busy => {
                 super::tell("warning: the rest of the input could not be passed on");
                 self.state = InputState::GivenUp;
             }
