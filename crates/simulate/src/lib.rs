@@ -5,6 +5,7 @@
 //! turn, so that whole runs can be shown and tried. [`pattern()`] is what they write when only the amount matters.
 
 mod pattern;
+mod process;
 pub mod scripted;
 pub mod steps;
 

@@ -3,17 +3,15 @@
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufRead, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
-use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit, Signal, getpid, kill_process, setrlimit};
+use rustix::process::Signal;
 use rustix::stdio::{stderr, stdout};
 
 use super::formats::{self, Line, Lines, Sink};
@@ -23,13 +21,12 @@ use super::script::{MAX_BYTES, Script};
 use super::session::{self, Progress, Store};
 use super::words::{Life, Prompt, Words, WordsError};
 use crate::pattern;
+use crate::process::{LIFE, die, end_some_day, write_all};
 
 const USAGE: u8 = 64;
 const MISMATCH: u8 = 65;
 const FAILED: u8 = 74;
-const TOO_OLD: u8 = 75;
 
-const LIFE: Duration = Duration::from_secs(600);
 const FLOOD: usize = 64 * 1024;
 /// Most that is kept of what the user says.
 const SAID_MAX: usize = 1 << 20;
@@ -72,21 +69,11 @@ fn failed(what: impl Display, error: impl Display) -> Stop {
 
 fn perform(words: &Words) -> Stop {
     let whole = || -> Result<Stop, Stop> {
-        end_some_day()?;
+        end_some_day().map_err(|error| failed("its watch cannot be started", error))?;
         let (script, bytes) = read_script(words)?;
         Engine::begin(words, &script, &bytes)?.turns()
     };
     whole().unwrap_or_else(|stop| stop)
-}
-
-/// A thread, because the other one may be stuck in a write for as long as it likes.
-fn end_some_day() -> Result<(), Stop> {
-    let watch = || {
-        thread::sleep(LIFE);
-        std::process::exit(TOO_OLD.into());
-    };
-    let started = thread::Builder::new().name("watch".to_owned()).stack_size(64 * 1024).spawn(watch);
-    started.map(drop).map_err(|error| failed("its watch cannot be started", error))
 }
 
 fn read_script(words: &Words) -> Result<(Script, Vec<u8>), Stop> {
@@ -190,7 +177,7 @@ impl<'a> Engine<'a> {
             Action::Hang => loop {
                 thread::sleep(LIFE);
             },
-            Action::Crash(signal) => crash(signal),
+            Action::Crash(signal) => die(signal).map_err(|error| failed("a signal to itself", error)),
             Action::Mismatch(sentence) => {
                 let sentence = format!("{}: {sentence}", self.words.script.display());
                 Err(Stop::Told { code: MISMATCH, sentence })
@@ -243,23 +230,6 @@ fn write(line: &Line) -> Result<(), Stop> {
     written.map_err(|_| Stop::StreamGone)
 }
 
-/// Straight to the descriptor, so that whoever reads sees it at once.
-fn write_all(to: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> {
-    while !bytes.is_empty() {
-        match rustix::io::write(to.as_fd(), bytes) {
-            Ok(count) => bytes = &bytes[count..],
-            Err(Errno::INTR) => {}
-            // A host may have made its end, and with it perhaps ours, non-blocking.
-            Err(Errno::AGAIN) => match poll(&mut [PollFd::new(&to, PollFlags::OUT)], None) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(error),
-            },
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
 fn flood(bytes: u64) -> Result<(), Stop> {
     let mut buffer = vec![0; FLOOD];
     let mut offset = 0;
@@ -307,14 +277,4 @@ fn ignore(signal: Signal) -> Result<(), Stop> {
     let noted = Arc::new(AtomicBool::new(false));
     let registered = signal_hook::flag::register(signal.as_raw(), noted);
     registered.map(drop).map_err(|error| failed("a signal cannot be ignored", error))
-}
-
-/// Not a plain kill: handlers, those of Rust's runtime too, stand between the signal and what it does by default.
-fn crash(signal: Signal) -> Result<(), Stop> {
-    // No core file may appear among what a test looks at.
-    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
-    match signal_hook::low_level::emulate_default_handler(signal.as_raw()) {
-        Ok(()) => Ok(()),
-        Err(_) => kill_process(getpid(), signal).map_err(|error| failed("a signal to itself", error)),
-    }
 }

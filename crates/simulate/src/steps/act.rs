@@ -4,31 +4,29 @@ use std::ffi::OsStr;
 use std::fmt::Display;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit, Signal, getpid, getppid, kill_process, setrlimit, setsid};
+use rustix::process::{Signal, getppid, setsid};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stderr, stdin, stdout};
 
 use super::report;
 use super::words::{Sink, Start, Stdio, Step, WordsError};
 use crate::pattern;
+use crate::process::{LIFE, die, end_some_day, write_all};
 
 const USAGE: u8 = 64;
 const FAILED: u8 = 74;
-const TOO_OLD: u8 = 75;
 
-const LIFE: Duration = Duration::from_secs(600);
 const FILE_WAIT: Duration = Duration::from_secs(60);
 /// How often it looks for signals, when it waits and has a step for one.
 const ATTENTION: Duration = Duration::from_millis(10);
@@ -52,7 +50,8 @@ pub(super) fn refuse(error: &WordsError) -> ExitCode {
 
 pub(super) fn run(steps: &[Step]) -> ExitCode {
     let mut engine = Engine { handlers: Vec::new() };
-    let code = match end_some_day().and_then(|()| engine.all(steps)) {
+    let watched = end_some_day().map_err(|error| failed("its watch cannot be started", error));
+    let code = match watched.and_then(|()| engine.all(steps)) {
         Ok(()) => 0,
         Err(Stop::Exit(code)) => code,
         Err(Stop::StreamGone) => FAILED,
@@ -67,16 +66,6 @@ pub(super) fn run(steps: &[Step]) -> ExitCode {
 fn say(sentence: impl Display) {
     // Stderr may be gone as well; the exit code tells all the same.
     let _ = write_all(stderr(), format!("{}: {sentence}\n", super::SUBCOMMAND).as_bytes());
-}
-
-/// A thread, because the other one may be stuck in a write for as long as it likes.
-fn end_some_day() -> Result<(), Stop> {
-    let watch = || {
-        thread::sleep(LIFE);
-        std::process::exit(TOO_OLD.into());
-    };
-    let started = thread::Builder::new().name("watch".to_owned()).stack_size(64 * 1024).spawn(watch);
-    started.map(drop).map_err(|error| failed("its watch cannot be started", error))
 }
 
 fn failed(what: impl Display, error: impl Display) -> Stop {
@@ -117,7 +106,7 @@ impl<'s> Engine<'s> {
             Step::Sleep(time) => self.sleep(*time),
             Step::Forever => self.sleep(LIFE),
             Step::Exit(code) => Err(Stop::Exit(*code)),
-            Step::Die(signal) => die(*signal),
+            Step::Die(signal) => die(*signal).map_err(|error| failed("a signal to itself", error)),
             Step::Ignore(signal) => self.handle(*signal, &[]),
             Step::On { signal, steps } => self.handle(*signal, steps),
             Step::Start { how, words } => self.start(*how, words),
@@ -335,32 +324,6 @@ fn write(to: Sink, bytes: &[u8]) -> Result<(), Stop> {
         }
     };
     written.map_err(|_| Stop::StreamGone)
-}
-
-fn write_all(to: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> {
-    while !bytes.is_empty() {
-        match rustix::io::write(to.as_fd(), bytes) {
-            Ok(count) => bytes = &bytes[count..],
-            Err(Errno::INTR) => {}
-            // A host may have made its end, and with it perhaps ours, non-blocking.
-            Err(Errno::AGAIN) => match poll(&mut [PollFd::new(&to, PollFlags::OUT)], None) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(error),
-            },
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// Not a plain kill: handlers, those of Rust's runtime too, stand between the signal and what it does by default.
-fn die(signal: Signal) -> Result<(), Stop> {
-    // No core file may appear among what a test looks at.
-    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
-    match signal_hook::low_level::emulate_default_handler(signal.as_raw()) {
-        Ok(()) => Ok(()),
-        Err(_) => kill_process(getpid(), signal).map_err(|error| failed("a signal to itself", error)),
-    }
 }
 
 /// Only `unsafe` code can close these descriptors for good. Put in place of it, `/dev/null` gives up the pipe or
