@@ -71,7 +71,18 @@ pub(crate) fn measure(program: &Program, table: &mut Table) -> Result<(), Proble
     Ok(())
 }
 
+/// What looks like a miss is measured once more: half a second of somebody else's work is enough for one, and real
+/// growth shows both times.
 fn growth(program: &Program, form: Form, shape: Shape, profile: Profile) -> Result<Growth, Problem> {
+    let first = growth_once(program, form, shape, profile)?;
+    if first.ratio < TARGET {
+        return Ok(first);
+    }
+    let second = growth_once(program, form, shape, profile)?;
+    Ok(if second.ratio < first.ratio { second } else { first })
+}
+
+fn growth_once(program: &Program, form: Form, shape: Shape, profile: Profile) -> Result<Growth, Problem> {
     let (small, large) = form.sizes();
     let best = |size: u64| {
         let recording = form.recording(shape, profile, size)?;

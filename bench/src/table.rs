@@ -88,7 +88,7 @@ const ABOUT: &str = "\
 Processor time is user and system time together, of one process. The machine is shared, so times vary by a tenth or so; \
 instruction counts do not. *Speed*: `skillrun normalize DIR --out OUT` on ordinary work of 34 MB. *Memory*: the most \
 memory held at a time, and seconds of processor time per GiB, for 1 GiB of input (256 MiB where files are written). \
-*Growth*: how many times longer four times the input takes, best of three; linear is 4. Short runs show less, because \
+*Growth*: how many times longer four times the input takes, best of three, measured once more before it counts as a miss; linear is 4. Short runs show less, because \
 starting takes time too.";
 
 const BESIDE: &str = "\
