@@ -2,9 +2,8 @@
 
 use std::os::fd::BorrowedFd;
 use std::path::Path;
-use std::{env, fs, io};
+use std::{env, fs, io, process};
 
-use rustix::process::{Pid, getpgrp, getpid, getppid, getsid};
 use rustix::stdio::{stderr, stdin, stdout};
 use rustix::termios::{isatty, tcgetwinsize};
 use serde_json::{Map, Value, json};
@@ -13,12 +12,13 @@ use serde_json::{Map, Value, json};
 pub(super) fn line() -> io::Result<Vec<u8>> {
     let status = fs::read_to_string("/proc/self/status")?;
     let streams = [stdin(), stdout(), stderr()];
+    let family = family(&fs::read_to_string("/proc/self/stat")?);
     let report = json!({
         "tty": streams.map(isatty),
-        "pid": number(Some(getpid())),
-        "ppid": number(getppid()),
-        "sid": number(Some(getsid(None)?)),
-        "pgid": number(Some(getpgrp())),
+        "pid": process::id(),
+        "ppid": family.parent,
+        "sid": family.session,
+        "pgid": family.group,
         "cwd": env::current_dir()?.to_string_lossy(),
         "sigign": field(&status, "SigIgn:"),
         "sigblk": field(&status, "SigBlk:"),
@@ -32,8 +32,19 @@ pub(super) fn line() -> io::Result<Vec<u8>> {
     Ok(format!("{report}\n").into_bytes())
 }
 
-fn number(pid: Option<Pid>) -> i32 {
-    pid.map_or(0, |pid| pid.as_raw_nonzero().get())
+/// Numbers of other processes. Zero where the process lies outside of the PID namespace: a container may well
+/// share the session of the one that started it, and then no number can be told.
+struct Family {
+    parent: u32,
+    group: u32,
+    session: u32,
+}
+
+/// The fields after the name, which stands in brackets and may hold anything.
+fn family(stat: &str) -> Family {
+    let mut fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_ascii_whitespace().skip(1);
+    let mut next = || fields.next().and_then(|field| field.parse().ok()).unwrap_or(0);
+    Family { parent: next(), group: next(), session: next() }
 }
 
 fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
@@ -42,7 +53,7 @@ fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
 
 /// Open descriptors, without the one that lists them: it is known by what it leads to.
 fn descriptors() -> io::Result<Vec<u32>> {
-    let own = format!("/proc/{}/fd", number(Some(getpid())));
+    let own = format!("/proc/{}/fd", process::id());
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc/self/fd")? {
         let entry = entry?;
@@ -67,6 +78,13 @@ fn environment() -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// CI failed where the session belonged to a process outside of the PID namespace.
+    #[test]
+    fn a_session_that_cannot_be_seen_is_zero() {
+        let Family { parent, group, session } = family("12 (a) b) S 7 12 0 0 -1");
+        assert_eq!((parent, group, session), (7, 12, 0));
+    }
 
     #[test]
     fn a_report_is_one_line_of_json_with_every_field() {
