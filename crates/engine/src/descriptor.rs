@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use skillrun_collect::plan::Rung;
 use skillrun_model::profile::EngineVersion;
 use skillrun_model::status::Continuation;
@@ -137,7 +137,7 @@ pub struct PromptWays {
 }
 
 /// What an engine may do without asking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
     /// Write in the workspace and run commands there.
@@ -160,7 +160,7 @@ impl Permission {
 }
 
 /// Whether an engine keeps to a permission.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Posture {
     /// A sandbox prevents the rest, or the engine has no tool for it.

@@ -1,0 +1,1 @@
+//! Which run has the result of a request that was made before.

@@ -1,0 +1,194 @@
+//! `run.json`: a run as it was accepted. Written once, before the first event, and never changed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use skillrun_engine::{Permission, Posture};
+use skillrun_evidence::{OsText, whole_file};
+use skillrun_lifecycle::run::RunOptions;
+use skillrun_model::interaction::DecisionPolicy;
+use skillrun_model::status::Continuation;
+use skillrun_model::{ExecutionMode, ProfileId, RunId, Timestamp};
+
+/// Version of `run.json`. A run of a later one is refused.
+pub const FORMAT: u32 = 1;
+
+/// Largest `run.json`: inputs are checked when they are accepted, so that it stays below.
+const MAX_BYTES: u64 = 16 << 20;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    pub format: u32,
+    pub run_id: RunId,
+    pub created_at: Timestamp,
+    /// The version that accepted it.
+    pub skillrun: String,
+    pub translator: u32,
+    pub skill: SkillRecord,
+    pub engine: EngineRecord,
+    pub request: Request,
+    /// What readers hide, beside the values of secret variables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redact_patterns: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_of: Option<RunId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SkillRecord {
+    pub name: String,
+    pub version: Option<String>,
+    /// Where it was found; it may be gone.
+    pub source: OsText,
+    pub hash: String,
+    /// Of the rules that are added to it.
+    pub layers_hash: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EngineRecord {
+    pub name: String,
+    pub program: OsText,
+    pub version: Option<String>,
+    pub profile: ProfileId,
+    pub profile_version: u32,
+    pub continuation: Continuation,
+    pub posture: Posture,
+}
+
+/// What the user asked for, with every default filled in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    pub mode: ExecutionMode,
+    pub input: Map<String, Value>,
+    pub parameter: Map<String, Value>,
+    /// Names in `inputs/`, by slot.
+    pub files: BTreeMap<String, String>,
+    pub workspace: Workspace,
+    pub home: HomeChoice,
+    pub permission: Permission,
+    pub model: Option<String>,
+    pub effort: Option<String>,
+    /// Name in `inputs/` of the script that the scripted engine plays.
+    pub script: Option<String>,
+    pub timeouts: Timeouts,
+    pub max_bytes: u64,
+    pub interactive_require_user_reply: bool,
+    pub session_timeout_sec: f64,
+    pub auto_decision_limit: u32,
+    pub default_decision_policy: Option<DecisionPolicy>,
+    /// Instead of the skill's.
+    pub max_attempt: Option<u32>,
+    pub snapshot: Snapshot,
+    /// Names of variables that are passed on; values are never stored.
+    pub env: Vec<String>,
+    /// The same, and their values are masked.
+    pub secrets: Vec<String>,
+    /// Higher is sooner.
+    pub priority: i32,
+    pub request_id: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Timeouts {
+    pub hard_sec: f64,
+    pub stall_sec: f64,
+    /// None: the engine's own.
+    pub linger_sec: Option<f64>,
+}
+
+/// Where the engine works.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Workspace {
+    /// A folder inside the run.
+    Own,
+    /// A folder of the user's, absolute and without links.
+    Folder { path: OsText, sharing: Sharing },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sharing {
+    /// No other run may work there at the same time.
+    Alone,
+    Allowed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HomeChoice {
+    /// A folder inside the run.
+    Run,
+    User,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Snapshot {
+    Taken,
+    Off,
+}
+
+/// Why the record of a run cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    #[error("{}: there is no such run", path.display())]
+    Missing { path: PathBuf },
+    #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {FORMAT}); use that version", path.display())]
+    Newer { path: PathBuf, found: u64 },
+    #[error("{}: is no record of a run: {why}", path.display())]
+    Unreadable { path: PathBuf, why: String },
+    #[error("{}: {error}", path.display())]
+    Io { path: PathBuf, error: io::Error },
+}
+
+impl RunRecord {
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        let mut text = serde_json::to_vec_pretty(self)?;
+        text.push(b'\n');
+        whole_file::replace_view(path, &text)
+    }
+
+    pub fn read(path: &Path) -> Result<Self, RecordError> {
+        let io = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => RecordError::Missing { path: path.to_owned() },
+            _ => RecordError::Io { path: path.to_owned(), error },
+        };
+        let unreadable = |why: String| RecordError::Unreadable { path: path.to_owned(), why };
+        if fs::metadata(path).map_err(io)?.len() > MAX_BYTES {
+            return Err(unreadable(format!("it has more than {MAX_BYTES} bytes")));
+        }
+        let text = fs::read(path).map_err(io)?;
+        // The version is looked at first: what else a later one says is not ours to know.
+        #[derive(Deserialize)]
+        struct Version {
+            format: u64,
+        }
+        let version: Version = serde_json::from_slice(&text).map_err(|error| unreadable(error.to_string()))?;
+        if version.format > u64::from(FORMAT) {
+            return Err(RecordError::Newer { path: path.to_owned(), found: version.format });
+        }
+        serde_json::from_slice(&text).map_err(|error| unreadable(error.to_string()))
+    }
+
+    /// What decides about questions.
+    pub fn options(&self) -> RunOptions {
+        RunOptions {
+            continuation: self.engine.continuation,
+            require_user_reply: self.request.interactive_require_user_reply,
+            session_timeout: seconds(self.request.session_timeout_sec),
+            auto_decision_limit: self.request.auto_decision_limit,
+        }
+    }
+}
+
+/// Seconds as they stand in a record; nonsense is no time at all.
+pub(crate) fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::ZERO)
+}

@@ -1,0 +1,1 @@
+//! What is removed, when, and how much room it takes.
