@@ -1,5 +1,6 @@
 //! What the gate is told beside the engine's output.
 
+use skillrun_evidence::Meta;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, EndedBy, ExecutionMode, InteractionId};
@@ -12,6 +13,17 @@ pub enum ProcessExit {
     Code(i32),
     Signal(String),
     Unknown,
+}
+
+impl ProcessExit {
+    /// As the recording of the attempt has it.
+    pub fn of(meta: &Meta) -> Self {
+        match (meta.exit_code, &meta.signal) {
+            (Some(code), _) => Self::Code(code),
+            (None, Some(signal)) => Self::Signal(signal.clone()),
+            (None, None) => Self::Unknown,
+        }
+    }
 }
 
 /// The circumstances of an attempt.

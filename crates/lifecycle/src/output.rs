@@ -66,11 +66,6 @@ impl<'a> Read<'a> {
         self.envelopes.get(next).is_some_and(|(from, _)| *from < object.end)
     }
 
-    fn is_marker(&self, object: &ScannedObject) -> bool {
-        let has_key = self.scan.first.as_ref().is_some_and(|first| first.start <= object.start);
-        has_key && object.decode(self.text).is_some_and(|value| value.get(DONE_KEY) == Some(&Value::Bool(true)))
-    }
-
     /// The object without the marker; the marker is control and never output.
     fn decode(&self, object: &ScannedObject) -> Option<Map<String, Value>> {
         let mut value = object.decode(self.text)?;
@@ -137,27 +132,41 @@ pub(crate) fn without_marker(answer: &Read<'_>, standing: Standing, schema: Opti
     last_errors.map_or(Output::Missing, Output::Invalid)
 }
 
-/// An answer that is no JSON, as output: its text without marker objects and fences that held only them.
+/// An answer that is no JSON, as output.
 pub(crate) fn as_text(answer: &Read<'_>) -> Map<String, Value> {
-    let markers: Vec<_> =
-        answer.scan.objects.iter().filter(|object| answer.is_marker(object)).map(|o| (o.start, o.end)).collect();
-    let fences = find_fences(answer.text);
-    let shells = fences.iter().filter(|fence| holds_only(answer.text, fence, &markers));
+    let mut output = Map::new();
+    output.insert("text".to_owned(), Value::String(cut_markers(answer.text, &answer.scan)));
+    output
+}
+
+/// A text without marker objects and fences that held only them.
+pub fn without_markers(text: &str) -> String {
+    cut_markers(text, &scan(text))
+}
+
+fn cut_markers(text: &str, scan: &Scan) -> String {
+    let markers = scan.objects.iter().filter(|object| is_marker(text, scan, object));
+    let markers: Vec<_> = markers.map(|object| (object.start, object.end)).collect();
+    let fences = find_fences(text);
+    let shells = fences.iter().filter(|fence| holds_only(text, fence, &markers));
     let mut cuts: Vec<_> = shells.map(|fence| (fence.open_start, fence.end)).chain(markers.iter().copied()).collect();
     cuts.sort_unstable();
-    let mut text = String::with_capacity(answer.text.len());
+    let mut kept = String::with_capacity(text.len());
     let mut at = 0;
     for (from, to) in cuts {
         // A marker whose fence is already left out lies behind.
         if from >= at {
-            text.push_str(&answer.text[at..from]);
+            kept.push_str(&text[at..from]);
             at = to;
         }
     }
-    text.push_str(&answer.text[at..]);
-    let mut output = Map::new();
-    output.insert("text".to_owned(), Value::String(text.trim().to_owned()));
-    output
+    kept.push_str(&text[at..]);
+    kept.trim().to_owned()
+}
+
+fn is_marker(text: &str, scan: &Scan, object: &ScannedObject) -> bool {
+    let has_key = scan.first.as_ref().is_some_and(|first| first.start <= object.start);
+    has_key && object.decode(text).is_some_and(|value| value.get(DONE_KEY) == Some(&Value::Bool(true)))
 }
 
 /// Whether there are marker objects in the fence, and nothing else.

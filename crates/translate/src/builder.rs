@@ -39,6 +39,29 @@ impl EventBuilder {
         self.attempt
     }
 
+    /// The seq of the next event.
+    pub fn next_seq(&self) -> u64 {
+        self.next_seq
+    }
+
+    /// Gives events that are still to be appended the seqs from `first` on. Some that were made with them were in the
+    /// Log already and have been dropped.
+    pub fn renumber(&mut self, first: u64, events: &mut [Event]) {
+        self.next_seq = first;
+        for event in events {
+            event.seq = self.next_seq;
+            self.next_seq += 1;
+        }
+    }
+
+    /// Takes up a run where its Log ends: an event of an earlier attempt, so that its name is not given again.
+    pub fn recall(&mut self, event: &Event) {
+        self.next_seq = event.seq + 1;
+        if let Data::MessageFinal(message) = &event.data {
+            self.names.recall(&message.message_id);
+        }
+    }
+
     /// An event of the runtime, made from no byte.
     pub fn control(&mut self, ts: Timestamp, level: Level, data: Data, correlation: Correlation) -> Event {
         let source =

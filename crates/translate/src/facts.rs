@@ -225,6 +225,15 @@ impl FactsFold {
         self.weighted_confidence[record.span.stream.index()] += bytes as f64 * record.confidence;
     }
 
+    /// The end event that stands at this moment, if there is one. More may follow, also one that takes it back.
+    pub fn end_so_far(&self, answer_from: AnswerFrom) -> Option<EndKind> {
+        let end = |stream: Stream| self.streams[stream.index()].end.as_ref().map(|end| end.kind);
+        match answer_from {
+            AnswerFrom::Only(stream) => end(stream),
+            AnswerFrom::FirstOf(streams) => streams.iter().find_map(|stream| end(*stream)),
+        }
+    }
+
     /// The facts, once all streams are over.
     pub fn finish(self, end_policy: EndPolicy, answer_from: AnswerFrom) -> Facts {
         let [stdout, stderr, pty] = &self.streams;

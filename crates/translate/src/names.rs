@@ -40,6 +40,18 @@ impl UsedNames {
         given
     }
 
+    /// A name that was given, as the Log has it.
+    pub(crate) fn recall(&mut self, given: &str) {
+        self.count(given);
+        // A number behind it tells that the name itself was wanted once more.
+        if let Some((name, number)) = given.rsplit_once('#')
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+            && self.wanted.contains_key(&hash(name))
+        {
+            self.count(name);
+        }
+    }
+
     fn count(&mut self, name: &str) {
         let name = hash(name);
         let times = self.wanted.entry(name).or_insert(0);
@@ -99,4 +111,22 @@ fn hash(name: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An owner that takes a run up from its Log gives the same names as the one before would have.
+    #[test]
+    fn what_the_log_has_is_not_given_again() {
+        let (mut first, mut second) = (UsedNames::default(), UsedNames::default());
+        for wish in ["a", "a", "b", "a#2", "c#7", "a", "c"] {
+            let given = first.take(wish);
+            second.recall(&given);
+        }
+        for wish in ["a", "b", "c", "a#2", "d", "a"] {
+            assert_eq!(second.take(wish), first.take(wish), "{wish}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use skillrun_evidence::Step;
 use skillrun_evidence::feed::StepKind;
 use skillrun_model::rasp::Event;
 use skillrun_model::{AttemptNumber, ProfileId, Stream, Timestamp};
-use skillrun_parse::record::{RecordKind, Span};
+use skillrun_parse::record::{EndKind, RecordKind, Span};
 use skillrun_parse::{Parser, Record};
 
 use crate::builder::EventBuilder;
@@ -42,6 +42,11 @@ impl AttemptPipeline {
     /// The format that is being read, as far as it is known.
     pub fn profile(&self) -> ProfileId {
         self.parser.profile()
+    }
+
+    /// The end event that stands at this moment. Where the exit tells the end there is none before it.
+    pub fn end_so_far(&self) -> Option<EndKind> {
+        self.facts.end_so_far(self.parser.answer_from())
     }
 
     /// Takes one step of the evidence; events go to `out` in order.

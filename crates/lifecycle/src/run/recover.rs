@@ -1,14 +1,22 @@
 //! What is to be done about a run whose owner is gone: nothing stays `running` without one.
+//!
+//! An owner can die while a batch is being written, so that only its first events are in the Log. What is missing is
+//! written first, by [`completed`]; then the run is as some decision left it, and goes on from there.
 
+use skillrun_model::codes::Code;
+use skillrun_model::interaction::Scope;
+use skillrun_model::rasp::data::{AttemptStarted, RunCanceled};
+use skillrun_model::rasp::{Data, Level};
 use skillrun_model::status::Continuation;
 use skillrun_model::{RunId, RunStatus, Timestamp};
 
 use super::decision::{Decision, Effect, ProcessLeft};
 use super::options::RunOptions;
 use super::settled::{after_turn, timer};
-use super::start::{failed, next_attempt};
-use super::state::State;
+use super::start::{failed, next_attempt, opening};
+use super::state::{GivenReply, State};
 use super::timeout;
+use crate::closing;
 
 /// What is found of the last attempt's host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,22 +32,117 @@ pub enum Found {
 
 /// Decides how a run goes on after a restart.
 pub fn recover(state: &State, options: RunOptions, run_id: RunId, now: Timestamp, found: Found) -> Decision {
+    if let Some(decision) = completed(state, options, run_id, now, found) {
+        return decision;
+    }
     let Some(status) = state.status else { return Decision::default() };
     let only = |effect: Effect| Decision { effects: vec![effect], ..Decision::default() };
-    if let Some(verdict) = state.verdict.as_ref().filter(|_| state.is_unfinished) {
-        // The turn record is there and what follows is not. It is never settled again.
-        if let Some(code) = state.failing.filter(|_| verdict.run_status != RunStatus::Canceled) {
-            return failed(run_id, timeout::unanswered(code));
-        }
-        let process = if found == Found::Alive { ProcessLeft::Living } else { ProcessLeft::Gone };
-        return after_turn(options, run_id, now, verdict, process);
-    }
     match status {
         RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => only(Effect::WriteResult),
         RunStatus::Queued => only(Effect::Enqueue { attempt: next_attempt(state) }),
         RunStatus::Running => running(state, found),
         RunStatus::WaitingUser => waiting(state, options, run_id, found),
     }
+}
+
+/// The rest of a batch that was cut short; none when the last one is whole.
+fn completed(state: &State, options: RunOptions, run_id: RunId, now: Timestamp, found: Found) -> Option<Decision> {
+    let Some(status) = state.status else {
+        // Without a first event nothing was ever accepted.
+        return (state.last_seq > 0).then(|| queued(state));
+    };
+    if status.is_terminal() {
+        return None;
+    }
+    let verdict = state.verdict.as_ref().filter(|_| state.is_unfinished);
+    if !state.attempt_is_open {
+        // The turn record is there, or no turn will end any more. Nothing is settled again.
+        if let Some(by) = state.canceling.as_ref().filter(|_| verdict.is_none()) {
+            return Some(canceled(by.clone()));
+        }
+        if let Some(code) = state.failing.filter(|_| verdict.is_none_or(|v| v.run_status != RunStatus::Canceled)) {
+            return Some(ending_process(failed(run_id, timeout::unanswered(code))));
+        }
+    }
+    if let Some(verdict) = verdict {
+        let process = if found == Found::Alive { ProcessLeft::Living } else { ProcessLeft::Gone };
+        let mut then = after_turn(options, run_id, now, verdict, process);
+        if let Some(question) = &state.question {
+            // It was asked; only the status is missing.
+            then.events = vec![closing::status(RunStatus::WaitingUser)];
+            then.effects.retain(|effect| !matches!(effect, Effect::ArmTimer { .. }));
+            then.effects.extend(timer(question));
+        }
+        return Some(then);
+    }
+    match (status, &state.question, &state.reply) {
+        (RunStatus::Running, Some(question), _) => {
+            let mut then = running(state, found);
+            then.events.push(closing::status(RunStatus::WaitingUser));
+            then.effects.extend(timer(question));
+            Some(then)
+        }
+        (RunStatus::WaitingUser, None, Some(reply)) if state.failing.is_none() => {
+            Some(replied(state, options, run_id, now, found, reply))
+        }
+        (RunStatus::Running, None, reply) if !state.attempt_is_open => match reply {
+            Some(reply) => Some(replied(state, options, run_id, now, found, reply)),
+            // It was about to begin, and begins now.
+            None => Some(queued(state)),
+        },
+        _ => None,
+    }
+}
+
+fn queued(state: &State) -> Decision {
+    Decision {
+        events: vec![closing::status(RunStatus::Queued)],
+        opening: None,
+        effects: vec![Effect::Enqueue { attempt: next_attempt(state) }],
+    }
+}
+
+/// The answer is in the Log, and what follows from it is not.
+fn replied(
+    state: &State,
+    options: RunOptions,
+    run_id: RunId,
+    now: Timestamp,
+    found: Found,
+    reply: &GivenReply,
+) -> Decision {
+    match (reply.scope, options.continuation) {
+        (Scope::Call, _) => {
+            let mut then = running(state, found);
+            then.events.push(closing::status(RunStatus::Running));
+            then
+        }
+        (Scope::Turn, Continuation::Sticky) => match (&state.started, found) {
+            (Some(started), Found::Alive) => Decision {
+                events: Vec::new(),
+                opening: Some(opening(state, AttemptStarted { started_at: now, ..started.clone() })),
+                effects: vec![Effect::Adopt { attempt: next_attempt(state) }, Effect::WriteInput(reply.clone())],
+            },
+            (Some(_) | None, _) => failed(run_id, timeout::session_lost()),
+        },
+        (Scope::Turn, Continuation::Resumable | Continuation::None) => queued(state),
+    }
+}
+
+fn canceled(by: String) -> Decision {
+    let canceled = RunCanceled { reason_code: Code::Canceled, by: Some(by) };
+    let ended = closing::control(Level::Info, Data::RunCanceled(canceled));
+    ending_process(Decision {
+        events: vec![ended],
+        opening: None,
+        effects: vec![Effect::WriteResult, Effect::ReleaseSlot],
+    })
+}
+
+/// There may be a process that waits between two turns.
+fn ending_process(mut decision: Decision) -> Decision {
+    decision.effects.insert(0, Effect::EndProcess);
+    decision
 }
 
 fn running(state: &State, found: Found) -> Decision {

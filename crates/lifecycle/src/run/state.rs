@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use skillrun_model::codes::Code;
 use skillrun_model::interaction::{Pending, Scope};
 use skillrun_model::rasp::data::{AttemptEnded, AttemptStarted, InteractionReplied, RunStatusChange};
@@ -11,8 +12,8 @@ use skillrun_model::status::Phase;
 use skillrun_model::verdict::Verdict;
 use skillrun_model::{AttemptNumber, InteractionId, RunStatus, Timestamp};
 
-/// A run, as far as its Log tells.
-#[derive(Debug, Clone, PartialEq)]
+/// A run, as far as its Log tells. As JSON it is for views that go on folding where they stopped, and in no file of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct State {
     /// None before it was accepted.
     pub status: Option<RunStatus>,
@@ -45,7 +46,7 @@ pub struct State {
 }
 
 /// An answer to a question.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GivenReply {
     pub interaction_id: InteractionId,
     pub scope: Scope,

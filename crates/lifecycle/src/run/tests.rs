@@ -70,6 +70,19 @@ impl World {
         Ok(self.carry_out(decision))
     }
 
+    /// The owner dies while the batch is written: only its first events are kept, and nothing else is done.
+    fn dies_writing(&mut self, happening: &Happening, kept: usize) {
+        let mut other =
+            World { log: self.log.clone(), state: self.state.clone(), now: self.now, ..Self::new(self.options) };
+        if other.play(happening).is_err() {
+            return;
+        }
+        let whole = other.log.len() - self.log.len();
+        self.log.extend(other.log.drain(self.log.len()..).take(kept.min(whole)));
+        self.state = State::of(&self.log);
+        (self.slots, self.timers, self.now) = (0, BTreeSet::new(), other.now);
+    }
+
     fn carry_out(&mut self, decision: Decision) -> Vec<Effect> {
         let before = self.state.attempt;
         decision.events.into_iter().for_each(|event| self.append(before, event));
@@ -262,7 +275,12 @@ impl World {
         assert!(self.log.iter().enumerate().all(|(at, event)| event.seq == at as u64 + 1));
         let mut resolutions: BTreeMap<InteractionId, u32> = BTreeMap::new();
         let (mut attempts, mut open) = (0, false);
+        let mut questions = 0;
         for event in &self.log {
+            if let Data::InteractionRequested(question) = &event.data {
+                questions += 1;
+                assert_eq!(question.interaction_id, InteractionId(questions), "numbered from 1, each asked once");
+            }
             if let Data::InteractionReplied(reply) = &event.data {
                 *resolutions.entry(reply.interaction_id).or_default() += 1;
             }
@@ -361,6 +379,50 @@ proptest! {
         world.results = 0;
         world.carry_out(decision);
         prop_assert!(!had_end || world.log.last().is_some_and(|event| world.state.last_seq == event.seq));
+    }
+
+    /// Whatever part of a batch reached the Log: recovery writes the rest, once, and the laws hold from there on.
+    #[test]
+    fn a_batch_that_was_cut_anywhere_is_completed(
+        options in options(),
+        before in prop::collection::vec(happenings(), 0..20),
+        last in happenings(),
+        kept in 0..6usize,
+        after in prop::collection::vec(happenings(), 0..20),
+    ) {
+        let mut world = World::new(options);
+        if !before.is_empty() {
+            world.play(&Happening::Accept).expect("accepted");
+        }
+        before.iter().for_each(|happening| drop(world.play(happening)));
+        world.dies_writing(if before.is_empty() { &Happening::Accept } else { &last }, kept);
+        let alive = options.continuation == Continuation::Sticky || world.state.attempt_is_open;
+        let found = if alive { Found::Alive } else { Found::Ended };
+        let decision = recover(&world.state, options, run_id(), world.now(), found);
+        world.results = u32::from(world.state.is_over() && !decision.effects.contains(&Effect::WriteResult));
+        // Whatever runs has a slot again.
+        world.slots = i32::from(world.state.attempt_is_open);
+        let is_over = world.state.is_over();
+        world.carry_out(decision);
+        if is_over {
+            world.slots = 0;
+        }
+        let again = recover(&world.state, options, run_id(), world.now(), found);
+        prop_assert_eq!(again.events, vec![], "nothing is left to write: {:?}", world.types());
+        prop_assert_eq!(again.opening, None);
+        if world.state.last_seq > 0 {
+            world.check();
+            let expected = match (world.state.attempt_is_open, &world.state.question) {
+                (true, None) => vec![RunStatus::Running, RunStatus::WaitingUser],
+                (_, Some(_)) => vec![RunStatus::WaitingUser],
+                (false, None) => vec![RunStatus::Queued, RunStatus::Succeeded, RunStatus::Failed, RunStatus::Canceled],
+            };
+            prop_assert!(world.state.status.is_some_and(|status| expected.contains(&status)), "{:?}", world.types());
+        }
+        for happening in &after {
+            world.play(happening).ok();
+            world.check();
+        }
     }
 }
 

@@ -85,9 +85,8 @@ pub(super) fn process_gone(state: &State, options: RunOptions, run_id: RunId) ->
         // There was no process to wait for.
         Continuation::Resumable => Ok(Decision::default()),
         Continuation::Sticky | Continuation::None => {
-            let error = advice::plain(ErrorCategory::Session, Code::SessionLost);
             let disarm = Effect::DisarmTimer { interaction_id: question.interaction_id };
-            let mut decision = failed(run_id, error);
+            let mut decision = failed(run_id, session_lost());
             decision.effects.insert(0, disarm);
             Ok(decision)
         }
@@ -121,4 +120,9 @@ fn ending(state: &State, run_id: RunId, question: &Pending, code: Code) -> Decis
 /// The error of a run that failed because nobody answered.
 pub(super) fn unanswered(code: Code) -> RunError {
     advice::plain(ErrorCategory::Interaction, code)
+}
+
+/// The error of a run whose process was to go on and is gone.
+pub(super) fn session_lost() -> RunError {
+    advice::plain(ErrorCategory::Session, Code::SessionLost)
 }
