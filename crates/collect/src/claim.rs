@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use skillrun_evidence::{OsText, names};
@@ -68,13 +68,18 @@ impl Claim {
 
     /// Takes the attempt; an error of kind `AlreadyExists` when somebody has it. The file is never seen half-written.
     pub(crate) fn take(&self, audit: &Path) -> io::Result<()> {
-        let beside = audit.join(format!("claim.{}.{}", self.attempt, self.nonce));
+        let beside = self.beside(audit);
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
         let taken = file
             .write_all(&serde_json::to_vec(self)?)
             .and_then(|()| fs::hard_link(&beside, audit.join(names::claim(self.attempt))));
         fs::remove_file(&beside)?;
         taken
+    }
+
+    /// Where it is written before it is there under its name.
+    pub(crate) fn beside(&self, audit: &Path) -> PathBuf {
+        audit.join(format!("{}.{}", names::claim(self.attempt), self.nonce))
     }
 
     /// Gives back what was taken, when nothing came of it.

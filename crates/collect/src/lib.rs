@@ -10,7 +10,8 @@
 //!
 //! - [`plan`]: what to run and how, as the starter hands it over. [`environment`]: which variables an engine gets.
 //! - [`mod@start`]: starts a host. [`owner`]: attaches to one, or finds that it is gone. [`protocol`]: what they say.
-//! - [`host`]: the host itself, one thread, one loop. Its record outlives everybody.
+//! - [`host`]: the host itself, one thread, one loop. Its record outlives everybody. [`withdraw()`]: an attempt that was
+//!   claimed and never begun is nobody's again.
 //! - `wiring`, `spawn`: pipes and terminals, fork and exec. `process`: signals, the tree, leftovers of a dead host.
 //! - `secrets`: finds values that must be masked. `snapshot`: which files an attempt changed. `temporary`: its own go.
 //!
@@ -33,8 +34,10 @@ mod spawn;
 pub mod start;
 mod temporary;
 mod wiring;
+mod withdraw;
 
 pub use error::CollectError;
 pub use owner::{Attached, Owner, attach};
 pub use plan::Plan;
 pub use start::start;
+pub use withdraw::withdraw;

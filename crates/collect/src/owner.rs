@@ -17,7 +17,7 @@ use skillrun_model::AttemptNumber;
 use crate::claim::{Claim, Claimed};
 use crate::error::CollectError;
 use crate::lines::{Line, Lines};
-use crate::protocol::{CloseReason, HostHello, Notice, OwnerHello, Request, VERSION};
+use crate::protocol::{CloseReason, HostHello, Notice, OwnerHello, ProcessState, Request, VERSION};
 use crate::recover::recover;
 
 /// What became of an attempt.
@@ -134,6 +134,9 @@ impl Owner {
         let greeted = owner.write(&OwnerHello { skillrun_owner: VERSION });
         // A host that takes us tells how far it is; one that does not tells why.
         match owner.hear(PATIENCE)? {
+            Heard::Notice(Notice::Closed { reason: CloseReason::Withdrawn, .. }) => {
+                return Err(CollectError::Silent(io::ErrorKind::UnexpectedEof.into()));
+            }
             Heard::Notice(notice) => owner.first = Some(notice),
             Heard::Nothing => return Err(CollectError::Silent(io::ErrorKind::TimedOut.into())),
             Heard::Gone => {
@@ -151,6 +154,11 @@ impl Owner {
     /// The attempt that was going on when we attached.
     pub fn attempt(&self) -> AttemptNumber {
         self.hello.attempt
+    }
+
+    /// Whether the process was held back when we attached.
+    pub fn process(&self) -> ProcessState {
+        self.hello.process
     }
 
     pub fn send(&mut self, request: &Request) -> Result<(), CollectError> {

@@ -33,6 +33,19 @@ pub struct Plan {
     pub snapshot: SnapshotPlan,
     /// Where the process gets a folder for temporary files.
     pub temporary: OsText,
+    #[serde(default)]
+    pub start: StartWhen,
+}
+
+/// When the process is started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StartWhen {
+    #[default]
+    AtOnce,
+    /// When the owner says [`crate::protocol::Request::Start`], so that it can note first that it will. If nobody has
+    /// said so in time, counted from the claim, the host withdraws: nothing was begun, and nothing of it is left.
+    Told { within: Duration },
 }
 
 impl Plan {

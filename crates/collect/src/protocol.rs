@@ -2,8 +2,9 @@
 //! a host that does not know the owner's version says so and hangs up, and its files can still be followed.
 //!
 //! ```text
-//! host   {"skillrun_host":1,"run_id":"…","attempt":1,"pid":4711}
+//! host   {"skillrun_host":1,"run_id":"…","attempt":1,"pid":4711,"process":"held"}
 //! owner  {"skillrun_owner":1}
+//! owner  {"do":"start"}                                                        where the plan says so
 //! host   {"at":"progress","attempt":1,"stdout":512,"stderr":0,"pty":0}         whenever there is more
 //! owner  {"do":"input","id":"7","text":"blue\n"}                               or "hex" for what is not UTF-8
 //! host   {"at":"input","id":"7","answer":"written"}
@@ -36,6 +37,19 @@ pub struct HostHello {
     pub run_id: RunId,
     pub attempt: AttemptNumber,
     pub pid: u32,
+    #[serde(default)]
+    pub process: ProcessState,
+}
+
+/// Whether the engine's process is up to somebody.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProcessState {
+    /// It starts when an owner says [`Request::Start`].
+    Held,
+    /// It was started, or is about to be without another word.
+    #[default]
+    Started,
 }
 
 /// The owner's first line.
@@ -48,6 +62,9 @@ pub struct OwnerHello {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Request {
+    /// Starts the process, where the plan holds it back until told. Said again, or of a process that nobody holds back,
+    /// it does nothing.
+    Start,
     /// Writes to the process. An id that was written before is refused; of ids that are numbers, every one that is not
     /// higher than all before.
     Input {
@@ -150,4 +167,6 @@ pub enum CloseReason {
     Owned,
     Unreadable,
     Detached,
+    /// Nobody said [`Request::Start`] in time; the attempt can be begun again.
+    Withdrawn,
 }

@@ -31,7 +31,7 @@ pub(crate) fn recover(
 
 /// Removes the engine's folder for temporary files. The claim may lie where the engine can write, so it is only believed
 /// if it names a folder that a host makes.
-fn remove_temporary(claim: &Claim) {
+pub(crate) fn remove_temporary(claim: &Claim) {
     let path = claim.temporary.as_path();
     let is_named_so = path.file_name().is_some_and(|name| *name == *claim.temporary_name());
     let is_ours = fs::symlink_metadata(path)

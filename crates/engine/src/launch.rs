@@ -115,7 +115,7 @@ pub enum LaunchError {
 /// What to start for the first turn.
 pub fn start(descriptor: &Descriptor, request: &StartRequest<'_>) -> Result<Launch, LaunchError> {
     let engine = descriptor.name.to_string();
-    match (continuation(descriptor, request), request.mode) {
+    match (continuation_for(descriptor, request), request.mode) {
         (Continuation::None, ExecutionMode::Interactive) => Err(LaunchError::NotInteractive { engine }),
         (Continuation::Resumable | Continuation::Sticky, _) | (Continuation::None, ExecutionMode::Auto) => {
             Rendering::new(descriptor, request, None)?.launch(&descriptor.start)
@@ -126,7 +126,7 @@ pub fn start(descriptor: &Descriptor, request: &StartRequest<'_>) -> Result<Laun
 /// What to start for a later turn of a session. The id comes from what the engine wrote.
 pub fn resume(descriptor: &Descriptor, request: &StartRequest<'_>, session_id: &str) -> Result<Launch, LaunchError> {
     let engine = descriptor.name.to_string();
-    match continuation(descriptor, request) {
+    match continuation_for(descriptor, request) {
         Continuation::Resumable => {
             let command = descriptor.resume.as_ref().ok_or(LaunchError::NoResume { engine })?;
             Rendering::new(descriptor, request, Some(session_id))?.launch(command)
@@ -138,13 +138,22 @@ pub fn resume(descriptor: &Descriptor, request: &StartRequest<'_>, session_id: &
     }
 }
 
-fn continuation(descriptor: &Descriptor, request: &StartRequest<'_>) -> Continuation {
-    match (request.continuation, request.profile.map(ProfileId::continuation)) {
+/// Whether a later turn can go on in the session, with what a request says instead of the descriptor.
+pub fn continuation(
+    descriptor: &Descriptor,
+    profile: Option<ProfileId>,
+    continuation: Option<Continuation>,
+) -> Continuation {
+    match (continuation, profile.map(ProfileId::continuation)) {
         (Some(continuation), _) => continuation,
         // A format without sessions has none, whatever the engine could do in another.
         (None, Some(Continuation::None)) => Continuation::None,
         (None, Some(Continuation::Resumable | Continuation::Sticky) | None) => descriptor.continuation,
     }
+}
+
+fn continuation_for(descriptor: &Descriptor, request: &StartRequest<'_>) -> Continuation {
+    continuation(descriptor, request.profile, request.continuation)
 }
 
 /// A word that an engine can take for nothing else than a value. Models come from requests and session ids from what an
@@ -201,7 +210,7 @@ impl<'a> Rendering<'a> {
             value.map_or(Ok(()), |value| checked(what, value))?;
         }
         let profile = request.profile.unwrap_or(descriptor.profile);
-        let continuation = continuation(descriptor, request);
+        let continuation = continuation_for(descriptor, request);
         let path = |path: Option<&Path>| path.map(|path| path.as_os_str().to_owned());
         let text = |text: Option<&str>| text.map(OsString::from);
         let value = |placeholder: Placeholder| match placeholder {

@@ -10,7 +10,7 @@
 //! - [`descriptor`]: what a file says, as types. [`load`]: all files. `read`, `keys`: one file, checked key by key.
 //! - [`template`]: `{{name}}` in words, values and files; a closed list of names.
 //! - [`mod@find`], [`version`]: the executable and its version. [`launch`]: what to start.
-//!   [`files`]: what to write first.
+//!   [`files`]: what to write first. [`input`]: what a living process is told.
 //!
 //! A file of the operator that has the name of a shipped one replaces it; another name adds an engine. A broken file
 //! makes that engine unusable and says why; the shipped one does not silently stand in for it.
@@ -25,6 +25,7 @@ pub mod descriptor;
 pub mod error;
 pub mod files;
 pub mod find;
+pub mod input;
 mod keys;
 pub mod launch;
 pub mod load;

@@ -8,7 +8,7 @@
 //! ```
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Take};
+use std::io::{self, BufRead, BufReader, Read, Take};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -40,11 +40,21 @@ pub enum ChunkKind {
 /// Longest line the index can have; a longer one is no record.
 const LINE_BUDGET: u64 = 64 * 1024;
 
+/// Whether somebody may still add to the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Writer {
+    /// A last line without its end is one that is being written.
+    AtWork,
+    /// It is torn.
+    Gone,
+}
+
 /// Reads the index line by line, as far as it went when it was opened. An index that is being written says more later,
-/// but of bytes that whoever opened it may not know how to mask.
+/// but of bytes that whoever opened it may not know how to mask; [`crate::LiveFeed`] does.
 #[derive(Debug)]
 pub struct ChunkReader {
     reader: BufReader<Take<File>>,
+    /// The line at hand; kept from one look to the next while its end is missing.
     line: Vec<u8>,
     torn: bool,
 }
@@ -74,10 +84,18 @@ fn stream(name: &str) -> Option<Stream> {
 
 impl ChunkReader {
     pub fn open(path: &Path) -> Result<Option<Self>, EvidenceError> {
-        let opened = File::open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata.len())));
-        match opened {
-            Ok((file, len)) => Ok(Some(Self { reader: BufReader::new(file.take(len)), line: Vec::new(), torn: false })),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Self::open_to(path, |file| file.metadata().map(|metadata| metadata.len()))
+    }
+
+    /// Reads on as the index grows, for whoever looks at the mask again with each record.
+    pub(crate) fn open_growing(path: &Path) -> Result<Option<Self>, EvidenceError> {
+        Self::open_to(path, |_| Ok(u64::MAX))
+    }
+
+    fn open_to(path: &Path, end: impl Fn(&File) -> io::Result<u64>) -> Result<Option<Self>, EvidenceError> {
+        match File::open(path).and_then(|file| end(&file).map(|end| file.take(end))) {
+            Ok(file) => Ok(Some(Self { reader: BufReader::new(file), line: Vec::new(), torn: false })),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(EvidenceError::new(path, error)),
         }
     }
@@ -87,32 +105,43 @@ impl ChunkReader {
         self.torn
     }
 
-    pub fn next_record(&mut self) -> std::io::Result<Option<ChunkRecord>> {
-        loop {
-            if self.torn {
+    pub fn next_record(&mut self) -> io::Result<Option<ChunkRecord>> {
+        self.next_written(Writer::Gone)
+    }
+
+    /// The next record; none when there is none yet, or none any more.
+    pub(crate) fn next_written(&mut self, writer: Writer) -> io::Result<Option<ChunkRecord>> {
+        while !self.torn {
+            let room = LINE_BUDGET.saturating_sub(self.line.len() as u64);
+            self.reader.by_ref().take(room).read_until(b'\n', &mut self.line)?;
+            let is_whole = self.line.ends_with(b"\n") || self.line.len() as u64 >= LINE_BUDGET;
+            if self.line.is_empty() || (!is_whole && writer == Writer::AtWork) {
                 return Ok(None);
             }
+            let parsed = parse(&self.line);
             self.line.clear();
-            let read = self.reader.by_ref().take(LINE_BUDGET).read_until(b'\n', &mut self.line)?;
-            if read == 0 {
-                return Ok(None);
-            }
-            if self.line.iter().all(u8::is_ascii_whitespace) {
-                continue;
-            }
-            let complete = self.line.ends_with(b"\n");
-            match serde_json::from_slice::<Line<'_>>(&self.line).ok().filter(|_| complete).and_then(|l| l.record()) {
+            match parsed {
                 Some(Parsed::Record(record)) => return Ok(Some(record)),
                 Some(Parsed::Ignored) => {}
                 None => self.torn = true,
             }
         }
+        Ok(None)
     }
+}
+
+/// What a line says; none when it is no record.
+fn parse(line: &[u8]) -> Option<Parsed> {
+    if line.iter().all(u8::is_ascii_whitespace) {
+        return Some(Parsed::Ignored);
+    }
+    let line = serde_json::from_slice::<Line<'_>>(line.strip_suffix(b"\n")?).ok()?;
+    line.record()
 }
 
 enum Parsed {
     Record(ChunkRecord),
-    /// A record that changes nothing for readers.
+    /// A blank line, or a record that changes nothing for readers.
     Ignored,
 }
 

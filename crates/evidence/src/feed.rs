@@ -1,5 +1,5 @@
 //! One attempt's evidence, record by record, in the order of the chunk index; the same code for a living attempt's
-//! files and for old ones.
+//! files, through [`crate::LiveFeed`], and for old ones.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -9,9 +9,10 @@ use std::path::PathBuf;
 use skillrun_model::EndedBy;
 
 use crate::Stream;
-use crate::chunks::{ChunkKind, ChunkReader};
+use crate::chunks::{ChunkKind, ChunkReader, ChunkRecord, Writer};
 use crate::error::EvidenceError;
-use crate::mask::Mask;
+use crate::live_feed::Extent;
+use crate::mask::MaskFile;
 
 /// Most bytes given out at once.
 const PIECE: usize = 64 * 1024;
@@ -37,6 +38,30 @@ pub(crate) struct StreamFile {
     pub(crate) len: u64,
 }
 
+impl StreamFile {
+    pub(crate) fn open(path: PathBuf) -> Result<Self, EvidenceError> {
+        let opened = File::open(&path).and_then(|file| file.metadata().map(|metadata| (file, metadata.len())));
+        match opened {
+            Ok((file, len)) => Ok(Self { path, file, len }),
+            Err(error) => Err(EvidenceError::new(path, error)),
+        }
+    }
+
+    fn measure(&mut self) -> Result<(), EvidenceError> {
+        self.len = self.file.metadata().map_err(|e| EvidenceError::new(&self.path, e))?.len();
+        Ok(())
+    }
+}
+
+/// How far records may be given out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Reach {
+    /// Nobody writes any more, or what they write is not looked at: the end of the index is the end.
+    All,
+    /// The host is at work and vouches for so much.
+    To(Extent),
+}
+
 /// Gives out the bytes of one attempt.
 #[derive(Debug)]
 pub struct Feed {
@@ -49,12 +74,14 @@ pub struct Feed {
     index_torn: bool,
     /// The index, until it is used up.
     chunks: Option<ChunkReader>,
+    /// A record that is beyond reach, until it is not.
+    held: Option<ChunkRecord>,
     /// What is given out once there is no index, or no longer one.
     queue: VecDeque<Queued>,
     /// What is left of the record at hand.
     pending: Option<(Stream, u64)>,
     pty_is_stdout: bool,
-    mask: Mask,
+    mask: MaskFile,
     buffer: Vec<u8>,
     now: u64,
 }
@@ -69,7 +96,7 @@ impl Feed {
     pub(crate) fn new(
         files: [Option<StreamFile>; 3],
         chunks: Option<ChunkReader>,
-        mask: Mask,
+        mask: MaskFile,
         pty_is_stdout: bool,
     ) -> Self {
         let queue = if chunks.is_some() {
@@ -84,6 +111,7 @@ impl Feed {
             torn: [false; 3],
             index_torn: false,
             chunks,
+            held: None,
             queue,
             pending: None,
             pty_is_stdout,
@@ -119,6 +147,22 @@ impl Feed {
 
     /// The next step, or none when everything was given out. Each stream that exists ends exactly once.
     pub fn next_step(&mut self) -> Result<Option<Step<'_>>, EvidenceError> {
+        self.next_within(Reach::All)
+    }
+
+    /// A record of the index that its reader has read already; it comes first.
+    pub(crate) fn put_back(&mut self, record: ChunkRecord) {
+        self.held = Some(record);
+    }
+
+    /// Takes the files as they are now, so that everything in them can be given out.
+    pub(crate) fn measure(&mut self) -> Result<(), EvidenceError> {
+        self.files.iter_mut().flatten().try_for_each(StreamFile::measure)?;
+        self.mask.refresh()
+    }
+
+    /// The next step, or none when there is none within reach.
+    pub(crate) fn next_within(&mut self, reach: Reach) -> Result<Option<Step<'_>>, EvidenceError> {
         loop {
             if let Some((stream, left)) = self.pending.take() {
                 let piece = left.min(PIECE as u64) as usize;
@@ -127,7 +171,7 @@ impl Feed {
                 let bytes = &self.buffer[..piece];
                 return Ok(Some(Step { t_ns: self.now, kind: StepKind::Bytes { stream, bytes } }));
             }
-            let kind = if self.chunks.is_some() { self.next_of_index()? } else { self.next_of_queue() };
+            let kind = if self.chunks.is_some() { self.next_of_index(reach)? } else { self.next_of_queue() };
             match kind {
                 Progress::Step(kind) => return Ok(Some(Step { t_ns: self.now, kind })),
                 Progress::GoOn => {}
@@ -136,23 +180,54 @@ impl Feed {
         }
     }
 
-    fn next_of_index(&mut self) -> Result<Progress, EvidenceError> {
+    fn next_of_index(&mut self, reach: Reach) -> Result<Progress, EvidenceError> {
         let Some(chunks) = &mut self.chunks else { return Ok(Progress::GoOn) };
-        let Some(record) = chunks.next_record().map_err(|e| EvidenceError::new("chunk index", e))? else {
+        let writer = match reach {
+            Reach::All => Writer::Gone,
+            Reach::To(_) => Writer::AtWork,
+        };
+        let next = match self.held.take() {
+            Some(record) => Some(record),
+            None => chunks.next_written(writer).map_err(|e| EvidenceError::new("chunk index", e))?,
+        };
+        let Some(record) = next else {
+            if let Reach::To(_) = reach {
+                return Ok(Progress::Done);
+            }
             self.index_torn = chunks.is_torn();
             self.chunks = None;
             self.queue = Stream::ALL.into_iter().map(Queued::Eof).collect();
             return Ok(Progress::GoOn);
         };
+        if !self.is_within(reach, &record) {
+            self.held = Some(record);
+            return Ok(Progress::Done);
+        }
         self.now = record.t_ns;
         Ok(match record.kind {
             ChunkKind::Act(act) => Progress::Step(StepKind::Act(act)),
             ChunkKind::Eof(stream) => self.end(self.seen_as(stream)),
             ChunkKind::Bytes { stream, from, len } => {
+                if let Reach::To(_) = reach {
+                    // What hides these bytes was on the disk before their record.
+                    self.measure()?;
+                }
                 self.accept(self.seen_as(stream), from, len);
                 Progress::GoOn
             }
         })
+    }
+
+    fn is_within(&self, reach: Reach, record: &ChunkRecord) -> bool {
+        let Reach::To(extent) = reach else { return true };
+        match record.kind {
+            ChunkKind::Bytes { stream, from, len } => {
+                let from = from.unwrap_or_else(|| self.position(self.seen_as(stream)));
+                from.checked_add(len).is_some_and(|to| to <= extent.of(stream))
+            }
+            // They have no bytes, and stand behind those that came before them.
+            ChunkKind::Eof(_) | ChunkKind::Act(_) => true,
+        }
     }
 
     fn next_of_queue(&mut self) -> Progress {

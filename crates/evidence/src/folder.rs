@@ -13,7 +13,7 @@ use crate::chunks::ChunkReader;
 use crate::error::{EvidenceError, EvidenceErrorKind};
 use crate::feed::{Feed, StreamFile};
 use crate::host_record::HostRecord;
-use crate::mask::Mask;
+use crate::mask::MaskFile;
 use crate::meta::Meta;
 use crate::names;
 
@@ -140,7 +140,7 @@ fn attempt_file(name: &str) -> Option<(Option<Stream>, AttemptNumber)> {
 impl Attempt {
     /// The terminal's recording alone stands for stdout.
     pub fn is_one_pty(&self) -> bool {
-        self.files.streams == [false, false, true]
+        is_one_pty(self.files.streams)
     }
 
     pub fn has_meta(&self) -> bool {
@@ -150,19 +150,42 @@ impl Attempt {
     /// The bytes that have a record by now. The attempt may still be going on: what the index says is in the mask and
     /// in the files when it says so, therefore they are looked at in the opposite order.
     pub fn feed(&self) -> Result<Feed, EvidenceError> {
-        let one_pty = self.is_one_pty();
         let chunks = ChunkReader::open(&self.audit.join(names::chunks(self.number)))?;
-        let mask = Mask::read(&self.audit.join(names::redact(self.number)), one_pty)?;
-        let mut files: [Option<StreamFile>; 3] = [None, None, None];
-        for stream in Stream::ALL.into_iter().filter(|s| self.files.streams[s.index()]) {
-            let path = self.audit.join(names::log(stream, self.number));
-            let file = File::open(&path).map_err(|e| EvidenceError::new(&path, e))?;
-            let len = file.metadata().map_err(|e| EvidenceError::new(&path, e))?.len();
-            let at = if one_pty { Stream::Stdout } else { stream };
-            files[at.index()] = Some(StreamFile { path, file, len });
-        }
-        Ok(Feed::new(files, chunks, mask, one_pty))
+        feed_of(&self.audit, self.number, chunks, self.files.streams)
     }
+}
+
+/// The terminal's recording alone stands for stdout.
+fn is_one_pty(streams: [bool; 3]) -> bool {
+    streams == [false, false, true]
+}
+
+/// Which streams of an attempt have a file.
+pub(crate) fn streams_of(audit: &Path, number: AttemptNumber) -> Result<[bool; 3], EvidenceError> {
+    let mut streams = [false; 3];
+    for stream in Stream::ALL {
+        let path = audit.join(names::log(stream, number));
+        streams[stream.index()] = path.try_exists().map_err(|e| EvidenceError::new(path, e))?;
+    }
+    Ok(streams)
+}
+
+/// Opens what an index, which was opened before, is about: first what hides, then what it hides.
+pub(crate) fn feed_of(
+    audit: &Path,
+    number: AttemptNumber,
+    chunks: Option<ChunkReader>,
+    streams: [bool; 3],
+) -> Result<Feed, EvidenceError> {
+    let one_pty = is_one_pty(streams);
+    let mut mask = MaskFile::new(audit.join(names::redact(number)), one_pty);
+    mask.refresh()?;
+    let mut files: [Option<StreamFile>; 3] = [None, None, None];
+    for stream in Stream::ALL.into_iter().filter(|s| streams[s.index()]) {
+        let at = if one_pty { Stream::Stdout } else { stream };
+        files[at.index()] = Some(StreamFile::open(audit.join(names::log(stream, number)))?);
+    }
+    Ok(Feed::new(files, chunks, mask, one_pty))
 }
 
 #[cfg(test)]

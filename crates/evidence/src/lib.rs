@@ -13,13 +13,14 @@
 //!          host.sock         the socket of a living host
 //! ```
 //!
-//! [`recorder`] writes, [`tail`] follows what is being written. [`folder`] finds attempts, [`feed`] gives one attempt's bytes record by record. Nothing here interprets a byte.
+//! [`recorder`] writes, [`tail`] follows what is being written. [`folder`] finds attempts, [`feed`] gives one attempt's bytes record by record, and [`live_feed`] does so while it is being written. Nothing here interprets a byte.
 
 pub mod chunks;
 pub mod error;
 pub mod feed;
 pub mod folder;
 pub mod host_record;
+pub mod live_feed;
 pub mod mask;
 pub mod meta;
 pub mod names;
@@ -34,6 +35,7 @@ pub use error::EvidenceError;
 pub use feed::{Feed, Step};
 pub use folder::{Attempt, Folder};
 pub use host_record::HostRecord;
+pub use live_feed::{Extent, LiveFeed};
 pub use meta::Meta;
 pub use os_text::OsText;
 pub use recorder::Recorder;

@@ -1,7 +1,7 @@
 //! The mask: ranges of evidence that hold secrets read as `*`. Same length, so every offset stays true.
 
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::Deserialize;
 
@@ -29,7 +29,7 @@ impl Mask {
         let mut mask = Self::default();
         let bytes = match fs::read(path) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(mask),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(mask),
             Err(error) => return Err(EvidenceError::new(path, error)),
         };
         for line in bytes.split(|b| *b == b'\n') {
@@ -69,6 +69,41 @@ impl Mask {
             let stop = to.clamp(offset, end) - offset;
             bytes[start as usize..stop as usize].fill(b'*');
         }
+    }
+}
+
+/// The mask of an attempt that may be going on: read again when its file has another size.
+#[derive(Debug)]
+pub(crate) struct MaskFile {
+    path: PathBuf,
+    pty_is_stdout: bool,
+    /// Size of the file when it was read.
+    len: u64,
+    mask: Mask,
+}
+
+impl MaskFile {
+    /// Nothing is read before [`MaskFile::refresh`].
+    pub(crate) fn new(path: PathBuf, pty_is_stdout: bool) -> Self {
+        Self { path, pty_is_stdout, len: 0, mask: Mask::default() }
+    }
+
+    /// Looks whether there is more to hide.
+    pub(crate) fn refresh(&mut self) -> Result<(), EvidenceError> {
+        let len = match fs::metadata(&self.path) {
+            Ok(metadata) => metadata.len(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(error) => return Err(EvidenceError::new(&self.path, error)),
+        };
+        if len != self.len {
+            self.mask = Mask::read(&self.path, self.pty_is_stdout)?;
+            self.len = len;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn apply(&self, stream: Stream, offset: u64, bytes: &mut [u8]) {
+        self.mask.apply(stream, offset, bytes);
     }
 }
 

@@ -5,6 +5,11 @@ use skillrun_model::{AttemptNumber, Stream};
 /// The socket of a living host.
 pub const SOCKET: &str = "host.sock";
 
+/// The same before it can be connected to; the nonce is its host's.
+pub fn socket_draft(nonce: &str) -> String {
+    format!("{SOCKET}.{nonce}")
+}
+
 pub fn log(stream: Stream, number: AttemptNumber) -> String {
     let name = match stream {
         Stream::Stdout => "stdout",

@@ -2,7 +2,7 @@
 //!
 //! Whoever follows is told by the host how far each stream can be read. What is hidden is on the disk before that.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use skillrun_model::AttemptNumber;
 
 use crate::Stream;
 use crate::error::EvidenceError;
-use crate::mask::Mask;
+use crate::mask::MaskFile;
 use crate::names;
 
 /// Most bytes given out at once.
@@ -23,9 +23,7 @@ pub struct Tail {
     number: AttemptNumber,
     files: [Option<File>; 3],
     position: [u64; 3],
-    mask: Mask,
-    /// Size of the mask's file when it was read.
-    mask_len: u64,
+    mask: MaskFile,
     buffer: Vec<u8>,
 }
 
@@ -36,8 +34,7 @@ impl Tail {
             number,
             files: [None, None, None],
             position: [0; 3],
-            mask: Mask::default(),
-            mask_len: 0,
+            mask: MaskFile::new(audit.join(names::redact(number)), false),
             buffer: Vec::new(),
         }
     }
@@ -48,7 +45,7 @@ impl Tail {
         if self.position[at] >= to {
             return Ok(None);
         }
-        self.refresh_mask()?;
+        self.mask.refresh()?;
         let path = self.audit.join(names::log(stream, self.number));
         let count = usize::try_from(to - self.position[at]).unwrap_or(PIECE).min(PIECE);
         self.buffer.resize(PIECE, 0);
@@ -57,20 +54,6 @@ impl Tail {
         self.mask.apply(stream, self.position[at], bytes);
         self.position[at] += count as u64;
         Ok(Some(bytes))
-    }
-
-    fn refresh_mask(&mut self) -> Result<(), EvidenceError> {
-        let path = self.audit.join(names::redact(self.number));
-        let len = match fs::metadata(&path) {
-            Ok(metadata) => metadata.len(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
-            Err(error) => return Err(EvidenceError::new(path, error)),
-        };
-        if len != self.mask_len {
-            self.mask = Mask::read(&path, false)?;
-            self.mask_len = len;
-        }
-        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use skillrun_model::AttemptNumber;
 use tempfile::TempDir;
 
-use crate::feed::StepKind;
+use crate::feed::{Step, StepKind};
 use crate::{Attempt, Feed, Folder};
 
 /// A run's folder with `.audit/` in it, removed when dropped.
@@ -51,15 +51,19 @@ impl Recording {
 }
 
 /// `moment stream bytes`, `moment stream over`, `moment act`.
-fn steps(feed: &mut Feed) -> Vec<String> {
+pub(crate) fn steps(feed: &mut Feed) -> Vec<String> {
     let mut steps = Vec::new();
     while let Some(step) = feed.next_step().expect("a step") {
-        let what = match step.kind {
-            StepKind::Bytes { stream, bytes } => format!("{} {}", stream.source(), bytes.escape_ascii()),
-            StepKind::Eof(stream) => format!("{} over", stream.source()),
-            StepKind::Act(act) => act.to_string(),
-        };
-        steps.push(format!("{} {what}", step.t_ns));
+        steps.push(in_words(&step));
     }
     steps
+}
+
+pub(crate) fn in_words(step: &Step<'_>) -> String {
+    let what = match step.kind {
+        StepKind::Bytes { stream, bytes } => format!("{} {}", stream.source(), bytes.escape_ascii()),
+        StepKind::Eof(stream) => format!("{} over", stream.source()),
+        StepKind::Act(act) => act.to_string(),
+    };
+    format!("{} {what}", step.t_ns)
 }

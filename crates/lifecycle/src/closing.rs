@@ -13,7 +13,7 @@ use crate::control::ProcessExit;
 use crate::settle::Settled;
 
 /// An output larger than this does not stand in an event.
-const OUTPUT_IN_EVENT: u64 = 64 * 1024;
+pub const OUTPUT_IN_EVENT: u64 = 64 * 1024;
 
 /// A control event that is still to get its place in the Log.
 #[derive(Debug, Clone, PartialEq)]

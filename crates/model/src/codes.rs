@@ -62,6 +62,8 @@ codes! {
     InteractionWaitTimeout = "INTERACTION_WAIT_TIMEOUT",
     InteractionAbortedByPolicy = "INTERACTION_ABORTED_BY_POLICY",
     AutoDecisionLimit = "AUTO_DECISION_LIMIT",
+    SkillUnreadable = "SKILL_UNREADABLE",
+    WorkspaceFailed = "WORKSPACE_FAILED",
 
     // Warnings of a verdict.
     ExitNonzeroAfterDone = "EXIT_NONZERO_AFTER_DONE",
@@ -102,6 +104,10 @@ codes! {
     SurvivorsEnded = "SURVIVORS_ENDED",
     SurvivorsLeft = "SURVIVORS_LEFT",
 
+    // What is wrong with the artifacts of an attempt.
+    ArtifactsCut = "ARTIFACTS_CUT",
+    ArtifactMissing = "ARTIFACT_MISSING",
+
     // What the engine said of itself.
     EngineError = "ENGINE_ERROR",
     EngineRetry = "ENGINE_RETRY",
@@ -112,6 +118,7 @@ codes! {
     AfterTerminal = "AFTER_TERMINAL",
     MetaMissing = "META_MISSING",
     ChunkIndexTorn = "CHUNK_INDEX_TORN",
+    ParserChanged = "PARSER_CHANGED",
     RawDuplicateSuppressed = "RAW_DUPLICATE_SUPPRESSED",
 }
 

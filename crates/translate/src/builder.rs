@@ -54,12 +54,9 @@ impl EventBuilder {
         }
     }
 
-    /// Takes up a run where its Log ends: an event of an earlier attempt, so that its name is not given again.
-    pub fn recall(&mut self, event: &Event) {
-        self.next_seq = event.seq + 1;
-        if let Data::MessageFinal(message) = &event.data {
-            self.names.recall(&message.message_id);
-        }
+    /// Takes up a run where its Log ends: the name of a message that is in it, so that no other gets the same.
+    pub fn recall(&mut self, message_id: &str) {
+        self.names.recall(message_id);
     }
 
     /// An event of the runtime, made from no byte.

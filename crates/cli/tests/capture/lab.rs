@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use skillrun_collect::owner::Heard;
-use skillrun_collect::plan::{self, Limits, Plan, Rung, SnapshotPlan, StdinPlan, Variable, VariableKind};
+use skillrun_collect::plan::{self, Limits, Plan, Rung, SnapshotPlan, StartWhen, StdinPlan, Variable, VariableKind};
 use skillrun_collect::protocol::{InputAnswer, Notice, Request};
 use skillrun_collect::signals::SignalName;
 use skillrun_collect::{Attached, Owner, attach, start};
@@ -107,6 +107,7 @@ impl Lab {
             ladder: plan::ladder(Duration::from_millis(200)),
             snapshot: SnapshotPlan::Off,
             temporary: self.dir.path().into(),
+            start: StartWhen::AtOnce,
         }
     }
 

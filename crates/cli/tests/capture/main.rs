@@ -12,6 +12,7 @@ mod changes;
 mod deadlines;
 mod full_disk;
 mod held_up;
+mod hold;
 mod kill;
 mod recovery;
 mod secrets;

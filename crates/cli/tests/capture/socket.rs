@@ -96,7 +96,8 @@ fn the_first_line_each_way_carries_the_version() {
     // The host speaks first and waits for nothing.
     let hello = raw.line();
     let pid = hello["pid"].as_u64().expect("a number") as u32;
-    assert_eq!(hello, json!({"skillrun_host": 1, "run_id": plan.run_id.to_string(), "attempt": 1, "pid": pid}));
+    let run_id = plan.run_id.to_string();
+    assert_eq!(hello, json!({"skillrun_host": 1, "run_id": run_id, "attempt": 1, "pid": pid, "process": "started"}));
     assert_eq!(
         fs::read_to_string(format!("/proc/{pid}/cmdline")).expect("a host").split('\0').nth(1),
         Some("attempt-host")

@@ -65,7 +65,7 @@ impl Desk {
     /// Takes the place of a socket that a dead host left. It is there under its name only when it can be connected to.
     pub(crate) fn open(audit: &Path, nonce: &str) -> io::Result<Self> {
         let place = SocketPlace::open(audit)?;
-        let beside = place.beside(&format!("{}.{nonce}", names::SOCKET));
+        let beside = place.beside(&names::socket_draft(nonce));
         let listener = UnixListener::bind(&beside)?;
         std::fs::set_permissions(&beside, std::fs::Permissions::from_mode(0o600))?;
         listener.set_nonblocking(true)?;
@@ -214,6 +214,14 @@ impl Desk {
             events.push(Event::Left);
         }
         events
+    }
+
+    /// Hangs up on whoever is attached, and says why.
+    pub(crate) fn hang_up(&mut self, reason: CloseReason) {
+        if let Some(mut seat) = self.seat.take() {
+            seat.say(&Notice::Closed { reason, version: VERSION });
+            seat.flush().ok();
+        }
     }
 
     /// Everything was taken, or nobody is there.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! begin    take the plan, claim the attempt, listen, tell the starter
+//! hold     wait for the word to start, if the plan says so; withdraw if it does not come
 //! launch   create the files, start the process
 //! run      wait for bytes, requests, ends of processes, deadlines
 //! close    end the tree, read the rest, seal the evidence, write the record
@@ -17,6 +18,7 @@ mod begin;
 mod close;
 mod deadlines;
 mod desk;
+mod hold;
 mod input;
 mod ladder;
 mod launch;

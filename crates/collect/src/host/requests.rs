@@ -7,7 +7,7 @@ use super::desk::Event;
 use super::record;
 use super::run::{Host, Running, progress};
 use crate::process::tree::Exit;
-use crate::protocol::{HostHello, Notice, Progress, Request, VERSION};
+use crate::protocol::{HostHello, Notice, ProcessState, Progress, Request, VERSION};
 
 /// How often a long piece of work looks up.
 const BREATH: Moment = 1_000_000;
@@ -21,8 +21,13 @@ impl Host {
         if !self.is_breath_due() {
             return;
         }
+        self.last_breath = self.clock.now();
+        self.attend();
+    }
+
+    /// Lets in whoever comes, and keeps what they ask for.
+    pub(super) fn attend(&mut self) {
         let now = self.clock.now();
-        self.last_breath = now;
         self.keep_requests(now);
         self.desk.accept(now, &self.hello());
         self.keep_requests(now);
@@ -40,6 +45,7 @@ impl Host {
             match event {
                 Event::Came => self.desk.progress(nothing_yet(self.record.attempt_number)),
                 Event::Left => {}
+                Event::Asked(Request::Start) => self.process = ProcessState::Started,
                 Event::Asked(request) if self.early.len() < EARLY_MAX => self.early.push(request),
                 Event::Asked(_) => {}
             }
@@ -75,6 +81,7 @@ impl Host {
             run_id: self.plan.run_id,
             attempt: self.record.attempt_number,
             pid: std::process::id(),
+            process: self.process,
         }
     }
 
@@ -123,8 +130,8 @@ impl Host {
             Request::TurnGoesOn => running.deadlines.turn_goes_on(),
             Request::Wait { deadline } => running.deadlines.wait(now, deadline),
             Request::GoOn => running.deadlines.go_on(now),
-            // The desk sees to it.
-            Request::Detach => {}
+            // The desk sees to one; the other was done.
+            Request::Detach | Request::Start => {}
         }
     }
 }

@@ -15,6 +15,7 @@ use skillrun_model::{Code, EndedBy, Stream, Wiring};
 use super::begin::{Begun, Signals};
 use super::deadlines::{Deadlines, Moment};
 use super::desk::Desk;
+use super::hold::Held;
 use super::input::Inputs;
 use super::ladder::{Climb, Ladder};
 use super::launch::Launched;
@@ -22,10 +23,10 @@ use super::part::{Part, Trouble};
 use super::record;
 use super::streams::Streams;
 use crate::claim::Claim;
-use crate::plan::{Plan, Rung};
+use crate::plan::{Plan, Rung, StartWhen};
 use crate::process::cgroup::Cgroup;
 use crate::process::tree::{self, Exit, Left};
-use crate::protocol::{Notice, Progress, Request};
+use crate::protocol::{Notice, ProcessState, Progress, Request};
 use crate::snapshot::Snapshots;
 
 /// A process that lives this long gets a control group; moving one costs too much for a short life.
@@ -44,7 +45,9 @@ pub(super) struct Host {
     /// What the owner asked for while nothing could be done about it.
     pub(super) early: Vec<Request>,
     pub(super) last_breath: Moment,
-    signals: Signals,
+    /// Whether the process may be started.
+    pub(super) process: ProcessState,
+    pub(super) signals: Signals,
 }
 
 /// A process that was started, and everything about it.
@@ -74,6 +77,22 @@ impl Clock {
     pub(super) fn now(self) -> Moment {
         u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
+
+    /// Waits until one of them is ready or the moment has come.
+    pub(super) fn poll(self, fds: &mut [PollFd<'_>], until: Option<Moment>) -> Result<(), Errno> {
+        let mut timeout = until.map(|at| {
+            let nanos = at.saturating_sub(self.now());
+            Timespec { tv_sec: (nanos / 1_000_000_000).cast_signed(), tv_nsec: (nanos % 1_000_000_000).cast_signed() }
+        });
+        loop {
+            match poll(fds, timeout.as_ref()) {
+                Ok(_) => return Ok(()),
+                // A signal: what it is about is there now.
+                Err(Errno::INTR) => timeout = Some(Timespec { tv_sec: 0, tv_nsec: 0 }),
+                Err(error) => return Err(error),
+            }
+        }
+    }
 }
 
 impl Host {
@@ -82,12 +101,21 @@ impl Host {
         let record = record::opening(&plan, &plan.secrets(), plan.attempt, None);
         let clock = Clock(Instant::now());
         let (early, last_breath) = (Vec::new(), 0);
-        Self { plan, audit, claim, desk, snapshots, temporary, record, clock, early, last_breath, signals }
+        let process = match plan.start {
+            StartWhen::AtOnce => ProcessState::Started,
+            StartWhen::Told { .. } => ProcessState::Held,
+        };
+        Self { plan, audit, claim, desk, snapshots, temporary, record, clock, early, last_breath, process, signals }
     }
 
     /// From the first snapshot to the record.
     pub(super) fn live(mut self) {
+        // A process that is held back loses no time by it.
         self.snapshot_before(None, &mut Self::receive);
+        match self.hold() {
+            Held::Over => {}
+            Held::TooLong => return self.withdraw(),
+        }
         match self.launch() {
             Launched::Running(mut running) => {
                 self.catch_up(&mut running);
@@ -219,18 +247,9 @@ impl Host {
         if let Some((fd, flags)) = running.inputs.polled() {
             add(Source::Input, fd, flags);
         }
-        let mut timeout = self.next_moment(running).map(|at| {
-            let nanos = at.saturating_sub(self.clock.now());
-            Timespec { tv_sec: (nanos / 1_000_000_000).cast_signed(), tv_nsec: (nanos % 1_000_000_000).cast_signed() }
-        });
-        loop {
-            match poll(&mut fds, timeout.as_ref()) {
-                Ok(_) => break,
-                // A signal: what it is about is there now.
-                Err(Errno::INTR) => timeout = Some(Timespec { tv_sec: 0, tv_nsec: 0 }),
-                // Too little memory for a moment.
-                Err(_) => return Ready(Vec::new()),
-            }
+        if self.clock.poll(&mut fds, self.next_moment(running)).is_err() {
+            // Too little memory for a moment.
+            return Ready(Vec::new());
         }
         let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
         Ready(what.into_iter().zip(&fds).filter(|(_, fd)| is_ready(fd)).map(|(source, _)| source).collect())

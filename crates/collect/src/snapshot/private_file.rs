@@ -30,6 +30,13 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     }
 }
 
+/// The name under which a file is written.
+pub(super) fn draft_path(path: &Path) -> PathBuf {
+    let mut beside = path.to_owned().into_os_string();
+    beside.push(".tmp");
+    beside.into()
+}
+
 /// A file being written under another name; it takes its own when it is whole, and is removed when it never will be.
 #[derive(Debug)]
 pub(super) struct Draft {
@@ -40,9 +47,8 @@ pub(super) struct Draft {
 
 impl Draft {
     pub(super) fn create(path: PathBuf) -> io::Result<(Self, File)> {
-        let mut beside = path.clone().into_os_string();
-        beside.push(".tmp");
-        let draft = Self { path, beside: beside.into(), kept: false };
+        let beside = draft_path(&path);
+        let draft = Self { path, beside, kept: false };
         let file = create(&draft.beside)?;
         Ok((draft, file))
     }

@@ -1,5 +1,6 @@
 //! Taking a snapshot: one pass over the tree, joined with the listing made before it.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use skillrun_evidence::host_record::FsCounts;
@@ -12,9 +13,23 @@ use super::hash::{FileReader, reusable};
 use super::limits::Limits;
 use super::listing::{ListingReader, ListingWriter, Taken, after_path, before_path};
 use super::pack::{PackReader, PackWriter};
+use super::private_file::draft_path;
 use super::rules::Rules;
 use super::text::is_text;
 use super::walk::{Walk, in_words};
+
+/// Removes what was written before an attempt that was never begun.
+pub(crate) fn remove_before(audit: &Path, attempt: AttemptNumber) -> io::Result<()> {
+    drop(PackReader::open(audit, attempt));
+    let listing = before_path(audit, attempt);
+    for path in [draft_path(&listing), listing] {
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(())
+}
 
 /// The snapshots of one workspace. It holds nothing of them between two calls: all is in the files.
 #[derive(Debug)]

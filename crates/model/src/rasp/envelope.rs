@@ -101,6 +101,13 @@ pub(super) struct Kind {
 }
 
 impl Event {
+    /// The event as its line in the Log has it, without the end of the line.
+    pub fn to_json(&self) -> String {
+        let mut text = JsonText::default();
+        self.write_json(&mut text);
+        text.into_string()
+    }
+
     /// Writes the event. Keys stand in the order of the contract.
     pub fn write_json(&self, out: &mut JsonText) {
         let event_type = self.event_type();
@@ -158,9 +165,7 @@ impl RawRef {
 /// For readers of events inside other JSON; lines are written with [`Event::write_json`].
 impl Serialize for Event {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut text = JsonText::default();
-        self.write_json(&mut text);
-        RawValue::from_string(text.into_string()).map_err(serde::ser::Error::custom)?.serialize(serializer)
+        RawValue::from_string(self.to_json()).map_err(serde::ser::Error::custom)?.serialize(serializer)
     }
 }
 

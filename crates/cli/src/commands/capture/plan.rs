@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use skillrun_collect::plan::{self, Limits, Plan, SnapshotPlan, StdinPlan, Variable, VariableKind};
+use skillrun_collect::plan::{self, Limits, Plan, SnapshotPlan, StartWhen, StdinPlan, Variable, VariableKind};
 use skillrun_collect::{environment, start};
 use skillrun_evidence::OsText;
 use skillrun_evidence::host_record::Label;
@@ -67,6 +67,7 @@ pub(crate) fn prepare(args: &Capture) -> Result<Prepared, Problem> {
         ladder: plan::ladder(args.grace),
         snapshot: if args.no_snapshot { SnapshotPlan::Off } else { SnapshotPlan::On { ignore: args.ignore.clone() } },
         temporary: here.join(std::env::temp_dir()).into(),
+        start: StartWhen::AtOnce,
     };
     Ok(Prepared { plan, audit, passes_stdin: stdin.is_passed_on })
 }
