@@ -2,7 +2,13 @@
 
 mod args;
 mod commands;
+mod exit;
 mod failure;
+mod nearest;
+mod output;
+mod owner;
+mod place;
+mod settings;
 
 use std::process::ExitCode;
 

@@ -109,8 +109,18 @@ const OF_HOSTS: &[Code] = &[
 ];
 
 /// Codes of a run whose questions nobody answered; a recording has no clock for that.
-const OF_RUNS: &[Code] =
-    &[Code::SessionLost, Code::InteractionWaitTimeout, Code::InteractionAbortedByPolicy, Code::AutoDecisionLimit];
+const OF_RUNS: &[Code] = &[
+    Code::SessionLost,
+    Code::InteractionWaitTimeout,
+    Code::InteractionAbortedByPolicy,
+    Code::AutoDecisionLimit,
+    Code::SkillUnreadable,
+    Code::WorkspaceFailed,
+    Code::ParserChanged,
+];
+
+/// Codes of a workspace; a recording has none.
+const OF_WORKSPACES: &[Code] = &[Code::ArtifactsCut, Code::ArtifactMissing];
 
 #[test]
 fn the_corpus_has_every_rule_profile_and_code() {
@@ -133,7 +143,7 @@ fn the_corpus_has_every_rule_profile_and_code() {
         missing.extend(modes.map(|mode| format!("rule {rule} in mode {mode}")));
     }
     missing.extend(ProfileId::ALL.iter().map(ToString::to_string).filter(|profile| !profiles.contains(profile)));
-    let elsewhere = [LARGE, OF_VIEWS, OF_HOSTS, OF_RUNS];
+    let elsewhere = [LARGE, OF_VIEWS, OF_HOSTS, OF_RUNS, OF_WORKSPACES];
     let small = Code::ALL.iter().filter(|code| !elsewhere.iter().any(|list| list.contains(code)));
     missing.extend(small.map(ToString::to_string).filter(|code| !codes.contains(code)));
     assert!(missing.is_empty(), "the corpus does not show: {}", missing.join(", "));

@@ -6,6 +6,7 @@
 //! - [`tail`]: [`Tail`], a reader that waits for more, over any implementation.
 //! - [`mod@file`]: [`FileLog`], `runs/<run_id>/events.jsonl`; the formats of its files are told there.
 //! - [`memory`]: [`MemoryLog`], the same without a disk, for tests and embedders.
+//! - [`catalog`]: [`Catalog`], a view over all Logs of a folder, so that lists are fast.
 //! - [`error`]: why something was refused, and what to do about it.
 //! - `lines`: events to lines and back. `bells`: who is woken when a run has news.
 //! - `conformance`: one suite of tests over the trait, run against both implementations.
@@ -20,6 +21,7 @@
 //!   epoch, or beyond the end, is answered with a reset.
 //! - Good lines are never rewritten.
 
+pub mod catalog;
 pub mod cursor;
 pub mod error;
 pub mod event_log;
@@ -35,6 +37,7 @@ mod lines;
 mod conformance;
 
 pub use bells::{Subscription, Wake};
+pub use catalog::Catalog;
 pub use cursor::{Cursor, Epoch, Head, Seq};
 pub use error::{Damage, DamageKind, LogError, LogErrorKind};
 pub use event_log::{Durability, EventLog, IndexState, Recovered, Torn};

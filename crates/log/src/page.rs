@@ -112,6 +112,11 @@ impl<'a> LogLine<'a> {
         self.line.strip_suffix(b"\n").unwrap_or(self.line)
     }
 
+    /// Where the next line begins in the Log.
+    pub(crate) fn end(&self) -> u64 {
+        self.offset + self.line.len() as u64
+    }
+
     pub fn event(&self) -> Result<Event, LogError> {
         let event = std::str::from_utf8(self.json()).ok().and_then(|json| Event::from_json(json).ok());
         event.ok_or_else(|| {

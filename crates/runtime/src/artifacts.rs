@@ -1,1 +1,264 @@
-//! Files that a run made and that are worth keeping: which, and what they are.
+//! Artifacts: which files of the workspace an attempt leaves as results.
+//!
+//! A file is one when it was created or modified (by `fs-diff.N.json`) and lies below `artifacts/` or fits a rule of
+//! `runner.json`, or when the output names it. At most [`MOST`] per attempt; other changes are in the diff alone.
+//!
+//! - `diff`: the file of changes, line by line. `named`: paths in an output. `rules`: patterns of `runner.json`.
+//! - `inside`: opening and walking without ever leaving the workspace. `media`: types by extension.
+//!
+//! The workspace is what an engine made of it: no link is followed, nothing but ordinary files is opened, names that
+//! cannot be shown are left out and told in `skipped`.
+
+mod diff;
+mod inside;
+mod media;
+mod named;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use skillrun_evidence::OsText;
+use skillrun_lifecycle::closing::{self, ControlEvent};
+use skillrun_model::Code;
+use skillrun_model::rasp::data::{ArtifactCreated, ArtifactIndexed, FileChange};
+use skillrun_model::rasp::{Correlation, Data, Level};
+use skillrun_skill::package::runner::ArtifactRule;
+
+use diff::{Change, Was};
+pub(crate) use inside::{Root, open_plain};
+use rules::Rules;
+
+/// Artifacts of one attempt.
+pub const MOST: usize = 1_000;
+/// The folder for artifacts, in the workspace.
+pub const FOLDER: &str = "artifacts";
+
+/// Bytes that are read here because the diff has no hash of them, all files together.
+const HASHED_HERE: u64 = 1 << 30;
+/// Reasons for leaving out that are told one by one.
+const SKIPPED_TOLD: usize = 100;
+
+/// What an attempt leaves.
+#[derive(Debug, Default, PartialEq)]
+pub struct Found {
+    /// By path. Not indexed: a file that is gone, or one whose content could not be read.
+    pub artifacts: Vec<(ArtifactCreated, Option<ArtifactIndexed>)>,
+    /// There were more.
+    pub cut: bool,
+    /// Patterns of rules that ask for a file, and no file fits.
+    pub missing_required: Vec<String>,
+    /// What would have been one but for its name or kind; the first hundred.
+    pub skipped: Vec<Skipped>,
+    /// What could not be read on the way, in words.
+    pub problems: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// As far as it can be shown.
+    pub path: String,
+    pub why: Why,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    NotUtf8,
+    ControlCharacters,
+    /// Links are not followed, wherever they lead.
+    Link,
+    /// A pipe, a socket, a device.
+    Special,
+}
+
+/// What speaks for a file. The lowest is kept when there are too many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Claim {
+    NamedByOutput,
+    Rule,
+    Folder,
+}
+
+#[derive(Debug)]
+struct Candidate {
+    change: FileChange,
+    size: Option<u64>,
+    hash: Option<String>,
+}
+
+/// Finds the artifacts of an attempt. `diff` is its `fs-diff.N.json`; where there is none, because no snapshot was
+/// taken, everything below `artifacts/` counts as created.
+pub fn artifacts(workspace: &Path, diff: &Path, output: Option<&Map<String, Value>>, rules: &[ArtifactRule]) -> Found {
+    let mut search = Search { rules: Rules::new(rules), chosen: BTreeMap::new(), found: Found::default() };
+    search.found.problems.extend(search.rules.problems());
+    let root = match Root::open(workspace) {
+        Ok(root) => root,
+        Err(error) => {
+            search.found.problems.push(format!("the workspace cannot be read ({error})"));
+            return search.found;
+        }
+    };
+    let named = output.map(|output| named::paths(output, &root)).unwrap_or_default();
+    let read = diff::each(diff, &mut |change| {
+        let is_named = change.path.as_os_str().to_str().is_some_and(|path| named.contains(path));
+        search.changed(change, is_named);
+    });
+    match read {
+        Ok(()) => {}
+        Err(error) => {
+            // Nothing was taken, or what was taken is not whole; either way the folder itself tells.
+            if error.kind() != io::ErrorKind::NotFound {
+                search.found.problems.push(format!("the list of changes cannot be read ({error})"));
+            }
+            search.walked(&root);
+        }
+    }
+    for path in named {
+        search.named(&root, path);
+    }
+    search.finish(&root)
+}
+
+struct Search {
+    rules: Rules,
+    /// Best first.
+    chosen: BTreeMap<(Claim, String), Candidate>,
+    found: Found,
+}
+
+impl Search {
+    fn changed(&mut self, change: Change, is_named: bool) {
+        let by_rule = change.path.as_os_str().to_str().is_some_and(|path| self.rules.note(path, change.now));
+        let is_in_folder = is_in_folder(change.path.as_path());
+        let claim = match (is_named, by_rule, is_in_folder) {
+            (true, _, _) => Claim::NamedByOutput,
+            (false, true, _) => Claim::Rule,
+            (false, false, true) => Claim::Folder,
+            (false, false, false) => return,
+        };
+        let file_change = match (change.now, change.was == Was::File) {
+            (Was::File, true) => FileChange::Modified,
+            (Was::File, false) => FileChange::Created,
+            // Gone, or another thing stands in its place. What only the output names never was an artifact.
+            (Was::Nothing | Was::Folder | Was::Link | Was::Special, true) if by_rule || is_in_folder => {
+                FileChange::Deleted
+            }
+            (Was::Link, _) => return self.skip(&change.path, Why::Link),
+            (Was::Special, _) => return self.skip(&change.path, Why::Special),
+            (Was::Nothing | Was::Folder, _) => return,
+        };
+        match shown(&change.path) {
+            Ok(path) => {
+                self.choose(claim, path, Candidate { change: file_change, size: change.size, hash: change.hash });
+            }
+            Err(why) => self.skip(&change.path, why),
+        }
+    }
+
+    /// There is no list of changes.
+    fn walked(&mut self, root: &Root) {
+        root.each_file(Path::new(FOLDER), &mut |path, is| {
+            let now = match is {
+                inside::Is::File => Was::File,
+                inside::Is::Link => Was::Link,
+                inside::Is::Special => Was::Special,
+            };
+            self.changed(Change { path: path.into(), was: Was::Nothing, now, size: None, hash: None }, false);
+        });
+    }
+
+    /// A file that the output names and that did not change; an earlier attempt may have made it.
+    fn named(&mut self, root: &Root, path: String) {
+        let is_known = self.chosen.contains_key(&(Claim::NamedByOutput, path.clone()));
+        if !is_known && root.file(Path::new(&path)).is_ok() {
+            self.rules.note(&path, Was::File);
+            self.choose(Claim::NamedByOutput, path, Candidate { change: FileChange::Created, size: None, hash: None });
+        }
+    }
+
+    fn choose(&mut self, claim: Claim, path: String, candidate: Candidate) {
+        // What the diff says goes before what is only seen to be there.
+        self.chosen.entry((claim, path)).or_insert(candidate);
+        if self.chosen.len() > MOST {
+            self.chosen.pop_last();
+            self.found.cut = true;
+        }
+    }
+
+    fn skip(&mut self, path: &OsText, why: Why) {
+        if self.found.skipped.len() < SKIPPED_TOLD {
+            let shown = path.as_path().to_string_lossy();
+            let path = shown.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect();
+            self.found.skipped.push(Skipped { path, why });
+        }
+    }
+
+    fn finish(mut self, root: &Root) -> Found {
+        let mut budget = HASHED_HERE;
+        let by_path: BTreeMap<String, Candidate> =
+            self.chosen.into_iter().map(|((_, path), candidate)| (path, candidate)).collect();
+        for (path, candidate) in by_path {
+            let indexed = match candidate.change {
+                FileChange::Deleted => None,
+                FileChange::Created | FileChange::Modified => {
+                    let known = candidate.size.zip(candidate.hash).map(Ok);
+                    match known.unwrap_or_else(|| root.hash(Path::new(&path), &mut budget)) {
+                        Ok((size, hash)) => {
+                            let (media_type, role) = self.rules.labels(&path);
+                            let media_type = media_type.unwrap_or_else(|| media::of(&path).to_owned());
+                            Some(ArtifactIndexed { path: path.clone(), size, hash, media_type, role })
+                        }
+                        Err(error) => {
+                            self.found.problems.push(format!("{path} was not read ({error})"));
+                            None
+                        }
+                    }
+                }
+            };
+            self.found.artifacts.push((ArtifactCreated { path, change: candidate.change }, indexed));
+        }
+        self.found.missing_required = self.rules.missing(root);
+        self.found
+    }
+}
+
+fn is_in_folder(path: &Path) -> bool {
+    path.strip_prefix(FOLDER).is_ok_and(|rest| !rest.as_os_str().is_empty())
+}
+
+/// The path as it stands in an event.
+fn shown(path: &OsText) -> Result<String, Why> {
+    let text = path.as_os_str().to_str().ok_or(Why::NotUtf8)?;
+    if text.chars().any(char::is_control) { Err(Why::ControlCharacters) } else { Ok(text.to_owned()) }
+}
+
+/// The events, in the order of the contract: per path `artifact.created`, then `artifact.indexed`; a warning at the end
+/// when there were more.
+pub fn control_events(found: &Found) -> Vec<ControlEvent> {
+    let event = |path: &str, data: Data| {
+        let correlation = Correlation { artifact_id: Some(path.to_owned()), ..Correlation::default() };
+        ControlEvent { level: Level::Info, data, correlation }
+    };
+    let mut events = Vec::new();
+    for (created, indexed) in &found.artifacts {
+        events.push(event(&created.path, Data::ArtifactCreated(created.clone())));
+        events.extend(indexed.iter().map(|indexed| event(&indexed.path, Data::ArtifactIndexed(indexed.clone()))));
+    }
+    if found.cut {
+        let message = format!("there are more than {MOST} artifacts; the others are in the list of changes only");
+        events.push(closing::warning(Code::ArtifactsCut, message));
+    }
+    events
+}
+
+/// Warnings about files that `runner.json` requires. For a run that ends here: one that goes on may still make them.
+pub fn missing_warnings(found: &Found) -> Vec<ControlEvent> {
+    let warning = |pattern: &String| {
+        closing::warning(Code::ArtifactMissing, format!("no file fits \"{pattern}\", which the skill requires"))
+    };
+    found.missing_required.iter().map(warning).collect()
+}

@@ -1,1 +1,149 @@
-//! A run as a zip: the result with its artifacts, or everything with the evidence.
+//! A run as one zip file, to be given away.
+//!
+//! ```text
+//! result.json               as it stands in the run
+//! workspace/<path>          artifacts, named as `result.json` names them
+//! MANIFEST.json             what is in here, with blake3 hashes; what was left out, and why
+//!
+//! and in a full one:
+//! run.json  events.jsonl  fcmp.jsonl  parser_diagnostics.jsonl
+//! stdout.txt  stderr.txt    what the engine wrote, all attempts joined; made on export
+//! .audit/                   evidence; streams through the mask, so that every range stays true and no secret leaves
+//! ```
+//!
+//! What an engine was told (`stdin.N.log`) has no mask and stays at home. The same run gives the same bytes: entries have
+//! one order and no time. No link is followed, so nothing gets in that is not in the run or its workspace.
+//!
+//! - `pack`: entries, hashes, the manifest. `evidence`: which files of `.audit` go out, and how.
+
+mod evidence;
+mod pack;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Seek, Write};
+use std::path::{Component, Path};
+
+use serde::Serialize;
+use skillrun_evidence::EvidenceError;
+use zip::result::ZipError;
+
+use crate::artifacts::Root;
+use crate::data_folder::RunFolder;
+use crate::result::{self, RunResult};
+use pack::Packer;
+
+/// Version of `MANIFEST.json`.
+pub const FORMAT: u32 = 1;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BundleKind {
+    /// What came of it.
+    Result,
+    /// And how: the Log, its views, and the evidence.
+    Full,
+}
+
+/// What is in the bundle; stands in it as `MANIFEST.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    pub format: u32,
+    pub kind: BundleKind,
+    pub files: Vec<Packed>,
+    /// Artifacts that are no longer what the run made; they are in here as they are now.
+    pub changed: Vec<String>,
+    pub left_out: Vec<LeftOut>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Packed {
+    pub name: String,
+    pub size: u64,
+    pub hash: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    pub name: String,
+    pub why: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum BundleError {
+    #[error("the run has no result yet; wait for its end, or export all of it")]
+    NoResult,
+    #[error("{name}: {error}")]
+    Read { name: String, error: io::Error },
+    #[error(transparent)]
+    Evidence(#[from] EvidenceError),
+    #[error("the bundle cannot be written ({0})")]
+    Write(#[from] io::Error),
+    #[error("the bundle cannot be written ({0})")]
+    Zip(#[from] ZipError),
+}
+
+/// Writes the bundle of a run.
+pub fn write(run: &RunFolder, kind: BundleKind, out: &mut (impl Write + Seek)) -> Result<Summary, BundleError> {
+    let failed = |name: &str| {
+        let name = name.to_owned();
+        move |error: io::Error| BundleError::Read { name, error }
+    };
+    let root = Root::open(run.root()).map_err(failed("the folder of the run"))?;
+    let result = result::read(run).map_err(failed("result.json"))?;
+    let mut packer = Packer::new(kind, out);
+    match kind {
+        BundleKind::Result if result.is_none() => return Err(BundleError::NoResult),
+        BundleKind::Result => packer.file_if_there(&root, "result.json")?,
+        BundleKind::Full => {
+            let files = ["result.json", "run.json", "events.jsonl", "fcmp.jsonl", "parser_diagnostics.jsonl"];
+            files.iter().try_for_each(|name| packer.file_if_there(&root, name))?;
+        }
+    }
+    if let Some(result) = &result {
+        artifacts(run, result, &mut packer)?;
+    }
+    match kind {
+        BundleKind::Result => {}
+        BundleKind::Full => evidence::pack(run, &root, &mut packer)?,
+    }
+    packer.finish()
+}
+
+fn artifacts<W: Write + Seek>(
+    run: &RunFolder,
+    result: &RunResult,
+    packer: &mut Packer<'_, W>,
+) -> Result<(), BundleError> {
+    let workspace = Root::open(&run.workspace());
+    for artifact in &result.artifacts {
+        let name = format!("workspace/{}", artifact.path);
+        if !stays_inside(&artifact.path) {
+            packer.leave_out(&name, "its path cannot stand in an archive");
+            continue;
+        }
+        let opened = match &workspace {
+            Ok(workspace) => workspace.file(Path::new(&artifact.path)),
+            Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
+        };
+        match opened {
+            Ok(file) => {
+                let hash = packer.file(&name, file)?;
+                if hash.is_some_and(|hash| hash != artifact.hash) {
+                    packer.changed(&name);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => packer.leave_out(&name, "it is gone"),
+            Err(error) => packer.leave_out(&name, &format!("it cannot be read ({error})")),
+        }
+    }
+    Ok(())
+}
+
+/// Whether a path means the same everywhere: below where it is unpacked. A backslash or a drive is harmless here and may
+/// not be on the machine of whoever unpacks it.
+fn stays_inside(path: &str) -> bool {
+    let is_plain = !path.is_empty() && !path.chars().any(|c| c == '\\' || c == ':' || c.is_control());
+    let mut parts = Path::new(path).components();
+    is_plain && !path.contains("//") && parts.all(|part| matches!(part, Component::Normal(_)))
+}

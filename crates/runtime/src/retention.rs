@@ -1,1 +1,94 @@
-//! What is removed, when, and how much room it takes.
+//! What is removed, and when. First evidence, later the whole run; a Log is never cut.
+//!
+//! ```text
+//! .audit/removed.json    {"removed_at", "bytes", "why"}: evidence was here; written before it is removed
+//! runs/removed.jsonl     runs that are gone, written by the Log
+//! ```
+//!
+//! - `plan`: decides; pure. `measure`: what a run takes up. `carry_out`: removes, and tidies up.
+//!
+//! Laws: a run that is not over is never touched. A failed run is kept at least as long as every other one: it goes only
+//! when no run that ended otherwise, at the same time or before, is kept. Links are removed and never followed.
+
+mod carry_out;
+mod measure;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use skillrun_model::{RunId, Timestamp};
+
+pub use carry_out::{Outcome, Skipped, WhySkipped, carry_out};
+pub(crate) use measure::ending;
+pub use measure::{Total, Usage, du, measure, measure_all};
+pub use plan::plan;
+
+use crate::limits::{Keep, Retention};
+
+/// Beside evidence that was removed.
+pub(crate) const NOTE: &str = "removed.json";
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl Default for Retention {
+    fn default() -> Self {
+        let days = |days: u32| Keep { age: Some(DAY * days), count: None };
+        Self { succeeded: days(30), failed: days(90), canceled: days(30), max_bytes: None, evidence_age: None }
+    }
+}
+
+/// How a run stands, as far as removing it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    NotOver,
+    Succeeded,
+    Failed,
+    Canceled,
+}
+
+/// A run and what it takes up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunUse {
+    pub run: RunId,
+    pub standing: Standing,
+    pub created_at: Timestamp,
+    /// None while it is not over.
+    pub ended_at: Option<Timestamp>,
+    /// On the disk, of files that can go before the rest; none when there are none.
+    pub evidence_bytes: u64,
+    pub other_bytes: u64,
+    pub evidence: Evidence,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Evidence {
+    Present,
+    /// Removed, or there never was any.
+    Absent,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removal {
+    pub run: RunId,
+    pub what: What,
+    pub why: Why,
+    pub bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    Evidence,
+    Run,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    Age,
+    Count,
+    Size,
+}

@@ -15,15 +15,15 @@ use crate::error::LogErrorKind;
 
 /// The name of this boot of the machine. None when the system does not tell; then no two boots are the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Boot(pub(super) Option<String>);
+pub(crate) struct Boot(pub(crate) Option<String>);
 
 impl Boot {
-    pub(super) fn current() -> Self {
+    pub(crate) fn current() -> Self {
         let name = fs::read_to_string("/proc/sys/kernel/random/boot_id");
         Self(name.ok().map(|name| name.trim().to_owned()))
     }
 
-    fn is(&self, other: Option<&str>) -> bool {
+    pub(crate) fn is(&self, other: Option<&str>) -> bool {
         self.0.is_some() && self.0.as_deref() == other
     }
 }

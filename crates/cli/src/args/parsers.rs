@@ -1,0 +1,39 @@
+//! From the words of arguments to values.
+
+use std::time::Duration;
+
+use clap::builder::TypedValueParser;
+
+/// Seconds, parts of one too.
+pub(crate) fn seconds(text: &str) -> Result<Duration, &'static str> {
+    const WRONG: &str = "not a number of seconds above 0";
+    let seconds: f64 = text.parse().map_err(|_| WRONG)?;
+    Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero()).ok_or(WRONG)
+}
+
+/// A closed list of words, for help, completion and errors alike.
+pub(crate) fn words<T>(all: &'static [T], name: fn(T) -> &'static str) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + std::str::FromStr<Err = skillrun_model::status::UnknownWord> + Send + Sync + 'static,
+{
+    clap::builder::PossibleValuesParser::new(all.iter().map(|word| name(*word))).try_map(|word| word.parse::<T>())
+}
+
+/// The same for a list whose words do not parse themselves.
+pub(crate) fn named<T>(all: &'static [T], name: fn(T) -> &'static str) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    clap::builder::PossibleValuesParser::new(all.iter().map(|word| name(*word))).try_map(move |word| {
+        let found = all.iter().copied().find(|known| name(*known) == word);
+        found.ok_or("not one of the words")
+    })
+}
+
+pub(crate) fn count(text: &str) -> Result<u32, &'static str> {
+    text.parse().ok().filter(|count| *count > 0).ok_or("not a whole number from 1")
+}
+
+pub(crate) fn exit_code(text: &str) -> Result<i32, &'static str> {
+    text.parse().map_err(|_| "not a whole number")
+}

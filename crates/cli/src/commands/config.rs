@@ -1,0 +1,136 @@
+//! `skillrun config`: shows settings and where they come from, and changes the file.
+
+use serde_json::{Value, json};
+
+use crate::args::{Config, ConfigCommand, Form, Global};
+use crate::failure::Failure;
+use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
+use crate::settings::key::{Address, Key};
+use crate::settings::{ConfigFile, Settings, SettingsError, Source, Surroundings, edit};
+
+pub(crate) fn run(global: &Global, args: Config) -> Result<(), Failure> {
+    let shown = ConfigCommand::Show { json: args.json };
+    match args.command.unwrap_or(shown) {
+        ConfigCommand::Show { json } => show(global, json.form()),
+        ConfigCommand::Get { key, json } => get(global, &key, json.form()),
+        ConfigCommand::Set { key, values, json } => set(global, &key, &values, json.form()),
+        ConfigCommand::Unset { key, json } => unset(global, &key, json.form()),
+        ConfigCommand::Path { json } => path(global, json.form()),
+    }
+}
+
+fn address(key: &str) -> Result<Address, SettingsError> {
+    key.parse().map_err(SettingsError::UnknownKey)
+}
+
+fn show(global: &Global, form: Form) -> Result<(), Failure> {
+    let settings = Settings::load(global)?;
+    match form {
+        Form::Json => {
+            let rows: Vec<Value> = Key::ALL.iter().map(|key| row_json(&settings, *key)).collect();
+            print_json(&json!({ "file": settings.file.path.to_string_lossy(), "settings": rows }))
+        }
+        Form::Text => {
+            let output = Output::new(global.color, &settings.surroundings);
+            let head = ["KEY", "FROM", "VALUE"].map(|name| (Ink::Dim, name.to_owned()));
+            let rows = Key::ALL.iter().map(|key| {
+                let source = settings.source(*key);
+                let ink = if source == Source::Default { Ink::Plain } else { Ink::Bold };
+                let from = source_words(source).0.to_owned();
+                [(ink, key.as_str().to_owned()), (Ink::Dim, from), (Ink::Plain, text(&settings.get(*key)))]
+            });
+            let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
+            let table = output.table(&rows, LastColumn::Whole);
+            print(&format!("{table}\nfile: {}\n", plain(&settings.file.path.to_string_lossy())))
+        }
+    }
+}
+
+/// The word for where it comes from, and the name of what said it.
+fn source_words(source: Source) -> (&'static str, Option<&'static str>) {
+    match source {
+        Source::Default => ("default", None),
+        Source::File => ("file", None),
+        Source::Environment(variable) => ("environment", Some(variable)),
+        Source::Option(option) => ("option", Some(option)),
+    }
+}
+
+fn row_json(settings: &Settings, key: Key) -> Value {
+    let (from, name) = source_words(settings.source(key));
+    json!({ "key": key.as_str(), "value": settings.get(key), "from": from, "name": name })
+}
+
+/// A value for people, who need no quotes.
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => plain(text),
+        Value::Array(values) if values.is_empty() => "-".to_owned(),
+        Value::Array(values) => values.iter().map(text).collect::<Vec<_>>().join(", "),
+        Value::Object(values) if values.is_empty() => "-".to_owned(),
+        Value::Object(values) => {
+            values.iter().map(|(name, value)| format!("{name} {}", text(value))).collect::<Vec<_>>().join(", ")
+        }
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+/// For scripts: the value alone, a list as one per line, nothing where nothing is set.
+fn get(global: &Global, key: &str, form: Form) -> Result<(), Failure> {
+    let address = address(key)?;
+    let settings = Settings::load(global)?;
+    let whole = settings.get(address.key);
+    let value = match &address.engine {
+        None => whole,
+        Some(engine) => whole.get(engine).cloned().unwrap_or_default(),
+    };
+    match (form, &value) {
+        (Form::Json, _) => print_json(&value),
+        (Form::Text, Value::Null) => Ok(()),
+        (Form::Text, Value::Array(values)) => print(&values.iter().map(|value| text(value) + "\n").collect::<String>()),
+        (Form::Text, Value::Object(values)) => {
+            print(&values.iter().map(|(name, value)| format!("{name} {value}\n")).collect::<String>())
+        }
+        (Form::Text, Value::Bool(_) | Value::Number(_) | Value::String(_)) => print(&(text(&value) + "\n")),
+    }
+}
+
+fn set(global: &Global, key: &str, values: &[String], form: Form) -> Result<(), Failure> {
+    let address = address(key)?;
+    let edit = edit::set(global, Surroundings::read()?, &address, values)?;
+    edit.check_engines(&address)?;
+    let path = edit.write()?;
+    let path = path.to_string_lossy();
+    // What stands in the file has no say while something stronger does.
+    let stronger = match edit.source(address.key) {
+        Source::Environment(name) | Source::Option(name) => Some(name),
+        Source::Default | Source::File => None,
+    };
+    match form {
+        Form::Json => print_json(&json!({ "key": address.to_string(), "file": path, "overruled_by": stronger })),
+        Form::Text => {
+            let but = stronger.map(|name| format!("; {name} has precedence over it now")).unwrap_or_default();
+            print(&format!("{address} is set in {}{but}\n", plain(&path)))
+        }
+    }
+}
+
+fn unset(global: &Global, key: &str, form: Form) -> Result<(), Failure> {
+    let address = address(key)?;
+    let path = edit::unset(global, Surroundings::read()?, &address)?.write()?;
+    let path = path.to_string_lossy();
+    match form {
+        Form::Json => print_json(&json!({ "key": address.to_string(), "file": path })),
+        Form::Text => print(&format!("{address} is not set any more in {}\n", plain(&path))),
+    }
+}
+
+fn path(global: &Global, form: Form) -> Result<(), Failure> {
+    let file = ConfigFile::locate(global, &Surroundings::read()?)?;
+    let path = file.path.to_string_lossy();
+    match form {
+        Form::Json => print_json(&json!({ "file": path, "exists": file.path.exists() })),
+        Form::Text => print(&format!("{path}\n")),
+    }
+}

@@ -1,0 +1,97 @@
+//! `skillrun engines list`.
+
+use serde_json::json;
+use skillrun_engine::{Permission, Posture};
+
+use super::probe::Version;
+use super::{Probing, State, Tested};
+use crate::args::{EnginesList, Form, Global};
+use crate::failure::Failure;
+use crate::output::{Ink, Output, plain, print, print_json};
+use crate::settings::Settings;
+
+pub(super) fn run(global: &Global, args: EnginesList) -> Result<(), Failure> {
+    let settings = Settings::load(global)?;
+    let engines = settings.engines();
+    let states = State::of_all(engines.iter().collect(), &settings, Probing::from(args));
+    let broken: Vec<String> = engines.broken().map(ToString::to_string).collect();
+    match args.json.form() {
+        Form::Json => print_json(&json!({
+            "permission": settings.permission.as_str(),
+            "engines": states.iter().map(State::json).collect::<Vec<_>>(),
+            "broken": broken,
+        })),
+        Form::Text => {
+            let output = Output::new(global.color, &settings.surroundings);
+            let blocks = states.iter().map(|state| block(state, settings.permission, &output));
+            let mut text: String = blocks.collect();
+            if !broken.is_empty() {
+                let lines: String = broken.iter().map(|sentence| format!("  {}\n", plain(sentence))).collect();
+                text += &format!("\n{}\n{lines}", output.paint(Ink::Bad, "Cannot be used:"));
+            }
+            print(&text)
+        }
+    }
+}
+
+/// The version and what to think of it.
+pub(super) fn version_text(state: &State<'_>, output: &Output) -> String {
+    match (&state.program, &state.version) {
+        (Err(_), _) => output.paint(Ink::Warning, "not installed"),
+        (Ok(_), _) if state.is_own() => output.paint(Ink::Good, "built in"),
+        (Ok(_), Version::NotAsked) => "installed".to_owned(),
+        (Ok(_), Version::Silent(_)) => output.paint(Ink::Warning, "installed, version unknown"),
+        (Ok(_), Version::Known(version)) => match state.tested() {
+            Tested::Yes => output.paint(Ink::Good, &format!("{version}, tested")),
+            Tested::No => output.paint(Ink::Warning, &format!("{version}, untested version")),
+            Tested::Unknown => version.clone(),
+        },
+    }
+}
+
+/// Whether the engine keeps to a permission, in words.
+pub(super) fn posture_words(posture: Posture) -> &'static str {
+    match posture {
+        Posture::Enforced => "enforced",
+        Posture::Asked => "asked",
+        Posture::NotEnforced => "not enforced",
+    }
+}
+
+fn block(state: &State<'_>, permission: Permission, output: &Output) -> String {
+    let descriptor = state.descriptor;
+    let posture = descriptor.permissions.rule(permission).posture;
+    let name = descriptor.name.as_str();
+    let gap = " ".repeat(10_usize.saturating_sub(name.len()).max(1));
+    let mut text = format!(
+        "{}{gap}{} · {}\n",
+        output.paint(Ink::Bold, name),
+        plain(&descriptor.title),
+        version_text(state, output)
+    );
+    let mut line = |words: &str| text += &format!("          {words}\n");
+    line(&format!(
+        "{} · {} · {}",
+        continuation_words(descriptor.continuation),
+        descriptor.profile,
+        format_args!("permission {}: {}", permission.as_str(), posture_words(posture)),
+    ));
+    if let Ok(found) = &state.program
+        && !state.is_own()
+    {
+        line(&output.paint(Ink::Dim, &plain(&found.program.to_string_lossy())));
+    }
+    if let (Ok(_), Some(problem)) = (&state.program, state.problem()) {
+        line(&plain(&problem));
+    }
+    text
+}
+
+pub(super) fn continuation_words(continuation: skillrun_model::status::Continuation) -> &'static str {
+    use skillrun_model::status::Continuation;
+    match continuation {
+        Continuation::Resumable => "resumable",
+        Continuation::Sticky => "sticky",
+        Continuation::None => "one turn only",
+    }
+}

@@ -1,0 +1,84 @@
+//! `skillrun engines show`.
+
+use serde_json::json;
+use skillrun_engine::Permission;
+use skillrun_engine::descriptor::Executable;
+use skillrun_model::profile::EngineVersion;
+
+use super::list::{continuation_words, posture_words, version_text};
+use super::{Probing, State};
+use crate::args::{EnginesList, Form, Global};
+use crate::failure::Failure;
+use crate::output::{Ink, Output, plain, print, print_json};
+use crate::settings::Settings;
+
+pub(super) fn run(global: &Global, name: &str, args: EnginesList) -> Result<(), Failure> {
+    let settings = Settings::load(global)?;
+    let engines = settings.engines();
+    let state = State::of(engines.get(name)?, &settings, Probing::from(args));
+    match args.json.form() {
+        Form::Json => {
+            let mut document = state.json();
+            let descriptor = state.descriptor;
+            let tested = descriptor.tested_versions().map(|(from, to)| [version_number(from), version_number(to)]);
+            document["tested_versions"] = json!(tested);
+            document["wiring"] = json!(descriptor.wiring.as_str());
+            document["environment"] = json!({
+                "pass": descriptor.environment.pass, "secret": descriptor.environment.secret,
+            });
+            document["notes"] = json!(descriptor.notes);
+            print_json(&document)
+        }
+        Form::Text => print(&text(&state, &Output::new(global.color, &settings.surroundings))),
+    }
+}
+
+fn version_number(EngineVersion(major, minor, patch): EngineVersion) -> String {
+    format!("{major}.{minor}.{patch}")
+}
+
+fn text(state: &State<'_>, output: &Output) -> String {
+    let descriptor = state.descriptor;
+    let tested = descriptor.tested_versions().map(|(from, to)| match from == to {
+        true => version_number(from),
+        false => format!("{} to {}", version_number(from), version_number(to)),
+    });
+    let program = match &state.program {
+        Ok(found) => plain(&found.program.to_string_lossy()),
+        Err(_) => String::new(),
+    };
+    let variable = match &descriptor.executable {
+        Executable::Own => None,
+        Executable::Installed(installed) => installed.variable.as_deref(),
+    };
+    let postures = Permission::ALL.iter().map(|permission| {
+        let posture = descriptor.permissions.rule(*permission).posture;
+        format!("{} {}", permission.as_str(), posture_words(posture))
+    });
+    let rows = [
+        ("version", version_text(state, output)),
+        ("program", program),
+        ("tested on", tested.unwrap_or_default()),
+        ("variable", variable.map(|name| format!("{name} has the path of another program")).unwrap_or_default()),
+        ("file", plain(&descriptor.origin.to_string())),
+        ("profile", descriptor.profile.to_string()),
+        ("continues", continuation_words(descriptor.continuation).to_owned()),
+        ("wiring", descriptor.wiring.as_str().to_owned()),
+        ("permissions", postures.collect::<Vec<_>>().join(", ")),
+        ("passed on", descriptor.environment.pass.join(", ")),
+        ("secrets", descriptor.environment.secret.join(", ")),
+    ];
+    let title = plain(&descriptor.title);
+    let mut text = format!("{} · {title}\n\n", output.paint(Ink::Bold, descriptor.name.as_str()));
+    for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
+        text += &format!("{}{value}\n", output.paint(Ink::Dim, &format!("{name:<13}")));
+    }
+    if let Some(problem) = state.problem() {
+        text += &format!("\n{}\n", plain(&problem));
+    }
+    if !descriptor.notes.is_empty() {
+        text += "\n";
+        text += &descriptor.notes.iter().map(|note| format!("- {}\n", plain(note))).collect::<String>();
+    }
+    text
+}

@@ -1,0 +1,106 @@
+//! `skillrun recover`: goes on with runs that nobody owns. `skillrun own`: the same in the background, for ourselves.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use skillrun_model::RunId;
+use skillrun_runtime::owners::crashed;
+use skillrun_runtime::runtime::{Recovered, TakenUp};
+
+use crate::args::{Form, Global, Own, Recover};
+use crate::failure::Failure;
+use crate::output;
+use crate::owner::{Owner, READY};
+use crate::place::Place;
+
+/// How long the owner before us may take to let a run go.
+const HANDOVER: Duration = Duration::from_secs(10);
+
+/// As long as there is something to do.
+const FOREVER: Duration = Duration::from_secs(u64::MAX / 4);
+
+pub(crate) fn own(global: &Global, args: &Own) -> Result<ExitCode, Failure> {
+    // A life of its own: no terminal, and no signal of one. It fails only for a process that has that already.
+    rustix::process::setsid().ok();
+    let place = Place::open(global)?;
+    let owner = Owner::new(&place.settings)?;
+    for word in &args.run {
+        take(&place, &owner, word)?;
+    }
+    if args.all {
+        recover_all(&place, &owner)?;
+    }
+    // Whoever started us may be gone.
+    let _ = writeln!(io::stdout(), "{READY}");
+    owner.runtime.wait_idle(FOREVER);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn take(place: &Place, owner: &Owner, word: &str) -> Result<(), Failure> {
+    let run = place.run(word)?;
+    let begin = Instant::now();
+    while owner.runtime.take_up(run)? == TakenUp::SomebodyElses {
+        if begin.elapsed() > HANDOVER {
+            return Err(Failure::Owner(format!("run {run} has another owner")));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+fn recover_all(place: &Place, owner: &Owner) -> Result<Recovered, Failure> {
+    let dead = crashed(&place.settings.data);
+    let mut catalog = place.catalog()?;
+    let recovered = owner.runtime.recover(&mut catalog)?;
+    // Their runs have an owner again.
+    for socket in dead {
+        fs::remove_file(socket).ok();
+    }
+    Ok(recovered)
+}
+
+pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failure> {
+    let place = Place::open(global)?;
+    let owner = Owner::new(&place.settings)?;
+    let recovered = recover_all(&place, &owner)?;
+    let form = args.json.form();
+    if form == Form::Text {
+        let text = format!(
+            "{} taken up, {} waiting for an answer, {} with an owner\n",
+            recovered.working.len(),
+            recovered.waiting,
+            recovered.somebody_elses
+        );
+        output::print(&text)?;
+    }
+    owner.runtime.wait_idle(FOREVER);
+    let mut ended: BTreeMap<String, String> = BTreeMap::new();
+    for run in &recovered.working {
+        ended.insert(run.to_string(), status(&place, *run));
+    }
+    match form {
+        Form::Text => {
+            for (run, status) in &ended {
+                output::print(&format!("{run}  {status}\n"))?;
+            }
+            for (run, why) in &recovered.broken {
+                crate::place::note(&format!("{run} cannot go on: {why}"));
+            }
+        }
+        Form::Json => output::print_json(&serde_json::json!({
+            "taken_up": ended,
+            "waiting": recovered.waiting,
+            "with_an_owner": recovered.somebody_elses,
+            "broken": recovered.broken.iter().map(|(run, why)| (run.to_string(), why.clone())).collect::<BTreeMap<_, _>>(),
+        }))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn status(place: &Place, run: RunId) -> String {
+    let state = place.state(run).ok().and_then(|state| state.status);
+    state.map_or_else(|| "unknown".to_owned(), |status| status.to_string())
+}

@@ -1,0 +1,134 @@
+//! `skillrun reply` and `skillrun cancel`: said to whoever owns the run, or to the run itself where nobody does.
+
+use std::io::{self, Read};
+use std::process::ExitCode;
+
+use skillrun_log::{LogError, LogErrorKind};
+use skillrun_model::{InteractionId, RunId};
+use skillrun_runtime::owners::{Ask, Asked, Kind, ask};
+use skillrun_runtime::{Reply, RuntimeError, reply_files};
+
+use super::run::follow;
+use crate::args::{Cancel, Form, Global, Reply as Args};
+use crate::failure::Failure;
+use crate::output::{self, Output};
+use crate::owner::{Owner, Take, in_background};
+use crate::place::Place;
+
+/// Who has done it.
+enum Done {
+    /// The run is ours now.
+    Here(Owner),
+    /// Its owner.
+    Elsewhere,
+    /// The same was said before.
+    Before,
+}
+
+pub(crate) fn reply(global: &Global, args: &Args) -> Result<ExitCode, Failure> {
+    let place = Place::open(global)?;
+    let run = place.run(&args.run)?;
+    let state = place.state(run)?;
+    let interaction_id = match (args.interaction, &state.question) {
+        (Some(number), _) => InteractionId(number),
+        (None, Some(question)) => question.interaction_id,
+        (None, None) => {
+            let status = state.status.map_or("not there", |status| status.as_str());
+            return Err(Failure::Input(format!("run {run} asks nothing; it is {status}")));
+        }
+    };
+    let text = if args.text == "-" { stdin()? } else { args.text.clone() };
+    let files = reply_files(&place.folder(run), interaction_id, &args.file)?;
+    let reply = Reply { interaction_id, text, files, request_id: args.key.clone() };
+    let done = say(&place, run, |owner| owner.runtime.reply(run, reply.clone()), Ask::Reply { run, reply: reply.clone() })?;
+    let output = Output::new(global.color, &place.settings.surroundings);
+    match done {
+        Done::Here(owner) if args.wait.no_wait => {
+            owner.runtime.let_go(run);
+            drop(owner);
+            in_background(&place.settings, Take::One(run))?;
+            answered(run, args.wait.json.form())
+        }
+        Done::Here(owner) => {
+            follow::follow(&place.settings, &owner, run, follow::Style::of(args.wait), &output).map(ExitCode::from)
+        }
+        Done::Elsewhere | Done::Before => answered(run, args.wait.json.form()),
+    }
+}
+
+fn answered(run: RunId, form: Form) -> Result<ExitCode, Failure> {
+    match form {
+        Form::Json => output::print_json(&serde_json::json!({ "run_id": run, "answered": true }))?,
+        Form::Text => output::print(&format!("answered; follow it with `skillrun logs -f {run}`\n"))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn stdin() -> Result<String, Failure> {
+    let mut text = String::new();
+    io::stdin()
+        .lock()
+        .take(1 << 20)
+        .read_to_string(&mut text)
+        .map_err(|error| Failure::Input(format!("stdin: {error}")))?;
+    Ok(text.trim_end().to_owned())
+}
+
+pub(crate) fn cancel(global: &Global, args: &Cancel) -> Result<ExitCode, Failure> {
+    let place = Place::open(global)?;
+    let runs = args.run.iter().map(|word| place.run(word)).collect::<Result<Vec<_>, _>>()?;
+    let mut told = Vec::new();
+    for run in runs {
+        let by = "skillrun cancel".to_owned();
+        match say(&place, run, |owner| owner.runtime.cancel(run, &by), Ask::Cancel { run, by: by.clone() })? {
+            Done::Here(owner) => {
+                // Its process, if it has one, is ended before we leave.
+                owner.runtime.wait_idle(std::time::Duration::from_secs(120));
+            }
+            Done::Elsewhere | Done::Before => {}
+        }
+        told.push(run);
+    }
+    match args.json.form() {
+        Form::Json => output::print_json(&serde_json::json!({ "canceled": told }))?,
+        Form::Text => {
+            for run in told {
+                output::print(&format!("canceled {run}\n"))?;
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says something to a run.
+fn say(
+    place: &Place,
+    run: RunId,
+    here: impl Fn(&Owner) -> Result<(), RuntimeError>,
+    elsewhere: Ask,
+) -> Result<Done, Failure> {
+    let owner = Owner::new(&place.settings)?;
+    // An owner may leave the run while we look for it.
+    for _ in 0..20 {
+        let pid = match here(&owner) {
+            Ok(()) => return Ok(Done::Here(owner)),
+            Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { pid: Some(pid) }, .. })) => pid,
+            Err(RuntimeError::Refused { refusal: skillrun_lifecycle::run::Refusal::Repeated { .. }, .. }) => {
+                return Ok(Done::Before);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        match ask(&place.settings.data, pid, elsewhere.clone()) {
+            Ok(Asked::Done { .. }) => return Ok(Done::Elsewhere),
+            Ok(Asked::Failed { error }) => match error.kind {
+                Kind::Repeated => return Ok(Done::Before),
+                Kind::Held => {}
+                Kind::NotFound => return Err(Failure::NotFound(error.message)),
+                Kind::Stale | Kind::Over | Kind::Version | Kind::Other => return Err(Failure::Input(error.message)),
+            },
+            Err(_) => {}
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    Err(Failure::Owner(format!("the owner of run {run} does not answer; try again, or end that process")))
+}

@@ -1,0 +1,104 @@
+//! Puts a question to whoever sits at the terminal.
+
+use std::io::{self, BufRead, Write};
+use std::sync::mpsc::Sender;
+use std::thread;
+
+use skillrun_model::interaction::Pending;
+
+/// What came from the keyboard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Typed {
+    Line(String),
+    /// Nothing more will come.
+    End,
+}
+
+/// What a line means as an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Meant {
+    Answer(String),
+    /// An empty line where there is no default.
+    Nothing,
+}
+
+/// Reads lines for as long as there are any.
+pub(crate) fn listen<T: Send + 'static>(to: Sender<T>, wrap: fn(Typed) -> T) {
+    let read = move || {
+        for line in io::stdin().lock().lines() {
+            let Ok(line) = line else { break };
+            if to.send(wrap(Typed::Line(line))).is_err() {
+                return;
+            }
+        }
+        to.send(wrap(Typed::End)).ok();
+    };
+    // Without a thread nobody can answer here; `skillrun reply` still can.
+    thread::Builder::new().name("keyboard".to_owned()).spawn(read).ok();
+}
+
+/// What stands before the cursor, and how to choose.
+pub(crate) fn prompt(question: &Pending) {
+    let mut text = String::new();
+    for (number, option) in question.options.iter().enumerate() {
+        let mark = if option.default { "  (Enter)" } else { "" };
+        text.push_str(&format!("  {}) {}{mark}\n", number + 1, option.label));
+    }
+    text.push_str(if question.options.is_empty() { "answer> " } else { "number or answer> " });
+    let mut out = io::stderr();
+    // Nothing is left to do if the terminal is gone.
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// A number picks an option, an empty line the default one; everything else is the answer itself.
+pub(crate) fn meaning(question: &Pending, line: &str) -> Meant {
+    let line = line.trim();
+    let picked = line.parse::<usize>().ok().and_then(|number| question.options.get(number.checked_sub(1)?));
+    let default = question.options.iter().find(|option| option.default).filter(|_| line.is_empty());
+    match picked.or(default) {
+        Some(option) => Meant::Answer(option.value.clone()),
+        None if line.is_empty() => Meant::Nothing,
+        None => Meant::Answer(line.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skillrun_model::interaction::{AskOption, DecisionPolicy, InteractionKind, OnDeadline, PolicySource, Scope};
+    use skillrun_model::{AttemptNumber, InteractionId};
+
+    fn question(options: &[(&str, bool)]) -> Pending {
+        let option = |(value, default): &(&str, bool)| AskOption {
+            value: (*value).to_owned(),
+            label: value.to_uppercase(),
+            default: *default,
+        };
+        Pending {
+            interaction_id: InteractionId(1),
+            scope: Scope::Turn,
+            kind: InteractionKind::ChooseOne,
+            prompt: "Which?".to_owned(),
+            options: options.iter().map(option).collect(),
+            ui_hints: None,
+            default_decision_policy: DecisionPolicy::EngineJudgement,
+            policy_source: PolicySource::Default,
+            context: None,
+            deadline: None,
+            on_deadline: OnDeadline::Wait,
+            source_attempt: AttemptNumber(1),
+        }
+    }
+
+    #[test]
+    fn numbers_pick_and_words_are_themselves() {
+        let answer = |text: &str| Meant::Answer(text.to_owned());
+        let asked = question(&[("red", false), ("blue", true)]);
+        let cases = [("1", "red"), (" 2 ", "blue"), ("", "blue"), ("3", "3"), ("0", "0"), ("green ", "green")];
+        for (line, meant) in cases {
+            assert_eq!(meaning(&asked, line), answer(meant), "{line:?}");
+        }
+        assert_eq!(meaning(&question(&[("red", false)]), " "), Meant::Nothing);
+        assert_eq!(meaning(&question(&[]), "1"), answer("1"));
+    }
+}

@@ -1,0 +1,403 @@
+//! Stays with a run until it is over, or waits for a person who is not here.
+
+use std::io::{self, IsTerminal, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use skillrun_lifecycle::run::State;
+use skillrun_log::{Answer, Cursor, EventLog, Limits};
+use skillrun_model::interaction::Pending;
+use skillrun_model::rasp::Event;
+use skillrun_model::{RunId, RunStatus};
+use skillrun_runtime::result::RunResult;
+use skillrun_runtime::{Reply, RuntimeError, result};
+use skillrun_translate::FcmpTranslator;
+use skillrun_translate::transcript::Transcript;
+
+use super::ask::{self, Meant, Typed};
+use crate::args::{Form, Wait};
+use crate::exit::Outcome;
+use crate::failure::Failure;
+use crate::output::{self, Ink, Output};
+use crate::owner::{Owner, Take, in_background};
+use crate::settings::Settings;
+
+/// How often it is looked whether a run is in trouble that its Log cannot tell of.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Style {
+    form: Form,
+    conversation: Conversation,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Conversation {
+    Shown,
+    Left,
+}
+
+impl Style {
+    pub(crate) fn of(wait: Wait) -> Self {
+        let form = wait.json.form();
+        let is_watched = form == Form::Text && io::stdout().is_terminal();
+        let conversation = if wait.follow || is_watched { Conversation::Shown } else { Conversation::Left };
+        Self { form, conversation }
+    }
+}
+
+/// What can happen while we wait.
+enum Came {
+    News,
+    Typed(Typed),
+    Interrupt,
+    HangUp,
+}
+
+struct Following<'a> {
+    settings: &'a Settings,
+    owner: &'a Owner,
+    run: RunId,
+    style: Style,
+    cursor: Cursor,
+    state: State,
+    fcmp: FcmpTranslator,
+    transcript: Transcript,
+    /// The question that was put to the terminal.
+    asked: Option<Pending>,
+    listens: Keyboard,
+    interrupts: u32,
+    told_trouble: Option<String>,
+    outcome: Option<Outcome>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keyboard {
+    /// Nobody is there to answer.
+    None,
+    NotYet,
+    Listening,
+}
+
+pub(crate) fn follow(
+    settings: &Settings,
+    owner: &Owner,
+    run: RunId,
+    style: Style,
+    output: &Output,
+) -> Result<Outcome, Failure> {
+    let (sender, receiver) = channel();
+    let news = sender.clone();
+    let log = owner.runtime.log();
+    let subscription = log.subscribe(
+        run,
+        Arc::new(move || {
+            news.send(Came::News).ok();
+        }),
+    )?;
+    signals(&sender)?;
+    let is_terminal = io::stdin().is_terminal() && style.form == Form::Text;
+    let mut following = Following {
+        settings,
+        owner,
+        run,
+        style,
+        cursor: Cursor::BEGINNING,
+        state: State::default(),
+        fcmp: FcmpTranslator::default(),
+        transcript: Transcript::default(),
+        asked: None,
+        listens: if is_terminal { Keyboard::NotYet } else { Keyboard::None },
+        interrupts: 0,
+        told_trouble: None,
+        outcome: None,
+    };
+    let outcome = following.until_rest(&sender, &receiver);
+    drop(subscription);
+    let outcome = outcome?;
+    match outcome {
+        Rest::Ended(outcome) => {
+            // What is written after the end is written before we leave.
+            owner.runtime.wait_for(run, Duration::from_secs(60));
+            print_end(settings, run, style, output)?;
+            Ok(outcome)
+        }
+        Rest::Waiting(question) => {
+            print_waiting(settings, run, &question, style)?;
+            Ok(Outcome::Waiting)
+        }
+        Rest::Left => Ok(Outcome::Interrupted),
+    }
+}
+
+/// Why we stop following.
+enum Rest {
+    Ended(Outcome),
+    Waiting(Box<Pending>),
+    /// The run goes on without us.
+    Left,
+}
+
+impl Following<'_> {
+    fn until_rest(&mut self, sender: &Sender<Came>, receiver: &Receiver<Came>) -> Result<Rest, Failure> {
+        loop {
+            self.read()?;
+            if let Some(outcome) = self.outcome {
+                let interrupted = self.interrupts > 0 && outcome == Outcome::Canceled;
+                return Ok(Rest::Ended(if interrupted { Outcome::Interrupted } else { outcome }));
+            }
+            if let Some(rest) = self.question(sender) {
+                return Ok(rest);
+            }
+            let came = match receiver.recv_timeout(LOOK) {
+                Ok(came) => came,
+                Err(RecvTimeoutError::Timeout) => {
+                    self.trouble()?;
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => return Ok(Rest::Left),
+            };
+            match came {
+                Came::News => {}
+                Came::Typed(typed) => {
+                    if let Some(rest) = self.typed(typed)? {
+                        return Ok(rest);
+                    }
+                }
+                Came::HangUp => return self.leave(),
+                Came::Interrupt => {
+                    self.interrupts += 1;
+                    if self.interrupts > 1 {
+                        return self.leave();
+                    }
+                    tell("canceling; press Ctrl-C again to leave it running");
+                    match self.owner.runtime.cancel(self.run, "interrupt at the terminal") {
+                        Ok(()) | Err(RuntimeError::Refused { .. }) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads and shows what is new in the Log.
+    fn read(&mut self) -> Result<(), Failure> {
+        loop {
+            match self.owner.runtime.log().read(self.run, self.cursor, Limits::default())? {
+                Answer::Page(page) if page.is_empty() => return Ok(()),
+                Answer::Page(page) => {
+                    for line in page.lines() {
+                        self.event(line.event()?)?;
+                    }
+                    self.cursor = page.cursor();
+                }
+                Answer::Reset(_) => {
+                    (self.cursor, self.state) = (Cursor::BEGINNING, State::default());
+                    self.fcmp = FcmpTranslator::default();
+                }
+            }
+        }
+    }
+
+    fn event(&mut self, event: Event) -> Result<(), Failure> {
+        self.state.evolve(&event);
+        self.outcome = Outcome::of(&event.data);
+        if self.style.conversation == Conversation::Left {
+            return Ok(());
+        }
+        let mut text = String::new();
+        let transcript = &mut self.transcript;
+        self.fcmp.push(event, &mut |event| text.push_str(&transcript.event(&event)));
+        match self.style.form {
+            Form::Text => output::print(&text),
+            // The result alone is on stdout.
+            Form::Json => {
+                let _ = io::stderr().write_all(text.as_bytes());
+                Ok(())
+            }
+        }
+    }
+
+    /// Asks at the terminal, or decides whether it is worth staying.
+    fn question(&mut self, sender: &Sender<Came>) -> Option<Rest> {
+        let question = self.state.question.clone().filter(|_| self.state.status == Some(RunStatus::WaitingUser))?;
+        if self.interrupts > 0 {
+            return None;
+        }
+        if self.asked.as_ref().is_some_and(|asked| asked.interaction_id == question.interaction_id) {
+            return None;
+        }
+        match self.listens {
+            Keyboard::None => {
+                // Somebody or something will answer in time; without a time nobody here will.
+                self.asked = Some(question.clone());
+                if question.deadline.is_none() {
+                    return Some(Rest::Waiting(Box::new(question)));
+                }
+                tell(&format!("it waits for an answer: skillrun reply {} TEXT", self.run));
+                return None;
+            }
+            Keyboard::NotYet => {
+                ask::listen(sender.clone(), Came::Typed);
+                self.listens = Keyboard::Listening;
+            }
+            Keyboard::Listening => {}
+        }
+        ask::prompt(&question);
+        self.asked = Some(question);
+        None
+    }
+
+    fn typed(&mut self, typed: Typed) -> Result<Option<Rest>, Failure> {
+        let Some(question) = self.asked.clone() else { return Ok(None) };
+        let line = match typed {
+            Typed::Line(line) => line,
+            Typed::End => {
+                self.listens = Keyboard::None;
+                if question.deadline.is_none() && Outcome::waits(&self.state) {
+                    return Ok(Some(Rest::Waiting(Box::new(question))));
+                }
+                return Ok(None);
+            }
+        };
+        let text = match ask::meaning(&question, &line) {
+            Meant::Answer(text) => text,
+            Meant::Nothing => {
+                ask::prompt(&question);
+                return Ok(None);
+            }
+        };
+        let interaction_id = question.interaction_id;
+        let reply = Reply { interaction_id, text, files: Vec::new(), request_id: None };
+        match self.owner.runtime.reply(self.run, reply) {
+            Ok(()) => Ok(None),
+            // Somebody else was quicker, or the time was up.
+            Err(RuntimeError::Refused { .. }) => {
+                tell("that question is not open any more");
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Leaves the run to an owner in the background.
+    fn leave(&mut self) -> Result<Rest, Failure> {
+        self.owner.runtime.let_go(self.run);
+        in_background(self.settings, Take::One(self.run))?;
+        tell(&format!("left running; follow it with `skillrun logs -f {}`", self.run));
+        Ok(Rest::Left)
+    }
+
+    /// Says what keeps the run from getting on, once.
+    fn trouble(&mut self) -> Result<(), Failure> {
+        let trouble = self.owner.runtime.trouble(self.run);
+        if let Some(words) = &trouble
+            && self.told_trouble.as_ref() != Some(words)
+        {
+            tell(&format!("warning: {words}"));
+            if !self.owner.runtime.has(self.run) {
+                return Err(Failure::Owner(words.clone()));
+            }
+        }
+        self.told_trouble = trouble.or(self.told_trouble.take());
+        Ok(())
+    }
+}
+
+/// Beside what was asked for.
+fn tell(text: &str) {
+    // Nothing is left to do if stderr is gone.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Signals that are meant for us, as something that comes.
+fn signals(to: &Sender<Came>) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::Owner(format!("signals cannot be heard ({error})"));
+    for (signals, came) in [(&[SIGINT, SIGTERM][..], true), (&[SIGHUP][..], false)] {
+        let (mut reader, writer) = UnixStream::pair().map_err(failed)?;
+        for signal in signals {
+            signal_hook::low_level::pipe::register(*signal, writer.try_clone().map_err(failed)?).map_err(failed)?;
+        }
+        let to = to.clone();
+        let listen = move || {
+            use std::io::Read;
+            while reader.read(&mut [0; 16]).is_ok_and(|count| count > 0) {
+                let said = if came { Came::Interrupt } else { Came::HangUp };
+                if to.send(said).is_err() {
+                    return;
+                }
+            }
+        };
+        thread::Builder::new().name("signals".to_owned()).spawn(listen).map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn print_waiting(settings: &Settings, run: RunId, question: &Pending, style: Style) -> Result<(), Failure> {
+    match style.form {
+        Form::Json => output::print_json(&serde_json::json!({
+            "run_id": run,
+            "status": RunStatus::WaitingUser,
+            "question": question,
+        })),
+        Form::Text => {
+            let told = match style.conversation {
+                Conversation::Shown => String::new(),
+                Conversation::Left => format!("{}\n", question.prompt.trim_end()),
+            };
+            let folder = settings.data.run(run);
+            output::print(&format!(
+                "{told}\n== run waits for an answer\nanswer  skillrun reply {run} TEXT\nfolder  {}\n",
+                folder.root().display()
+            ))
+        }
+    }
+}
+
+/// The result, and where everything lies.
+pub(crate) fn print_end(settings: &Settings, run: RunId, style: Style, output: &Output) -> Result<(), Failure> {
+    let folder = settings.data.run(run);
+    let unreadable = |error| Failure::Owner(format!("{}: {error}", folder.result().display()));
+    let Some(result) = result::read(&folder).map_err(unreadable)? else {
+        return Err(Failure::NotFound(format!("run {run} has no result")));
+    };
+    match style.form {
+        Form::Json => output::print_json(&result),
+        Form::Text => output::print(&end_text(&result, &folder.root().display().to_string(), style, output)),
+    }
+}
+
+fn end_text(result: &RunResult, folder: &str, style: Style, output: &Output) -> String {
+    let ink = match result.status {
+        RunStatus::Succeeded => Ink::Good,
+        RunStatus::Failed => Ink::Bad,
+        RunStatus::Canceled | RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => Ink::Warning,
+    };
+    let mut rows = vec![[(Ink::Bold, "status".to_owned()), (ink, result.status.to_string())]];
+    let mut row = |label: &str, text: String| rows.push([(Ink::Bold, label.to_owned()), (Ink::Plain, text)]);
+    if let Some(error) = &result.error {
+        row("error", format!("{} · {}", error.code, output::plain(&error.message)));
+    }
+    for action in &result.next_actions {
+        row("next", action.command.clone());
+    }
+    match (&result.output, &result.text) {
+        (Some(value), _) => row("output", serde_json::Value::Object(value.clone()).to_string()),
+        (None, Some(text)) if style.conversation == Conversation::Left => row("text", output::plain(text)),
+        (None, _) => {}
+    }
+    for artifact in &result.artifacts {
+        row("file", format!("{} ({} bytes)", output::plain(&artifact.path), artifact.size));
+    }
+    for warning in &result.warnings {
+        row("warning", format!("{warning} · {}", warning.summary()));
+    }
+    row("folder", folder.to_owned());
+    let break_before = if style.conversation == Conversation::Shown { "\n" } else { "" };
+    format!("{break_before}{}", output.table(&rows, output::LastColumn::Whole))
+}

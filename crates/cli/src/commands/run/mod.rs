@@ -1,0 +1,68 @@
+//! `skillrun run`: a skill goes in, an engine works, a result comes out. `reply` and `retry` go on the same way.
+//!
+//! `request` makes a request of the arguments, `follow` stays until the run is over or waits, `ask` puts questions to
+//! whoever sits at the terminal.
+
+mod ask;
+pub(crate) mod follow;
+pub(crate) mod request;
+
+use std::process::ExitCode;
+
+use skillrun_model::RunId;
+use skillrun_runtime::NewRun;
+
+use crate::args::{Global, Run, Wait};
+use crate::exit::Outcome;
+use crate::failure::Failure;
+use crate::output::{self, Output};
+use crate::owner::{Owner, Take, in_background, take_over_orphans};
+use crate::settings::Settings;
+
+pub(crate) fn run(global: &Global, args: Run) -> Result<ExitCode, Failure> {
+    let settings = Settings::load(global)?;
+    let skill = settings.search_path(settings.cwd()).resolve(&args.skill, settings.cwd())?;
+    let new = request::of(&settings, skill, &args.request)?;
+    submit(global, &settings, new, args.wait, args.cached)
+}
+
+/// Makes a run, and stays as long as was asked for.
+pub(crate) fn submit(
+    global: &Global,
+    settings: &Settings,
+    new: NewRun,
+    wait: Wait,
+    cached: bool,
+) -> Result<ExitCode, Failure> {
+    take_over_orphans(settings);
+    let owner = Owner::new(settings)?;
+    if cached && let Some(run) = owner.runtime.cached(&new)? {
+        return show_cached(global, settings, run, wait);
+    }
+    if wait.no_wait {
+        let run = owner.runtime.accept(new)?;
+        drop(owner);
+        in_background(settings, Take::One(run))?;
+        return print_id(run, wait).map(|()| ExitCode::SUCCESS);
+    }
+    let output = Output::new(global.color, &settings.surroundings);
+    let run = owner.runtime.submit(new)?;
+    follow::follow(settings, &owner, run, follow::Style::of(wait), &output).map(ExitCode::from)
+}
+
+fn show_cached(global: &Global, settings: &Settings, run: RunId, wait: Wait) -> Result<ExitCode, Failure> {
+    crate::place::note(&format!("this was run before, as {run}; its result is used again"));
+    if wait.no_wait {
+        return print_id(run, wait).map(|()| ExitCode::SUCCESS);
+    }
+    let output = Output::new(global.color, &settings.surroundings);
+    follow::print_end(settings, run, follow::Style::of(wait), &output)?;
+    Ok(Outcome::Succeeded.into())
+}
+
+fn print_id(run: RunId, wait: Wait) -> Result<(), Failure> {
+    match wait.json.form() {
+        crate::args::Form::Json => output::print_json(&serde_json::json!({ "run_id": run })),
+        crate::args::Form::Text => output::print(&format!("{run}\n")),
+    }
+}

@@ -1,0 +1,124 @@
+//! Arguments to a request.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use skillrun_runtime::record::{Sharing, Snapshot};
+use skillrun_runtime::{NewRun, Options};
+use skillrun_skill::{Skill, input};
+
+use crate::args::Request;
+use crate::failure::{Failure, reason};
+use crate::settings::Settings;
+
+/// Largest file or stdin with input.
+const INPUT_MAX: u64 = 8 << 20;
+
+pub(crate) fn of(settings: &Settings, skill: Skill, args: &Request) -> Result<NewRun, Failure> {
+    let engine = match (&args.engine, &settings.engine, &skill.runner.engines[..]) {
+        (Some(engine), _, _) => engine.clone(),
+        (None, Some(engine), _) => engine.clone(),
+        (None, None, [only]) => only.to_string(),
+        (None, None, _) => {
+            let what = "no engine was named; give one with --engine, or once for all with \
+                        `skillrun config set engine NAME` (`skillrun engines` lists them)";
+            return Err(Failure::Input(what.to_owned()));
+        }
+    };
+    let absolute = |path: &Path| settings.surroundings.absolute_path(path);
+    Ok(NewRun {
+        engine,
+        mode: args.mode,
+        input: values(&args.input, "--input", settings)?,
+        parameter: values(&args.param, "--param", settings)?,
+        files: files(&args.file, settings)?,
+        workspace: args.workspace.as_deref().map(|path| {
+            (absolute(path), if args.share { Sharing::Allowed } else { Sharing::Alone })
+        }),
+        script: args.script.as_deref().map(absolute),
+        profile: args.profile,
+        continuation: args.continuation,
+        options: options(args),
+        retry_of: None,
+        request_id: None,
+        skill,
+    })
+}
+
+pub(crate) fn options(args: &Request) -> Options {
+    let seconds = |duration: Option<Duration>| duration.map(|duration| duration.as_secs_f64());
+    Options {
+        permission: args.permission,
+        home: None,
+        model: args.model.clone(),
+        effort: args.effort.clone(),
+        hard_timeout_sec: seconds(args.timeout),
+        stall_timeout_sec: seconds(args.stall),
+        linger_sec: seconds(args.linger),
+        max_bytes: None,
+        require_user_reply: if args.no_reply_needed { Some(false) } else { None },
+        session_timeout_sec: seconds(args.session_timeout),
+        auto_decision_limit: None,
+        default_decision_policy: args.decide,
+        max_attempt: args.max_attempt,
+        snapshot: if args.no_snapshot { Some(Snapshot::Off) } else { None },
+        env: args.env.clone(),
+        secrets: args.secret.clone(),
+        priority: args.priority,
+    }
+}
+
+/// Pairs and files, in the order they were given; later ones win.
+pub(crate) fn values(words: &[String], option: &str, settings: &Settings) -> Result<Map<String, Value>, Failure> {
+    let mut all = Map::new();
+    for word in words {
+        let is_pair = word.contains('=') && !settings.surroundings.absolute_path(Path::new(word)).is_file();
+        let more = if word == "-" {
+            document(&mut io::stdin().lock(), "stdin")?
+        } else if is_pair {
+            input::from_pairs(std::slice::from_ref(word))
+                .map_err(|error| Failure::Input(format!("{option} {word}: {error}")))?
+        } else {
+            let path = settings.surroundings.absolute_path(Path::new(word));
+            let failed = |error: io::Error| {
+                let what = format!("{option} {word}: neither NAME=VALUE nor a file that can be read ({})", reason(&error));
+                Failure::Input(what)
+            };
+            document(&mut fs::File::open(&path).map_err(failed)?, word)?
+        };
+        all.extend(more);
+    }
+    Ok(all)
+}
+
+fn document(from: &mut dyn Read, name: &str) -> Result<Map<String, Value>, Failure> {
+    let mut text = Vec::new();
+    let wrong = |why: String| Failure::Input(format!("{name}: {why}"));
+    from.take(INPUT_MAX + 1).read_to_end(&mut text).map_err(|error| wrong(error.to_string()))?;
+    if text.len() as u64 > INPUT_MAX {
+        return Err(wrong(format!("has more than {INPUT_MAX} bytes; give it as a file with --file SLOT=PATH")));
+    }
+    match serde_json::from_slice(&text) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(wrong("is JSON, but no object".to_owned())),
+        Err(error) => Err(wrong(format!("is no JSON: {error}"))),
+    }
+}
+
+pub(crate) fn files(words: &[String], settings: &Settings) -> Result<BTreeMap<String, PathBuf>, Failure> {
+    let mut files = BTreeMap::new();
+    for word in words {
+        let Some((slot, path)) = word.split_once('=').filter(|(slot, path)| !slot.is_empty() && !path.is_empty())
+        else {
+            return Err(Failure::Input(format!("--file {word}: is not of the form SLOT=PATH")));
+        };
+        if files.insert(slot.to_owned(), settings.surroundings.absolute_path(Path::new(path))).is_some() {
+            return Err(Failure::Input(format!("--file {word}: the slot {slot} was given twice")));
+        }
+    }
+    Ok(files)
+}

@@ -1,0 +1,77 @@
+//! `skillrun skills new`, `install` and `remove`.
+
+use std::path::Path;
+
+use serde_json::json;
+use skillrun_skill::archive::{self, ArchiveErrorKind};
+use skillrun_skill::{Existing, scaffold};
+
+use super::findings_text;
+use crate::args::{Form, Global};
+use crate::failure::Failure;
+use crate::nearest::nearest;
+use crate::output::{Output, plain, print, print_json};
+use crate::settings::Settings;
+
+pub(super) fn new(name: &str, dir: &Path, form: Form) -> Result<(), Failure> {
+    let root = scaffold::new(name, dir)?;
+    let folder = plain(&root.to_string_lossy());
+    let absolute = std::path::absolute(&root).unwrap_or(root);
+    match form {
+        Form::Json => print_json(&json!({ "name": name, "folder": absolute.to_string_lossy() })),
+        Form::Text => print(&format!(
+            "{folder} is written\nSay in {folder}/SKILL.md what is to be done, then look at it:\n  \
+             skillrun skills validate {folder}\n"
+        )),
+    }
+}
+
+pub(super) fn install(global: &Global, file: &Path, existing: Existing, form: Form) -> Result<(), Failure> {
+    let settings = Settings::load(global)?;
+    let installed = archive::install(file, &settings.data.skills(), existing)?;
+    let skill = &installed.skill;
+    match form {
+        Form::Json => print_json(&json!({
+            "name": skill.name,
+            "folder": skill.root.to_string_lossy(),
+            "replaced": installed.replaced,
+            "findings": skill.findings,
+        })),
+        Form::Text => {
+            let output = Output::new(global.color, &settings.surroundings);
+            let what = if installed.replaced { "is replaced" } else { "is installed" };
+            let findings = findings_text(&skill.root, &skill.findings, &output);
+            print(&format!("{findings}{} {what} in {}\n", plain(&skill.name), plain(&skill.root.to_string_lossy())))
+        }
+    }
+}
+
+pub(super) fn remove(global: &Global, name: &str, form: Form) -> Result<(), Failure> {
+    let settings = Settings::load(global)?;
+    let folder = settings.data.skills();
+    let root = archive::remove(name, &folder).map_err(|error| {
+        let is_missing = matches!(error.kind, ArchiveErrorKind::NotInstalled(_));
+        if is_missing { not_installed(name, &settings) } else { error.into() }
+    })?;
+    match form {
+        Form::Json => print_json(&json!({ "name": name, "folder": root.to_string_lossy() })),
+        Form::Text => print(&format!("{} is removed from {}\n", plain(name), plain(&folder.to_string_lossy()))),
+    }
+}
+
+/// What was meant: one that lies elsewhere, or a name that is nearly right.
+fn not_installed(name: &str, settings: &Settings) -> Failure {
+    let elsewhere = settings.search_path(settings.cwd()).list().skills.into_iter().find(|found| found.name == name);
+    let installed: Vec<String> =
+        archive::installed(&settings.data.skills()).into_iter().map(|found| found.name).collect();
+    let suggestion = nearest(name, installed.iter().map(String::as_str));
+    Failure::NotFound(match (elsewhere, suggestion) {
+        (Some(found), _) => format!(
+            "the skill \"{name}\" was not installed by skillrun; it lies in {}, remove it there",
+            found.root.display()
+        ),
+        (None, Some(known)) => format!("no skill \"{name}\" is installed; did you mean \"{known}\"?"),
+        (None, None) if installed.is_empty() => format!("there is no skill \"{name}\" to remove; none is installed"),
+        (None, None) => format!("no skill \"{name}\" is installed; there are: {}", installed.join(", ")),
+    })
+}

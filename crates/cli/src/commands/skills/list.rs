@@ -1,0 +1,110 @@
+//! `skillrun skills list`.
+
+use serde_json::{Value, json};
+use skillrun_skill::{Found, Listing, Origin, SearchPath};
+
+use crate::args::{Form, Global};
+use crate::failure::Failure;
+use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
+use crate::settings::Settings;
+
+pub(super) fn run(global: &Global, form: Form) -> Result<(), Failure> {
+    let settings = Settings::load(global)?;
+    let path = settings.search_path(settings.cwd());
+    let listing = path.list();
+    match form {
+        Form::Json => print_json(&listing_json(&listing, &path)),
+        Form::Text => print(&listing_text(&listing, &path, &Output::new(global.color, &settings.surroundings))),
+    }
+}
+
+pub(super) fn origin_word(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Project => "project",
+        Origin::Configured => "configured",
+        Origin::User => "user",
+        Origin::Path => "path",
+    }
+}
+
+/// Why a skill cannot be run, if so.
+fn problem(found: &Found) -> Option<String> {
+    let usable = found.skill.as_ref().map(|skill| skill.check_usable());
+    match usable {
+        Err(error) => Some(error.to_string()),
+        Ok(Err(error)) => Some(error.to_string()),
+        Ok(Ok(())) => None,
+    }
+}
+
+fn listing_json(listing: &Listing, path: &SearchPath) -> Value {
+    let skill = |found: &Found| {
+        let skill = found.skill.as_ref().ok();
+        let modes: Option<Vec<_>> =
+            skill.map(|skill| skill.runner.execution_modes.iter().map(|mode| mode.as_str()).collect());
+        json!({
+            "name": found.name,
+            "description": skill.map(|skill| skill.description()),
+            "origin": found.origin,
+            "folder": found.root.to_string_lossy(),
+            "version": skill.and_then(|skill| skill.runner.version.as_ref()),
+            "modes": modes,
+            "shadowed_by": found.shadowed_by.as_ref().map(|path| path.to_string_lossy()),
+            "problem": problem(found),
+        })
+    };
+    let searched = path.folders().iter();
+    let searched = searched.map(|folder| json!({ "folder": folder.path.to_string_lossy(), "origin": folder.origin }));
+    json!({
+        "skills": listing.skills.iter().map(skill).collect::<Vec<_>>(),
+        "unreadable": listing.unreadable.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "searched": searched.collect::<Vec<_>>(),
+    })
+}
+
+fn listing_text(listing: &Listing, path: &SearchPath, output: &Output) -> String {
+    let (mut used, mut shadowed, mut broken) = (Vec::new(), Vec::new(), Vec::new());
+    for found in &listing.skills {
+        let name = (Ink::Bold, plain(&found.name));
+        match (problem(found), &found.shadowed_by, &found.skill) {
+            (Some(problem), _, _) => broken.push([name, (Ink::Plain, plain(&problem))]),
+            (None, Some(_), _) => shadowed.push([name, (Ink::Plain, plain(&found.root.to_string_lossy()))]),
+            (None, None, skill) => {
+                let description = skill.as_ref().map_or("", |skill| skill.description());
+                let from = origin_word(found.origin).to_owned();
+                used.push([name, (Ink::Dim, from), (Ink::Plain, plain(description))]);
+            }
+        }
+    }
+    let mut text = String::new();
+    if used.is_empty() {
+        text += "There is no skill that can be run. Looked in:\n";
+        text += &path
+            .folders()
+            .iter()
+            .map(|folder| format!("  {}\n", plain(&folder.path.to_string_lossy())))
+            .collect::<String>();
+        text += "`skillrun skills new NAME` writes one.\n";
+    } else {
+        used.insert(0, ["NAME", "FROM", "DESCRIPTION"].map(|head| (Ink::Dim, head.to_owned())));
+        text += &output.table(&used, LastColumn::Cut);
+    }
+    // A sentence with a path in it is of no use when it is cut; the terminal breaks it.
+    let whole = |rows: &[[(Ink, String); 2]]| {
+        let line = |[(ink, name), (_, rest)]: &[(Ink, String); 2]| format!("  {}  {rest}\n", output.paint(*ink, name));
+        rows.iter().map(line).collect::<String>()
+    };
+    if !shadowed.is_empty() {
+        text +=
+            &format!("\n{}\n{}", output.paint(Ink::Warning, "Shadowed by one that comes before it:"), whole(&shadowed));
+    }
+    if !broken.is_empty() {
+        text += &format!("\n{}\n{}", output.paint(Ink::Bad, "Cannot be run:"), whole(&broken));
+    }
+    if !listing.unreadable.is_empty() {
+        let lines: String =
+            listing.unreadable.iter().map(|error| format!("  {}\n", plain(&error.to_string()))).collect();
+        text += &format!("\n{}\n{lines}", output.paint(Ink::Bad, "Folders that cannot be read:"));
+    }
+    text
+}

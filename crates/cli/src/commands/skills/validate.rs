@@ -1,0 +1,47 @@
+//! `skillrun skills validate`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde_json::json;
+use skillrun_skill::{Severity, validate};
+
+use super::findings_text;
+use crate::args::{Form, Global};
+use crate::failure::Failure;
+use crate::output::{Ink, Output, plain, print, print_json};
+use crate::settings::Surroundings;
+
+/// A skill that cannot be run is input that cannot be used.
+const UNUSABLE: u8 = 2;
+
+pub(super) fn run(global: &Global, dir: &Path, form: Form) -> Result<ExitCode, Failure> {
+    let report = validate::validate(dir);
+    let usable = report.is_usable();
+    match form {
+        Form::Json => print_json(&json!({
+            "folder": dir.to_string_lossy(), "usable": usable, "findings": report.findings,
+        }))?,
+        Form::Text => {
+            let output = Output::new(global.color, &Surroundings::read()?);
+            let count = |severity| report.findings.iter().filter(|finding| finding.severity == severity).count();
+            let counts = [(count(Severity::Error), "error"), (count(Severity::Warning), "warning")];
+            let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| match count {
+                1 => format!("1 {word}"),
+                count => format!("{count} {word}s"),
+            });
+            let counts = counts.collect::<Vec<_>>().join(", ");
+            let verdict = match usable {
+                true => output.paint(Ink::Good, "can be run"),
+                false => output.paint(Ink::Bad, "cannot be run as it is"),
+            };
+            let counts = if counts.is_empty() { String::new() } else { format!(": {counts}") };
+            print(&format!(
+                "{}{} {verdict}{counts}\n",
+                findings_text(dir, &report.findings, &output),
+                plain(&dir.to_string_lossy())
+            ))?;
+        }
+    }
+    Ok(if usable { ExitCode::SUCCESS } else { ExitCode::from(UNUSABLE) })
+}

@@ -1,0 +1,69 @@
+//! How a command that follows a run exits: the state of the run as a number.
+
+use std::process::ExitCode;
+
+use skillrun_lifecycle::run::State;
+use skillrun_model::codes::{Code, ErrorCategory};
+use skillrun_model::rasp::Data;
+use skillrun_model::rasp::data::RunFailed;
+use skillrun_model::verdict::RunError;
+
+/// What became of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Succeeded,
+    Failed,
+    TimedOut,
+    /// For a person.
+    Waiting,
+    OutputInvalid,
+    Canceled,
+    /// By Ctrl-C here.
+    Interrupted,
+}
+
+impl Outcome {
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Succeeded => 0,
+            Self::Failed => 1,
+            Self::TimedOut => 3,
+            Self::Waiting => 6,
+            Self::OutputInvalid => 7,
+            Self::Canceled => 8,
+            Self::Interrupted => 130,
+        }
+    }
+
+    /// Of the last event of a run.
+    pub(crate) fn of(data: &Data) -> Option<Self> {
+        match data {
+            Data::RunCompleted(_) => Some(Self::Succeeded),
+            Data::RunFailed(RunFailed { error, .. }) => Some(Self::of_error(error)),
+            Data::RunCanceled(_) => Some(Self::Canceled),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn of_error(error: &RunError) -> Self {
+        if error.code == Code::OutputSchemaInvalid {
+            return Self::OutputInvalid;
+        }
+        match error.category {
+            ErrorCategory::Timeout => Self::TimedOut,
+            ErrorCategory::Interaction if error.code == Code::InteractionWaitTimeout => Self::TimedOut,
+            _ => Self::Failed,
+        }
+    }
+
+    /// A run that nobody brings on until somebody answers.
+    pub(crate) fn waits(state: &State) -> bool {
+        !state.is_over() && state.question.is_some()
+    }
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        Self::from(outcome.code())
+    }
+}

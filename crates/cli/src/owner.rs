@@ -1,0 +1,106 @@
+//! This process as the owner of runs, and owners in the background.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use skillrun_model::RunId;
+use skillrun_runtime::owners::{Listening, crashed};
+use skillrun_runtime::record::Snapshot;
+use skillrun_runtime::{Options, Runtime, Setup, SystemClock};
+
+use crate::failure::Failure;
+use crate::settings::Settings;
+
+/// What an owner in the background says when it has taken over.
+pub(crate) const READY: &str = "ready";
+
+/// A runtime that others can talk to.
+pub(crate) struct Owner {
+    pub(crate) runtime: Arc<Runtime>,
+    _listening: Listening,
+}
+
+impl Owner {
+    pub(crate) fn new(settings: &Settings) -> Result<Self, Failure> {
+        let around = &settings.surroundings;
+        let setup = Setup {
+            data: settings.data.clone(),
+            clock: Arc::new(SystemClock),
+            engines: settings.engines(),
+            layers: settings.layers()?,
+            defaults: Options {
+                permission: Some(settings.permission),
+                home: Some(settings.home),
+                hard_timeout_sec: Some(settings.hard_timeout.as_secs_f64()),
+                stall_timeout_sec: Some(settings.stall_timeout.as_secs_f64()),
+                session_timeout_sec: Some(settings.session_timeout.as_secs_f64()),
+                require_user_reply: Some(settings.interactive_require_user_reply),
+                auto_decision_limit: Some(settings.auto_decision_limit),
+                snapshot: Some(Snapshot::Taken),
+                ..Options::default()
+            },
+            consents: settings.consent.clone(),
+            redact_patterns: settings.redact.clone(),
+            environment: around.environment.clone(),
+            own_program: around.own.clone(),
+            cwd: around.cwd.clone(),
+            user_home: around.home().map_or_else(|| PathBuf::from("/"), ToOwned::to_owned),
+            temporary: std::env::temp_dir(),
+            host_command: Box::new(|| program("attempt-host")),
+        };
+        let runtime = Arc::new(Runtime::new(setup, settings.slots.clone()));
+        let listening = Listening::begin(&runtime)?;
+        Ok(Self { runtime, _listening: listening })
+    }
+}
+
+/// The very program that runs now: another one may have been put in its place since.
+fn program(command: &str) -> Command {
+    let mut program = Command::new("/proc/self/exe");
+    program.arg0("skillrun").arg(command);
+    program
+}
+
+/// Which runs an owner in the background takes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Take {
+    One(RunId),
+    /// All that nobody owns.
+    All,
+}
+
+/// Starts an owner that outlives this process. When this returns, it has taken over.
+pub(crate) fn in_background(settings: &Settings, take: Take) -> Result<(), Failure> {
+    let mut owner = program("own");
+    match take {
+        Take::One(run) => owner.arg(run.to_string()),
+        Take::All => owner.arg("--all"),
+    };
+    owner.arg("--data").arg(settings.data.root());
+    if settings.file.path.exists() {
+        owner.arg("--config").arg(&settings.file.path);
+    }
+    let failed = |why: String| Failure::Owner(format!("no process could be left with the run: {why}"));
+    let mut child = owner
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| failed(error.to_string()))?;
+    let mut word = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        BufReader::new(stdout).read_line(&mut word).map_err(|error| failed(error.to_string()))?;
+    }
+    if word.trim() == READY { Ok(()) } else { Err(failed(word.trim().to_owned())) }
+}
+
+/// Runs of owners that died are taken over in the background, so that none stays without one.
+pub(crate) fn take_over_orphans(settings: &Settings) {
+    if !crashed(&settings.data).is_empty() {
+        // Whoever comes next tries again.
+        in_background(settings, Take::All).ok();
+    }
+}

@@ -1,0 +1,124 @@
+//! The data folder as commands see it: settings, Logs, the catalog, and runs by the beginnings of their ids.
+
+use std::fs;
+use std::io::{self, Write};
+
+use skillrun_lifecycle::run::State;
+use skillrun_log::catalog::{Catalog, Opened};
+use skillrun_log::{Answer, Cursor, EventLog, FileLog, Limits};
+use skillrun_model::RunId;
+use skillrun_model::rasp::Event;
+use skillrun_runtime::{RunFolder, RunRecord};
+
+use crate::args::Global;
+use crate::failure::Failure;
+use crate::output::plain;
+use crate::settings::Settings;
+
+/// Runs that are named when the beginning of an id fits more than one.
+const CANDIDATES: usize = 5;
+
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) settings: Settings,
+    pub(crate) log: FileLog,
+}
+
+impl Place {
+    pub(crate) fn open(global: &Global) -> Result<Self, Failure> {
+        let settings = Settings::load(global)?;
+        let log = FileLog::new(settings.data.runs());
+        Ok(Self { settings, log })
+    }
+
+    /// Up to date.
+    pub(crate) fn catalog(&self) -> Result<Catalog, Failure> {
+        let data = &self.settings.data;
+        let (mut catalog, opened) = Catalog::open(&data.catalog(), &data.runs())?;
+        match opened {
+            Opened::Good | Opened::Made => {}
+            Opened::Rebuilt { .. } | Opened::InMemory { .. } => note(&opened.to_string()),
+        }
+        catalog.refresh(&self.log)?;
+        Ok(catalog)
+    }
+
+    /// The run that somebody means: its id, the beginning of it, or `last`.
+    pub(crate) fn run(&self, word: &str) -> Result<RunId, Failure> {
+        let ids = self.ids();
+        let missing = || Failure::NotFound(format!("there is no run \"{}\"; `skillrun ls` lists them", plain(word)));
+        if word == "last" {
+            return ids.last().copied().ok_or_else(missing);
+        }
+        let wanted = spelled(word);
+        let found: Vec<RunId> = ids.into_iter().filter(|id| spelled(&id.to_string()).starts_with(&wanted)).collect();
+        match found[..] {
+            [] => Err(missing()),
+            [one] => Ok(one),
+            [..] if wanted.is_empty() => Err(missing()),
+            [..] => {
+                let some: Vec<String> = found.iter().take(CANDIDATES).map(ToString::to_string).collect();
+                let more = if found.len() > CANDIDATES { ", …" } else { "" };
+                let message = format!("\"{}\" fits {} runs: {}{more}", plain(word), found.len(), some.join(", "));
+                Err(Failure::NotFound(message))
+            }
+        }
+    }
+
+    /// All runs, oldest first.
+    fn ids(&self) -> Vec<RunId> {
+        let entries = fs::read_dir(self.settings.data.runs()).into_iter().flatten().flatten();
+        let mut ids: Vec<RunId> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        ids.sort_by_key(ToString::to_string);
+        ids
+    }
+
+    pub(crate) fn folder(&self, run: RunId) -> RunFolder {
+        self.settings.data.run(run)
+    }
+
+    pub(crate) fn record(&self, run: RunId) -> Result<RunRecord, Failure> {
+        Ok(RunRecord::read(&self.folder(run).record())?)
+    }
+
+    /// Every event of a run, in order.
+    pub(crate) fn events(
+        &self,
+        run: RunId,
+        mut take: impl FnMut(Event) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut cursor = Cursor::BEGINNING;
+        loop {
+            match self.log.read(run, cursor, Limits::default())? {
+                Answer::Page(page) if page.is_empty() => return Ok(()),
+                Answer::Page(page) => {
+                    for line in page.lines() {
+                        take(line.event()?)?;
+                    }
+                    cursor = page.cursor();
+                }
+                Answer::Reset(_) => cursor = Cursor::BEGINNING,
+            }
+        }
+    }
+
+    pub(crate) fn state(&self, run: RunId) -> Result<State, Failure> {
+        let mut state = State::default();
+        self.events(run, |event| {
+            state.evolve(&event);
+            Ok(())
+        })?;
+        Ok(state)
+    }
+}
+
+/// An id without what people leave out.
+fn spelled(id: &str) -> String {
+    id.chars().filter(|c| *c != '-').map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// Something worth knowing, beside what was asked for.
+pub(crate) fn note(text: &str) {
+    // Nothing is left to do if stderr is gone.
+    let _ = writeln!(io::stderr(), "note: {}", plain(text));
+}

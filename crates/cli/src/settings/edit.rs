@@ -1,0 +1,218 @@
+//! Changes the file with the settings and leaves everything else in it as it is: comments, order, spaces.
+//!
+//! What is to be written is checked first, as a whole, so that a command never leaves a file that cannot be read.
+
+use std::fs;
+use std::path::PathBuf;
+
+use skillrun_engine::GetError;
+use skillrun_evidence::whole_file;
+use toml_edit::{Array, Document, DocumentMut, InlineTable, Item, Table, TableLike, Value};
+
+use super::error::{Problem, SettingsError};
+use super::file::ConfigFile;
+use super::given::{Base, Given, Located};
+use super::key::{Address, Key, Shape};
+use super::surroundings::Surroundings;
+use super::{Settings, Source};
+use crate::args::Global;
+
+/// A change that was found good, not written yet.
+#[derive(Debug)]
+pub(crate) struct Edit {
+    text: String,
+    /// As they will be.
+    settings: Settings,
+}
+
+/// What to write for a setting.
+pub(crate) fn set(
+    global: &Global,
+    surroundings: Surroundings,
+    address: &Address,
+    words: &[String],
+) -> Result<Edit, SettingsError> {
+    let file = ConfigFile::locate(global, &surroundings)?;
+    let value = value(address, words, &surroundings).map_err(SettingsError::Value)?;
+    check(address, &value, &surroundings, &file)?;
+    let text = file.text_if_there()?.unwrap_or_default();
+    let mut document = file.parse(&text)?.into_mut();
+    put(&mut document, address, value).map_err(SettingsError::Value)?;
+    Edit::new(global, surroundings, file, document.to_string())
+}
+
+/// What to write so that a setting is not in the file any more.
+pub(crate) fn unset(global: &Global, surroundings: Surroundings, address: &Address) -> Result<Edit, SettingsError> {
+    let file = ConfigFile::locate(global, &surroundings)?;
+    let text = file.text_if_there()?.unwrap_or_default();
+    let document = file.parse(&text)?;
+    let text = without(&text, document, address)
+        .ok_or_else(|| SettingsError::NotSet { key: address.to_string(), path: file.path.clone() })?;
+    Edit::new(global, surroundings, file, text)
+}
+
+impl Edit {
+    fn new(global: &Global, surroundings: Surroundings, file: ConfigFile, text: String) -> Result<Self, SettingsError> {
+        let settings = Settings::with_text(global, surroundings, file, &text)?;
+        Ok(Self { text, settings })
+    }
+
+    /// Says so when a setting names an engine that does not exist.
+    pub(crate) fn check_engines(&self, address: &Address) -> Result<(), GetError> {
+        let settings = &self.settings;
+        let default = settings.engine.iter().filter(|_| address.key == Key::Engine);
+        let consented = settings.consent.iter().filter(|_| address.key == Key::Consent);
+        let engines = settings.engines();
+        default.chain(consented).chain(&address.engine).try_for_each(|name| match engines.get(name) {
+            Err(error @ GetError::Unknown { .. }) => Err(error),
+            // A broken one is there, and may be put right later.
+            Ok(_) | Err(GetError::Broken { .. }) => Ok(()),
+        })
+    }
+
+    /// Says where it is written.
+    pub(crate) fn write(&self) -> Result<PathBuf, SettingsError> {
+        let path = &self.settings.file.path;
+        let failed = |error| SettingsError::Write { path: path.clone(), error };
+        // Through a link, because people keep their settings elsewhere and link them here.
+        let target = path.canonicalize().unwrap_or_else(|_| path.clone());
+        if let Some(folder) = target.parent() {
+            fs::create_dir_all(folder).map_err(failed)?;
+        }
+        whole_file::replace(&target, self.text.as_bytes()).map_err(failed)?;
+        Ok(path.clone())
+    }
+
+    /// Who says what the setting is, once this is written.
+    pub(crate) fn source(&self, key: Key) -> Source {
+        self.settings.source(key)
+    }
+}
+
+/// The value alone, so that a complaint is about what was given and not about a line of the file.
+fn check(
+    address: &Address,
+    value: &Value,
+    surroundings: &Surroundings,
+    file: &ConfigFile,
+) -> Result<(), SettingsError> {
+    let item = Item::Value(match &address.engine {
+        None => value.clone(),
+        Some(engine) => Value::InlineTable(InlineTable::from_iter([(engine, value.clone())])),
+    });
+    let base = Base { folder: file.folder(), home: surroundings.home() };
+    let given = Given { key: address.key.as_str(), item: &item, base };
+    let mut scratch = Settings::defaults(surroundings.clone(), file.clone());
+    scratch.set(address.key, &given).map_err(|Located { problem, .. }| SettingsError::Value(problem))
+}
+
+fn value(address: &Address, words: &[String], surroundings: &Surroundings) -> Result<Value, Problem> {
+    let list = |texts: Vec<String>| Value::Array(Array::from_iter(texts));
+    let path = |word: &String| path_text(word, surroundings);
+    match address.key.shape() {
+        Shape::Texts => Ok(list(words.to_vec())),
+        Shape::Paths => Ok(list(words.iter().map(path).collect())),
+        Shape::Path => one(address, words).map(|word| path(word).into()),
+        Shape::Text => one(address, words).map(|word| word.into()),
+        Shape::Number | Shape::Flag => one(address, words).map(|word| scalar(word)),
+        Shape::PerEngine if address.engine.is_some() => one(address, words).map(|word| scalar(word)),
+        Shape::PerEngine => Err(Problem::Wrong {
+            key: address.to_string(),
+            expected: format!("set for one engine at a time, such as {address}.codex"),
+            found: "given for all".to_owned(),
+        }),
+    }
+}
+
+fn one<'a>(address: &Address, words: &'a [String]) -> Result<&'a String, Problem> {
+    match words {
+        [word] => Ok(word),
+        _ => Err(Problem::Wrong {
+            key: address.to_string(),
+            expected: "one value".to_owned(),
+            found: words.len().to_string(),
+        }),
+    }
+}
+
+/// A number or a truth where the word is one; else a text, for the check to complain about.
+fn scalar(word: &str) -> Value {
+    match word.parse::<Value>() {
+        Ok(value @ (Value::Integer(_) | Value::Float(_) | Value::Boolean(_))) => value,
+        Ok(Value::String(_) | Value::Datetime(_) | Value::Array(_) | Value::InlineTable(_)) | Err(_) => word.into(),
+    }
+}
+
+/// As it has to stand in the file, where paths begin elsewhere.
+fn path_text(word: &str, surroundings: &Surroundings) -> String {
+    if word.is_empty() || word == "~" || word.starts_with("~/") {
+        return word.to_owned();
+    }
+    surroundings.absolute_path(word.as_ref()).to_string_lossy().into_owned()
+}
+
+/// The names on the way to a place.
+fn steps(address: &Address) -> (Vec<&str>, &str) {
+    let mut names: Vec<&str> = address.key.as_str().split('.').chain(address.engine.as_deref()).collect();
+    let last = names.pop().unwrap_or_default();
+    (names, last)
+}
+
+fn put(document: &mut DocumentMut, address: &Address, mut value: Value) -> Result<(), Problem> {
+    let (tables, name) = steps(address);
+    let is_empty = document.is_empty();
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for step in tables {
+        let item = table.entry(step).or_insert_with(|| {
+            let mut new = Table::new();
+            new.decor_mut().set_prefix(if is_empty { "" } else { "\n" });
+            // Where it holds nothing but a table, it needs no line of its own.
+            new.set_implicit(true);
+            Item::Table(new)
+        });
+        table = item.as_table_like_mut().ok_or_else(|| Problem::Wrong {
+            key: step.to_owned(),
+            expected: "a table".to_owned(),
+            found: "none".to_owned(),
+        })?;
+    }
+    let Some(item) = table.get_mut(name) else {
+        table.insert(name, Item::Value(value));
+        return Ok(());
+    };
+    if let Some(old) = item.as_value() {
+        // The comment at the end of the line.
+        *value.decor_mut() = old.decor().clone();
+    }
+    // In its place: to insert it anew would lose the comment above it.
+    *item = Item::Value(value);
+    Ok(())
+}
+
+/// None: it is not there.
+fn without(text: &str, document: Document<String>, address: &Address) -> Option<String> {
+    let (tables, name) = steps(address);
+    let mut table: &dyn TableLike = document.as_table();
+    let mut has_lines = true;
+    for step in &tables {
+        let item = table.get(step)?;
+        has_lines &= item.is_table();
+        table = item.as_table_like()?;
+    }
+    let (key, item) = table.get_key_value(name)?;
+    let value = item.as_value().filter(|_| has_lines);
+    let span = key.span().zip(value.and_then(Value::span)).map(|(key, value)| key.start..value.end);
+    if let Some(span) = span {
+        // Its lines go, and nothing else: what stands above may be a comment about the whole file.
+        let start = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
+        let end = text[span.end..].find('\n').map_or(text.len(), |at| span.end + at + 1);
+        return Some([&text[..start], &text[end..]].concat());
+    }
+    let mut document = document.into_mut();
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for step in tables {
+        table = table.get_mut(step)?.as_table_like_mut()?;
+    }
+    table.remove(name)?;
+    Some(document.to_string())
+}

@@ -1,0 +1,63 @@
+//! Why settings cannot be read or written.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use super::key::UnknownKey;
+use crate::failure::reason;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SettingsError {
+    #[error("the current folder is not there ({0}); go to another one")]
+    NoCurrentFolder(String),
+    #[error("there is no home folder to keep {what} in; set HOME, or give {option}")]
+    NoHome { what: &'static str, option: &'static str },
+    #[error("{}: there is no such file; {told_by} names it", path.display())]
+    Missing { path: PathBuf, told_by: &'static str },
+    #[error("{}: cannot be read ({})", path.display(), reason(error))]
+    Read { path: PathBuf, error: io::Error },
+    #[error("{}: cannot be written ({})", path.display(), reason(error))]
+    Write { path: PathBuf, error: io::Error },
+    #[error("{}: {kind}", path.display())]
+    Unusable { path: PathBuf, kind: FileProblem },
+    #[error("{}{}: {problem}", path.display(), LineOf(*line))]
+    InFile { path: PathBuf, line: Option<usize>, problem: Problem },
+    /// A value that was to be set.
+    #[error(transparent)]
+    Value(Problem),
+    /// A name that was asked for.
+    #[error(transparent)]
+    UnknownKey(UnknownKey),
+    #[error("{key} is not set in {}", path.display())]
+    NotSet { key: String, path: PathBuf },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum FileProblem {
+    #[error("is not an ordinary file")]
+    NotAFile,
+    #[error("is larger than {0} bytes")]
+    TooLarge(u64),
+    #[error("is not UTF-8 text")]
+    NotUtf8,
+}
+
+/// What is wrong with a value or with a key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Problem {
+    #[error("is not TOML: {0}")]
+    Syntax(String),
+    #[error(transparent)]
+    UnknownKey(#[from] UnknownKey),
+    #[error("{key} must be {expected}, and is {found}")]
+    Wrong { key: String, expected: String, found: String },
+}
+
+struct LineOf(Option<usize>);
+
+impl fmt::Display for LineOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |line| write!(f, ", line {line}"))
+    }
+}

@@ -1,0 +1,120 @@
+//! The file with the settings: where it is, and reading it key by key, so that every complaint has a line.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use toml_edit::{Document, Item, TableLike};
+
+use super::error::{FileProblem, Problem, SettingsError};
+use super::given::{Base, Given, Located, wrong};
+use super::key::{Key, UnknownKey};
+use super::surroundings::Surroundings;
+use super::{Settings, Source};
+use crate::args::Global;
+
+/// Settings are a page of text.
+const MAX_BYTES: u64 = 1 << 20;
+/// The way to say: no settings at all.
+const NOTHING: &str = "/dev/null";
+const VARIABLE: &str = "SKILLRUN_CONFIG";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ConfigFile {
+    /// Absolute.
+    pub(crate) path: PathBuf,
+    /// Who named it. None: nobody, it lies where it lies by default and need not be there.
+    told_by: Option<&'static str>,
+}
+
+impl ConfigFile {
+    pub(crate) fn locate(global: &Global, surroundings: &Surroundings) -> Result<Self, SettingsError> {
+        let option = global.config.as_deref().map(|path| (path, "--config"));
+        let variable = || surroundings.variable(VARIABLE).map(|value| (Path::new(value), VARIABLE));
+        match option.or_else(variable) {
+            Some((path, told_by)) => Ok(Self { path: surroundings.absolute_path(path), told_by: Some(told_by) }),
+            None => Ok(Self { path: surroundings.default_config_file()?, told_by: None }),
+        }
+    }
+
+    /// Empty where there is no file and need not be one.
+    pub(super) fn text(&self) -> Result<String, SettingsError> {
+        match (self.text_if_there()?, self.told_by) {
+            (Some(text), _) => Ok(text),
+            (None, None) => Ok(String::new()),
+            (None, Some(told_by)) => Err(SettingsError::Missing { path: self.path.clone(), told_by }),
+        }
+    }
+
+    pub(super) fn text_if_there(&self) -> Result<Option<String>, SettingsError> {
+        let failed = |error| SettingsError::Read { path: self.path.clone(), error };
+        let unusable = |kind| SettingsError::Unusable { path: self.path.clone(), kind };
+        // Looked at before it is opened: a pipe of that name would keep us waiting.
+        match fs::metadata(&self.path) {
+            Ok(metadata) if metadata.is_file() || self.path == Path::new(NOTHING) => {}
+            Ok(_) => return Err(unusable(FileProblem::NotAFile)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        }
+        let mut bytes = Vec::new();
+        File::open(&self.path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes)).map_err(failed)?;
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(unusable(FileProblem::TooLarge(MAX_BYTES)));
+        }
+        String::from_utf8(bytes).map(Some).map_err(|_| unusable(FileProblem::NotUtf8))
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("/"))
+    }
+
+    pub(super) fn parse(&self, text: &str) -> Result<Document<String>, SettingsError> {
+        Document::parse(text.to_owned()).map_err(|error| {
+            // The parser has hints of several lines for people in front of an editor; one sentence is enough here.
+            let message = error.message().lines().next().unwrap_or_default().to_owned();
+            self.in_file(text, Located { at: error.span().map(|span| span.start), problem: Problem::Syntax(message) })
+        })
+    }
+
+    fn in_file(&self, text: &str, located: Located) -> SettingsError {
+        let line = located.at.map(|at| line_of(text, at));
+        SettingsError::InFile { path: self.path.clone(), line, problem: located.problem }
+    }
+}
+
+/// The number of the line, from 1, in which a byte stands.
+fn line_of(text: &str, at: usize) -> usize {
+    let before = &text.as_bytes()[..at.min(text.len())];
+    before.iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+impl Settings {
+    /// Takes in what the file says.
+    pub(super) fn read(&mut self, text: &str) -> Result<(), SettingsError> {
+        let file = self.file.clone();
+        let document = file.parse(text)?;
+        let surroundings = self.surroundings.clone();
+        let base = Base { folder: file.folder(), home: surroundings.home() };
+        self.read_table(document.as_table(), None, base).map_err(|located| file.in_file(text, located))
+    }
+
+    fn read_table(&mut self, table: &dyn TableLike, prefix: Option<&str>, base: Base<'_>) -> Result<(), Located> {
+        // In the order of the text, so that the first mistake is told first.
+        let mut entries: Vec<(&str, &Item)> = table.iter().collect();
+        let at = |name: &str| table.key(name).and_then(|key| key.span()).map(|span| span.start);
+        entries.sort_by_key(|(name, _)| at(name));
+        for (name, item) in entries {
+            let full = prefix.map_or_else(|| name.to_owned(), |prefix| format!("{prefix}.{name}"));
+            if let Some(key) = Key::named(&full) {
+                self.set(key, &Given { key: &full, item, base })?;
+                self.sources.insert(key, Source::File);
+            } else if prefix.is_none() && Key::is_table(&full) {
+                let inner = item.as_table_like().ok_or_else(|| wrong(&full, item.span(), "a table", "none"))?;
+                self.read_table(inner, Some(&full), base)?;
+            } else {
+                return Err(Located { at: at(name), problem: UnknownKey::new(&full).into() });
+            }
+        }
+        Ok(())
+    }
+}

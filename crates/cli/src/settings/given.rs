@@ -1,0 +1,184 @@
+//! A value as it stands in TOML, and what it can be read as. Every complaint names the key and what it must be.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use toml_edit::{Item, Value};
+
+use super::error::Problem;
+
+/// Longest text that a complaint repeats.
+const SHOWN_MAX: usize = 40;
+const DAY: f64 = 24.0 * 60.0 * 60.0;
+const GB: f64 = 1e9;
+/// Instead of a number of days.
+pub(super) const FOREVER: &str = "forever";
+
+/// What is wrong, and where in the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Located {
+    pub(super) at: Option<usize>,
+    pub(super) problem: Problem,
+}
+
+type Result<T> = std::result::Result<T, Located>;
+
+/// Where paths begin.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Base<'a> {
+    pub(super) folder: &'a Path,
+    /// What `~/` stands for.
+    pub(super) home: Option<&'a Path>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Given<'a> {
+    pub(super) key: &'a str,
+    pub(super) item: &'a Item,
+    pub(super) base: Base<'a>,
+}
+
+impl Given<'_> {
+    fn wrong(&self, expected: impl Into<String>) -> Located {
+        let found = self.item.as_value().map_or_else(|| "a table".to_owned(), shown);
+        wrong(self.key, self.item.span(), expected, found)
+    }
+
+    pub(super) fn text(&self) -> Result<String> {
+        let text = self.item.as_str().filter(|text| is_text(text)).map(str::to_owned);
+        text.ok_or_else(|| self.wrong("a text of one line"))
+    }
+
+    pub(super) fn texts(&self) -> Result<Vec<String>> {
+        self.list("a list of texts, each of one line", |text| is_text(text).then(|| text.to_owned()))
+    }
+
+    pub(super) fn path(&self) -> Result<PathBuf> {
+        let path = self.item.as_str().and_then(|text| self.base.path(text));
+        path.ok_or_else(|| self.wrong(self.base.expected("a path")))
+    }
+
+    pub(super) fn paths(&self) -> Result<Vec<PathBuf>> {
+        self.list(&self.base.expected("a list of paths"), |text| self.base.path(text))
+    }
+
+    fn list<T>(&self, expected: &str, read: impl Fn(&str) -> Option<T>) -> Result<Vec<T>> {
+        let array = self.item.as_array().ok_or_else(|| self.wrong(expected))?;
+        let one = |value: &Value| {
+            let read = value.as_str().and_then(&read);
+            read.ok_or_else(|| wrong(self.key, value.span(), expected, format!("one with {}", shown(value))))
+        };
+        array.iter().map(one).collect()
+    }
+
+    pub(super) fn word<T: Copy>(&self, all: &[T], word: fn(T) -> &'static str) -> Result<T> {
+        let given = self.item.as_str();
+        all.iter().copied().find(|choice| Some(word(*choice)) == given).ok_or_else(|| {
+            let words: Vec<_> = all.iter().map(|choice| format!("\"{}\"", word(*choice))).collect();
+            self.wrong(words.join(" or "))
+        })
+    }
+
+    pub(super) fn flag(&self) -> Result<bool> {
+        self.item.as_bool().ok_or_else(|| self.wrong("true or false"))
+    }
+
+    pub(super) fn count(&self, from: u32) -> Result<u32> {
+        let count = self.item.as_integer().and_then(|number| u32::try_from(number).ok());
+        count.filter(|count| *count >= from).ok_or_else(|| self.wrong(format!("a whole number from {from}")))
+    }
+
+    fn number(&self) -> Option<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "nobody counts seconds, days or gigabytes beyond 2^53")]
+        let whole = self.item.as_integer().map(|number| number as f64);
+        whole.or_else(|| self.item.as_float())
+    }
+
+    pub(super) fn seconds(&self) -> Result<Duration> {
+        let seconds = self.number().and_then(|number| Duration::try_from_secs_f64(number).ok());
+        seconds.filter(|time| !time.is_zero()).ok_or_else(|| self.wrong("a number of seconds above 0"))
+    }
+
+    /// None: for ever.
+    pub(super) fn days(&self) -> Result<Option<Duration>> {
+        if self.item.as_str() == Some(FOREVER) {
+            return Ok(None);
+        }
+        let days = self.number().and_then(|number| Duration::try_from_secs_f64(number * DAY).ok());
+        days.map(Some).ok_or_else(|| self.wrong(format!("a number of days from 0, or \"{FOREVER}\"")))
+    }
+
+    /// As bytes.
+    pub(super) fn gigabytes(&self) -> Result<u64> {
+        let bytes = self.number().map(|number| number * GB).filter(|bytes| *bytes >= 1.0 && *bytes < 1e18);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "looked at the line before")]
+        let bytes = bytes.map(|bytes| bytes as u64);
+        bytes.ok_or_else(|| self.wrong("a number of gigabytes above 0"))
+    }
+
+    pub(super) fn per_engine(&self) -> Result<BTreeMap<String, usize>> {
+        let table = self.item.as_table_like().ok_or_else(|| self.wrong("a table with one number per engine"))?;
+        let one = |(engine, item): (&str, &Item)| {
+            let key = format!("{}.{engine}", self.key);
+            let count = Given { key: &key, item, base: self.base }.count(1)?;
+            Ok((engine.to_owned(), count as usize))
+        };
+        table.iter().map(one).collect()
+    }
+}
+
+impl Base<'_> {
+    fn expected(&self, what: &str) -> String {
+        match self.home {
+            Some(_) => what.to_owned(),
+            None => format!("{what} without ~, because HOME is not set"),
+        }
+    }
+
+    /// Absolute. None: no path, or one in a home folder that nobody knows.
+    fn path(&self, text: &str) -> Option<PathBuf> {
+        if !is_text(text) {
+            return None;
+        }
+        let path = match text.strip_prefix('~') {
+            Some("") => self.home?.to_owned(),
+            Some(rest) if rest.starts_with('/') => self.home?.join(rest.trim_start_matches('/')),
+            Some(_) | None => self.folder.join(text),
+        };
+        std::path::absolute(path).ok()
+    }
+}
+
+fn is_text(text: &str) -> bool {
+    !text.trim().is_empty() && !text.contains(char::is_control)
+}
+
+pub(super) fn wrong(
+    key: &str,
+    span: Option<Range<usize>>,
+    expected: impl Into<String>,
+    found: impl Into<String>,
+) -> Located {
+    let problem = Problem::Wrong { key: key.to_owned(), expected: expected.into(), found: found.into() };
+    Located { at: span.map(|span| span.start), problem }
+}
+
+/// A value as a complaint repeats it.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => {
+            let text = text.value();
+            let cut: String = text.chars().take(SHOWN_MAX).collect();
+            let more = if cut.len() < text.len() { "…" } else { "" };
+            format!("\"{}{more}\"", cut.escape_debug())
+        }
+        Value::Integer(number) => number.value().to_string(),
+        Value::Float(number) => number.value().to_string(),
+        Value::Boolean(flag) => flag.value().to_string(),
+        Value::Datetime(_) => "a date".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        Value::InlineTable(_) => "a table".to_owned(),
+    }
+}

@@ -1,0 +1,174 @@
+//! Settings: the one place that reads environment, home folder and configuration file.
+//!
+//! - [`key`]: the closed list of settings. `values`: each of them from and to TOML. `given`: a value, checked.
+//! - `file`: where the file is, and reading it. [`edit`]: changing it. `surroundings`: what is around the process.
+//! - `search`: where skills are looked for.
+//!
+//! ```text
+//! default ◀ config.toml ◀ environment ◀ option        the last that says something wins
+//! ```
+
+pub(crate) mod edit;
+mod error;
+mod file;
+mod given;
+pub(crate) mod key;
+mod search;
+mod surroundings;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use skillrun_engine::{Descriptor, Engines, Permission};
+use skillrun_lifecycle::run::RunOptions;
+use skillrun_runtime::record::HomeChoice;
+use skillrun_runtime::{DataFolder, Retention, SlotLimits};
+use skillrun_skill::{Layers, SkillError};
+
+pub(crate) use error::SettingsError;
+pub(crate) use file::ConfigFile;
+pub(crate) use surroundings::Surroundings;
+
+use crate::args::Global;
+use key::Key;
+
+const DATA_VARIABLE: &str = "SKILLRUN_DATA";
+
+/// Every setting, with its default where nobody says anything.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    pub(crate) data: DataFolder,
+    /// The engine of a run that names none.
+    pub(crate) engine: Option<String>,
+    /// More folders with skills.
+    pub(crate) skills: Vec<PathBuf>,
+    pub(crate) permission: Permission,
+    pub(crate) home: HomeChoice,
+    pub(crate) hard_timeout: Duration,
+    pub(crate) stall_timeout: Duration,
+    pub(crate) session_timeout: Duration,
+    pub(crate) interactive_require_user_reply: bool,
+    pub(crate) auto_decision_limit: u32,
+    /// What readers of evidence hide.
+    pub(crate) redact: Vec<String>,
+    /// Engines that nothing holds back, and the user knows.
+    pub(crate) consent: Vec<String>,
+    pub(crate) slots: SlotLimits,
+    pub(crate) retention: Retention,
+    /// Descriptors of the operator; see [`Settings::engines`].
+    engines_folder: Option<PathBuf>,
+    /// Layers of the operator; see [`Settings::layers`].
+    layers_folder: Option<PathBuf>,
+    pub(crate) file: ConfigFile,
+    pub(crate) surroundings: Surroundings,
+    /// Without those that have their default.
+    sources: BTreeMap<Key, Source>,
+}
+
+/// Who said what a setting is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    Default,
+    /// [`Settings::file`].
+    File,
+    /// A variable of this name.
+    Environment(&'static str),
+    /// An option of this name.
+    Option(&'static str),
+}
+
+impl Settings {
+    pub(crate) fn load(global: &Global) -> Result<Self, SettingsError> {
+        Self::load_in(global, Surroundings::read()?)
+    }
+
+    pub(crate) fn load_in(global: &Global, surroundings: Surroundings) -> Result<Self, SettingsError> {
+        let file = ConfigFile::locate(global, &surroundings)?;
+        let text = file.text()?;
+        Self::with_text(global, surroundings, file, &text)
+    }
+
+    /// As if `text` stood in the file.
+    fn with_text(
+        global: &Global,
+        surroundings: Surroundings,
+        file: ConfigFile,
+        text: &str,
+    ) -> Result<Self, SettingsError> {
+        let option = global.data.as_deref().map(|path| (path.to_owned(), Source::Option("--data")));
+        let variable = surroundings.variable(DATA_VARIABLE);
+        let variable = variable.map(|path| (PathBuf::from(path), Source::Environment(DATA_VARIABLE)));
+        let said = option.or(variable).map(|(path, source)| (surroundings.absolute_path(&path), source));
+        let default = surroundings.default_data_folder();
+        let mut settings = Self::defaults(surroundings, file);
+        settings.read(text)?;
+        if let Some((path, source)) = said {
+            settings.data = DataFolder::new(path);
+            settings.sources.insert(Key::Data, source);
+        } else if settings.source(Key::Data) == Source::Default {
+            settings.data = DataFolder::new(default?);
+        }
+        Ok(settings)
+    }
+
+    /// The data folder is filled in by the caller, because it may be that there is none.
+    fn defaults(surroundings: Surroundings, file: ConfigFile) -> Self {
+        let options = RunOptions::default();
+        Self {
+            data: DataFolder::new(PathBuf::new()),
+            engine: None,
+            skills: Vec::new(),
+            permission: Permission::Workspace,
+            home: HomeChoice::Run,
+            hard_timeout: Duration::from_secs(3600),
+            stall_timeout: Duration::from_secs(600),
+            session_timeout: options.session_timeout,
+            interactive_require_user_reply: options.require_user_reply,
+            auto_decision_limit: options.auto_decision_limit,
+            redact: Vec::new(),
+            consent: Vec::new(),
+            slots: SlotLimits::default(),
+            retention: Retention::default(),
+            engines_folder: None,
+            layers_folder: None,
+            file,
+            surroundings,
+            sources: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn source(&self, key: Key) -> Source {
+        self.sources.get(&key).copied().unwrap_or(Source::Default)
+    }
+
+    pub(crate) fn engines(&self) -> Engines {
+        Engines::load(self.engines_folder.as_deref())
+    }
+
+    /// The rules that are added to skills.
+    pub(crate) fn layers(&self) -> Result<Layers, SkillError> {
+        self.layers_folder.as_deref().map_or_else(|| Ok(Layers::shipped()), Layers::load)
+    }
+
+    /// What finding the program of an engine needs to know.
+    pub(crate) fn engine_surroundings(&self, engine: &Descriptor) -> skillrun_engine::Surroundings<'_> {
+        let around = &self.surroundings;
+        skillrun_engine::Surroundings {
+            own: &around.own,
+            cwd: &around.cwd,
+            path: around.variable("PATH"),
+            user_home: around.home(),
+            variable: engine.executable.variable().and_then(|name| around.variable(name)),
+        }
+    }
+
+    pub(crate) fn cwd(&self) -> &Path {
+        &self.surroundings.cwd
+    }
+}

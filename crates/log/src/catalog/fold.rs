@@ -1,0 +1,136 @@
+//! What is known about one run, and reading its Log on from there.
+
+use serde::{Deserialize, Serialize};
+use skillrun_lifecycle::run::State;
+use skillrun_model::codes::Code;
+use skillrun_model::rasp::{Data, Event};
+use skillrun_model::{ExecutionMode, RunId, Timestamp};
+
+use super::folders::Mark;
+use crate::cursor::{Cursor, Seq};
+use crate::error::LogErrorKind;
+use crate::event_log::EventLog;
+use crate::file::FileLog;
+use crate::page::{Answer, Limits};
+
+/// Of [`Fold`] and of everything it is made with. Raise the number when a fold would come out differently, or look
+/// different as JSON: all rows are then made anew. So they are with another version of the program.
+pub(super) const FOLD_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " fold 1");
+
+/// Logs are read in pieces of about this size.
+const LIMITS: Limits = Limits { events: usize::MAX, bytes: 1024 * 1024 };
+
+/// A Log that is cut again and again while it is read is left for the next time.
+const RESETS: u32 = 3;
+
+/// A run as far as its Log was read. The state is the one of the lifecycle; what stands beside it is told by single
+/// events and changes nothing about the run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Fold {
+    pub(super) state: State,
+    pub(super) started: Option<Started>,
+    pub(super) ended: Option<Ended>,
+    /// Moment of the first event.
+    pub(super) created_at: Option<Timestamp>,
+    /// Moment of the last event.
+    pub(super) updated_at: Option<Timestamp>,
+}
+
+/// What `run.started` says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Started {
+    pub(super) skill: Option<String>,
+    pub(super) engine: String,
+    pub(super) mode: ExecutionMode,
+}
+
+/// What the terminal record says. A run can fail without a verdict, and be canceled after one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Ended {
+    pub(super) reason_code: Code,
+    pub(super) error: Option<Code>,
+}
+
+impl Fold {
+    pub(super) fn add(&mut self, event: &Event) {
+        self.state.evolve(event);
+        self.created_at.get_or_insert(event.ts);
+        self.updated_at = Some(event.ts);
+        if let Data::RunStarted(run) = &event.data {
+            self.started = Some(Started { skill: run.skill.clone(), engine: run.engine.clone(), mode: run.mode });
+        } else if let Data::RunCompleted(end) = &event.data {
+            self.ended = Some(Ended { reason_code: end.reason_code, error: None });
+        } else if let Data::RunFailed(end) = &event.data {
+            self.ended = Some(Ended { reason_code: end.reason_code, error: Some(end.error.code) });
+        } else if let Data::RunCanceled(end) = &event.data {
+            self.ended = Some(Ended { reason_code: end.reason_code, error: None });
+        }
+    }
+}
+
+/// A fold and how far it goes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Folded {
+    pub(super) fold: Fold,
+    pub(super) mark: Mark,
+    /// Why it goes no further.
+    pub(super) damage: Option<String>,
+}
+
+impl Folded {
+    /// Nothing read yet of a Log that was seen as `seen`.
+    pub(super) fn nothing(seen: Mark) -> Self {
+        Self { fold: Fold::default(), mark: Mark { bytes: 0, ..seen }, damage: None }
+    }
+
+    /// The fold goes on in a Log that was seen as `seen`: nothing that was read can have changed.
+    pub(super) fn goes_on_in(&self, seen: Mark) -> bool {
+        self.mark.bytes <= seen.bytes && (self.mark.inode, self.mark.epoch) == (seen.inode, seen.epoch)
+    }
+}
+
+/// The Log is gone.
+#[derive(Debug)]
+pub(super) struct Gone;
+
+/// Reads what is new. `seen` is from before; whatever came later is read now or next time.
+pub(super) fn read_on(log: &FileLog, run: RunId, folded: Folded, seen: Mark) -> Result<Folded, Gone> {
+    let mut folded = if folded.goes_on_in(seen) { folded } else { Folded::nothing(seen) };
+    folded.damage = None;
+    let mut resets = 0;
+    while folded.mark.bytes != seen.bytes {
+        let after = Seq(folded.fold.state.last_seq);
+        // Whoever has nothing takes any epoch, and is told which.
+        match log.read(run, Cursor::new(folded.mark.epoch, after), LIMITS) {
+            Ok(Answer::Page(page)) if page.is_empty() => break,
+            Ok(Answer::Page(page)) => {
+                folded.mark.epoch = page.epoch();
+                for line in page.lines() {
+                    match line.event() {
+                        Ok(event) => folded.fold.add(&event),
+                        // JSON, but no event that this version knows.
+                        Err(error) => {
+                            folded.damage = Some(error.kind.to_string());
+                            return Ok(folded);
+                        }
+                    }
+                    folded.mark.bytes = line.end();
+                }
+            }
+            Ok(Answer::Reset(_)) if resets < RESETS => {
+                resets += 1;
+                folded = Folded::nothing(seen);
+            }
+            Ok(Answer::Reset(_)) => {
+                folded.damage = Some("is cut while it is read; look again".to_owned());
+                break;
+            }
+            Err(error) if matches!(error.kind, LogErrorKind::NotFound | LogErrorKind::Gone) => return Err(Gone),
+            Err(error) => {
+                folded.damage = Some(error.kind.to_string());
+                break;
+            }
+        }
+    }
+    Ok(folded)
+}

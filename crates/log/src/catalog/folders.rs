@@ -1,0 +1,118 @@
+//! A look at `runs/`: which Logs there are, and how far they go. Nothing is read but the epochs.
+
+use std::io;
+use std::path::Path;
+use std::str::FromStr;
+
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, openat, statat};
+use rustix::io::Errno;
+use skillrun_model::RunId;
+
+use super::trouble::CatalogError;
+use crate::cursor::Epoch;
+
+/// How far a Log goes, or how far a row goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub(super) inode: u64,
+    pub(super) epoch: Epoch,
+    pub(super) bytes: u64,
+}
+
+/// What is found in the folder of a run.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// No event: an acceptance that was cut, or a run that was removed.
+    Nothing,
+    Log(Mark),
+    Unreadable(String),
+}
+
+/// The folder of all runs. None when there is no folder, and so no run.
+#[derive(Debug)]
+pub(super) struct Runs {
+    folder: Option<OwnedFd>,
+    place: String,
+}
+
+impl Runs {
+    pub(super) fn open(path: &Path) -> Result<Self, CatalogError> {
+        let place = path.display().to_string();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        match openat(CWD, path, flags, Mode::empty()) {
+            Ok(folder) => Ok(Self { folder: Some(folder), place }),
+            Err(Errno::NOENT) => Ok(Self { folder: None, place }),
+            Err(error) => Err(CatalogError::Runs { place, source: error.into() }),
+        }
+    }
+
+    /// Calls `each` for every folder with the name of a run.
+    pub(super) fn each(&self, mut each: impl FnMut(RunId, Seen)) -> Result<(), CatalogError> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let failed = |error: Errno| CatalogError::Runs { place: self.place.clone(), source: error.into() };
+        let mut path = Vec::with_capacity(64);
+        for entry in Dir::read_from(folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if let Some(run) = run_of(entry.file_name().to_bytes()) {
+                each(run, look(folder, entry.file_name().to_bytes(), &mut path));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn look(&self, run: RunId) -> Seen {
+        match &self.folder {
+            Some(folder) => look(folder, run.to_string().as_bytes(), &mut Vec::new()),
+            None => Seen::Nothing,
+        }
+    }
+}
+
+/// Only the one spelling that we write ourselves: another one would be a second folder for the same run.
+fn run_of(name: &[u8]) -> Option<RunId> {
+    let is_ours = name.len() == 36 && !name.iter().any(u8::is_ascii_uppercase);
+    std::str::from_utf8(name).ok().filter(|_| is_ours).and_then(|name| RunId::from_str(name).ok())
+}
+
+/// A file in the folder of a run; `path` is a buffer for many calls.
+fn at<'p>(path: &'p mut Vec<u8>, name: &[u8], file: &[u8]) -> &'p [u8] {
+    path.clear();
+    path.extend_from_slice(name);
+    path.push(b'/');
+    path.extend_from_slice(file);
+    path
+}
+
+fn look(folder: &OwnedFd, name: &[u8], path: &mut Vec<u8>) -> Seen {
+    // Before the Log is read, so that a row never claims more than what was read.
+    let found = match statat(folder, at(path, name, b"events.jsonl"), AtFlags::empty()) {
+        Ok(found) => found,
+        Err(Errno::NOENT | Errno::NOTDIR) => return Seen::Nothing,
+        Err(error) => return Seen::Unreadable(format!("events.jsonl: {}", io::Error::from(error))),
+    };
+    let bytes = u64::try_from(found.st_size).unwrap_or(0);
+    if bytes == 0 {
+        return Seen::Nothing;
+    }
+    match epoch(folder, at(path, name, b"epoch")) {
+        Ok(epoch) => Seen::Log(Mark { inode: found.st_ino, epoch, bytes }),
+        Err(error) => Seen::Unreadable(format!("epoch: {error}")),
+    }
+}
+
+fn epoch(folder: &OwnedFd, path: &[u8]) -> io::Result<Epoch> {
+    // Mostly there is none, and asking for it costs a third of trying to open it.
+    if matches!(statat(folder, path, AtFlags::empty()), Err(Errno::NOENT)) {
+        return Ok(Epoch::FIRST);
+    }
+    let file = match openat(folder, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(file) => file,
+        Err(Errno::NOENT) => return Ok(Epoch::FIRST),
+        Err(error) => return Err(error.into()),
+    };
+    let mut bytes = [0; 16];
+    let read = rustix::io::read(&file, &mut bytes)?;
+    let number = std::str::from_utf8(&bytes[..read]).ok().and_then(|text| text.trim_end().parse().ok());
+    number.map(Epoch).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "is no number"))
+}

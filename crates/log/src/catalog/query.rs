@@ -1,0 +1,184 @@
+//! What can be asked. Everything is answered from the rows as they are; call [`Catalog::refresh`] first.
+
+use std::collections::BTreeMap;
+
+use rusqlite::types::Value;
+use rusqlite::{OptionalExtension, params_from_iter};
+use serde::Serialize;
+use skillrun_model::{RunId, RunStatus, Timestamp};
+
+use super::fold::Fold;
+use super::refresh::{json, run_id};
+use super::row::{Row, Waiting};
+use super::trouble::CatalogError;
+use super::view::Catalog;
+
+/// So many runs are named when a prefix fits more than one.
+const CANDIDATES: usize = 10;
+
+/// Which runs a list has. The default is all of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query {
+    /// One of these; any when there are none.
+    pub statuses: Vec<RunStatus>,
+    pub skill: Option<String>,
+    pub engine: Option<String>,
+    /// Begun at this moment or later. A run whose beginning cannot be read is not left out.
+    pub since: Option<Timestamp>,
+    pub limit: Option<usize>,
+    /// The last run of the page before.
+    pub after: Option<RunId>,
+}
+
+/// What the beginning of an id stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Prefix {
+    None,
+    One(RunId),
+    /// Several, or more than fit here; the first of them.
+    Many(Vec<RunId>),
+}
+
+/// How many runs there are.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    pub by_status: BTreeMap<RunStatus, u64>,
+    /// Runs whose Log cannot be read far enough to tell.
+    pub unknown: u64,
+}
+
+impl Catalog {
+    pub fn get(&mut self, run: RunId) -> Result<Option<Row>, CatalogError> {
+        let id = run.to_string();
+        self.ask(|db| db.query_row("SELECT row FROM details WHERE run_id = ?1", [&id], |row| json(row, 0)).optional())
+    }
+
+    /// The runs whose id begins so; with or without dashes, in any case.
+    pub fn find_prefix(&mut self, prefix: &str) -> Result<Prefix, CatalogError> {
+        let Some(from) = spelled(prefix) else { return Ok(Prefix::None) };
+        // After every digit.
+        let to = format!("{from}g");
+        let mut found = self.ask(|db| {
+            let mut statement =
+                db.prepare("SELECT run_id FROM runs WHERE run_id >= ?1 AND run_id < ?2 ORDER BY run_id LIMIT ?3")?;
+            ids(&mut statement, (&from, &to, CANDIDATES as i64))
+        })?;
+        Ok(match (found.pop(), found.is_empty()) {
+            (None, _) => Prefix::None,
+            (Some(run), true) => Prefix::One(run),
+            (Some(last), false) => {
+                found.push(last);
+                Prefix::Many(found)
+            }
+        })
+    }
+
+    /// The newest first, which is the order of their ids: these begin with the time.
+    pub fn list(&mut self, query: &Query) -> Result<Vec<Row>, CatalogError> {
+        let (sql, values) = selection(query);
+        self.ask(|db| db.prepare(&sql)?.query_map(params_from_iter(&values), |row| json(row, 0))?.collect())
+    }
+
+    /// All questions that wait, those with a deadline first, in its order.
+    pub fn waiting(&mut self) -> Result<Vec<Waiting>, CatalogError> {
+        let mut waiting = self.ask(|db| {
+            let sql = "SELECT run_id, fold FROM runs CROSS JOIN details USING (run_id) WHERE waits = 1";
+            let mut statement = db.prepare(sql)?;
+            let mut rows = statement.query([])?;
+            let mut waiting = Vec::new();
+            while let Some(row) = rows.next()? {
+                let run_id = run_id(row, 0)?;
+                let Fold { state, started, .. } = json(row, 1)?;
+                if let Some(question) = state.question {
+                    let (skill, engine) = started.map_or((None, None), |run| (run.skill, Some(run.engine)));
+                    waiting.push(Waiting { run_id, skill, engine, question });
+                }
+            }
+            Ok(waiting)
+        })?;
+        waiting.sort_by_key(|waiting| (waiting.question.deadline.is_none(), waiting.question.deadline));
+        Ok(waiting)
+    }
+
+    pub fn counts(&mut self) -> Result<Counts, CatalogError> {
+        self.ask(|db| {
+            let mut counts = Counts::default();
+            let mut statement = db.prepare("SELECT status, count(*) FROM runs GROUP BY status")?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let (status, count): (Option<String>, u32) = (row.get(0)?, row.get(1)?);
+                match status.and_then(|status| status.parse().ok()) {
+                    Some(status) => *counts.by_status.entry(status).or_default() += u64::from(count),
+                    None => counts.unknown += u64::from(count),
+                }
+            }
+            Ok(counts)
+        })
+    }
+
+    /// Runs that are not over as far as is known, the oldest first; with those whose Log does not tell.
+    pub fn not_terminal(&mut self) -> Result<Vec<RunId>, CatalogError> {
+        let over = RunStatus::ALL.iter().filter(|status| status.is_terminal());
+        let over: Vec<_> = over.map(|status| format!("'{status}'")).collect();
+        let sql = format!(
+            "SELECT run_id FROM runs WHERE status IS NULL OR status NOT IN ({}) ORDER BY run_id",
+            over.join(", ")
+        );
+        self.ask(|db| ids(&mut db.prepare(&sql)?, []))
+    }
+}
+
+fn ids(statement: &mut rusqlite::Statement<'_>, params: impl rusqlite::Params) -> rusqlite::Result<Vec<RunId>> {
+    statement.query_map(params, |row| run_id(row, 0))?.collect()
+}
+
+/// The beginning of an id as ids are spelled; none for what begins no id.
+fn spelled(prefix: &str) -> Option<String> {
+    let digits: Vec<char> = prefix.trim().chars().filter(|character| *character != '-').collect();
+    if digits.is_empty() || digits.len() > 32 || !digits.iter().all(char::is_ascii_hexdigit) {
+        return None;
+    }
+    let mut spelled = String::with_capacity(36);
+    for (at, digit) in digits.iter().enumerate() {
+        if matches!(at, 8 | 12 | 16 | 20) {
+            spelled.push('-');
+        }
+        spelled.push(digit.to_ascii_lowercase());
+    }
+    Some(spelled)
+}
+
+fn selection(query: &Query) -> (String, Vec<Value>) {
+    let Query { statuses, skill, engine, since, limit, after } = query;
+    let mut conditions = vec!["TRUE".to_owned()];
+    let mut values = Vec::new();
+    let mut with = |condition: &str, value: String| {
+        conditions.push(condition.to_owned());
+        values.push(Value::Text(value));
+    };
+    if let Some(skill) = skill {
+        with("skill = ?", skill.clone());
+    }
+    if let Some(engine) = engine {
+        with("engine = ?", engine.clone());
+    }
+    if let Some(since) = since {
+        with("(created_at IS NULL OR created_at >= ?)", since.to_string());
+    }
+    if let Some(after) = after {
+        with("run_id < ?", after.to_string());
+    }
+    if !statuses.is_empty() {
+        conditions.push(format!("status IN ({})", vec!["?"; statuses.len()].join(", ")));
+        values.extend(statuses.iter().map(|status| Value::Text(status.as_str().to_owned())));
+    }
+    let mut sql = format!(
+        "SELECT row FROM runs CROSS JOIN details USING (run_id) WHERE {} ORDER BY run_id DESC",
+        conditions.join(" AND ")
+    );
+    if let Some(limit) = limit {
+        sql.push_str(" LIMIT ?");
+        values.push(Value::Integer(i64::try_from(*limit).unwrap_or(i64::MAX)));
+    }
+    (sql, values)
+}

@@ -1,0 +1,112 @@
+//! What the catalog shows of a run.
+
+use serde::{Deserialize, Serialize};
+use skillrun_model::codes::Code;
+use skillrun_model::interaction::{AskOption, InteractionKind, OnDeadline, Pending, Scope};
+use skillrun_model::{AttemptNumber, ExecutionMode, InteractionId, RunId, RunStatus, Timestamp};
+
+use super::fold::Folded;
+
+/// So many characters of a prompt are shown in a list.
+const PROMPT: usize = 200;
+
+/// One run, as lists show it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    pub run_id: RunId,
+    /// None when its Log cannot be read that far.
+    pub status: Option<RunStatus>,
+    pub skill: Option<String>,
+    pub engine: Option<String>,
+    pub mode: Option<ExecutionMode>,
+    /// Moment of the first event.
+    pub created_at: Option<Timestamp>,
+    /// Moment of the last event.
+    pub updated_at: Option<Timestamp>,
+    /// The last one that began, which is also how many there were.
+    pub attempt: AttemptNumber,
+    /// The question that waits.
+    pub question: Option<Question>,
+    /// Of the terminal record, before that of the last settled attempt.
+    pub reason_code: Option<Code>,
+    /// From the same place.
+    pub error_code: Option<Code>,
+    pub auto_decisions: u32,
+    /// Warnings of the last settled attempt.
+    pub warnings: u64,
+    /// So much of its Log is in this row.
+    pub log_bytes: u64,
+    /// Why the rest of its Log is not.
+    pub damage: Option<String>,
+}
+
+/// A question in a list. [`Waiting`] has all of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    pub interaction_id: InteractionId,
+    pub scope: Scope,
+    pub kind: InteractionKind,
+    /// Its beginning.
+    pub prompt: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+    pub options: Vec<AskOption>,
+    pub deadline: Option<Timestamp>,
+    pub on_deadline: OnDeadline,
+}
+
+/// A run that waits for an answer, and the whole question.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Waiting {
+    pub run_id: RunId,
+    pub skill: Option<String>,
+    pub engine: Option<String>,
+    pub question: Pending,
+}
+
+impl Row {
+    pub(super) fn of(run_id: RunId, folded: &Folded) -> Self {
+        let Folded { fold, mark, damage } = folded;
+        let state = &fold.state;
+        let started = fold.started.as_ref();
+        let verdict = state.verdict.as_ref();
+        let (reason_code, error_code) = match (&fold.ended, verdict) {
+            (Some(ended), _) => (Some(ended.reason_code), ended.error),
+            (None, Some(verdict)) => (Some(verdict.reason_code), verdict.error.as_ref().map(|error| error.code)),
+            (None, None) => (None, None),
+        };
+        Self {
+            run_id,
+            status: state.status,
+            skill: started.and_then(|run| run.skill.clone()),
+            engine: started.map(|run| run.engine.clone()),
+            mode: started.map(|run| run.mode),
+            created_at: fold.created_at,
+            updated_at: fold.updated_at,
+            attempt: state.attempt,
+            question: state.question.as_ref().map(Question::of),
+            reason_code,
+            error_code,
+            auto_decisions: state.auto_decisions,
+            warnings: verdict.map_or(0, |verdict| verdict.warnings.len() as u64),
+            log_bytes: mark.bytes,
+            damage: damage.clone(),
+        }
+    }
+}
+
+impl Question {
+    fn of(pending: &Pending) -> Self {
+        let end = pending.prompt.char_indices().nth(PROMPT).map(|(end, _)| end);
+        Self {
+            interaction_id: pending.interaction_id,
+            scope: pending.scope,
+            kind: pending.kind,
+            prompt: pending.prompt[..end.unwrap_or(pending.prompt.len())].to_owned(),
+            truncated: end.is_some(),
+            options: pending.options.clone(),
+            deadline: pending.deadline,
+            on_deadline: pending.on_deadline,
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! A fold that was stored goes on as one that was not.
+
+use super::super::fold::{FOLD_VERSION, Fold};
+use super::*;
+
+/// As a reader of the Log gets it.
+fn read(event: &Event) -> Event {
+    Event::from_json(&serde_json::to_string(event).expect("JSON")).expect("an event")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn half_a_fold_goes_on(data in prop::collection::vec(any_data(), 0..40), at in 0..40_usize) {
+        let events: Vec<_> = (1..).zip(data).map(|(seq, data)| read(&event_of(run_id(1), seq, data))).collect();
+        let mut whole = Fold::default();
+        events.iter().for_each(|event| whole.add(event));
+        let (first, rest) = events.split_at(at.min(events.len()));
+        let mut half = Fold::default();
+        first.iter().for_each(|event| half.add(event));
+        let mut half: Fold = serde_json::from_str(&serde_json::to_string(&half).expect("JSON")).expect("a fold");
+        rest.iter().for_each(|event| half.add(event));
+        prop_assert_eq!(&half.state, &State::of(&events));
+        prop_assert_eq!(half, whole);
+    }
+}
+
+/// Options that are new in the state would be read from old rows as none, and nobody would notice.
+#[test]
+fn whoever_changes_the_fold_raises_its_version() {
+    let json = serde_json::to_string(&Fold::default()).expect("JSON");
+    let state = r#"{"status":null,"attempt":0,"started":null,"attempt_is_open":false,"session_id":null,"question":null,"interactions":0,"reply":null,"requests":{},"auto_decisions":0,"last_auto_decision_at":null,"canceling":null,"failing":null,"verdict":null,"is_unfinished":false,"last_seq":0}"#;
+    let expected = format!(r#"{{"state":{state},"started":null,"ended":null,"created_at":null,"updated_at":null}}"#);
+    assert_eq!((json.as_str(), FOLD_VERSION.ends_with(" fold 1")), (expected.as_str(), true), "raise FOLD_VERSION");
+}

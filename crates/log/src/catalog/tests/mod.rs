@@ -1,0 +1,238 @@
+//! A catalog is what its Logs say, whatever happened to it.
+
+mod damage;
+mod fold;
+mod measure;
+mod query;
+mod refresh;
+mod together;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+use skillrun_lifecycle::run::State;
+use skillrun_model::codes::{Code, ErrorCategory};
+use skillrun_model::interaction::{
+    AskOption, DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope,
+};
+use skillrun_model::rasp::data::*;
+use skillrun_model::rasp::{Data, Event, Source, SourceStream};
+use skillrun_model::status::{CompletionState, EndedBy, TurnState};
+use skillrun_model::verdict::{Rule, RunError, Verdict, VerdictEvidence};
+use skillrun_model::{AttemptNumber, ExecutionMode, InteractionId, ProfileId, RunId, RunStatus};
+use tempfile::TempDir;
+
+use super::*;
+use crate::conformance::{event, moment, run_id};
+use crate::file::Boot;
+use crate::{Durability, EventLog, FileLog};
+
+/// A data folder.
+struct World {
+    folder: TempDir,
+    log: FileLog,
+}
+
+impl World {
+    fn new() -> Self {
+        let folder = TempDir::new().expect("a folder");
+        let log = FileLog::new(folder.path().join("runs"));
+        Self { folder, log }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("catalog.sqlite")
+    }
+
+    fn events(&self, run: RunId) -> PathBuf {
+        self.log.runs().join(run.to_string()).join("events.jsonl")
+    }
+
+    /// Adds events to a Log, which is made if need be, as one batch. Nobody holds it afterwards.
+    fn append(&self, run: RunId, data: &[Data]) {
+        let next = if self.events(run).exists() {
+            self.log.open(run).expect("opened").head.next_seq
+        } else {
+            self.log.create(run).expect("made").next_seq
+        };
+        let events: Vec<_> = (next.0..).zip(data).map(|(seq, data)| event_of(run, seq, data.clone())).collect();
+        self.log.append(run, next, &events, Durability::Derived).expect("appended");
+        self.log.release(run);
+    }
+
+    fn open(&self) -> (Catalog, Opened) {
+        self.open_in("this boot")
+    }
+
+    fn open_in(&self, boot: &str) -> (Catalog, Opened) {
+        Catalog::in_boot(&self.path(), self.log.runs(), Boot(Some(boot.to_owned()))).expect("a catalog")
+    }
+
+    /// All rows, after a refresh.
+    fn rows(&self, catalog: &mut Catalog) -> Vec<Row> {
+        catalog.refresh(&self.log).expect("refreshed");
+        catalog.list(&Query::default()).expect("a list")
+    }
+
+    /// All rows as a catalog tells them that has never seen anything.
+    fn rows_from_scratch(&self) -> Vec<Row> {
+        let (mut catalog, opened) = Catalog::open(Path::new("/dev/null/catalog"), self.log.runs()).expect("a catalog");
+        assert!(matches!(opened, Opened::InMemory { .. }));
+        self.rows(&mut catalog)
+    }
+}
+
+fn event_of(run: RunId, seq: u64, data: Data) -> Event {
+    let attempt_number = AttemptNumber(u32::try_from(seq / 10).expect("small"));
+    let told = event(run, seq, seq).source;
+    let source = if matches!(data, Data::RawStdout(_)) {
+        told
+    } else {
+        Source { stream: SourceStream::Control, parser: None, confidence: 1.0, ..told }
+    };
+    let mut event = Event { attempt_number, source, data, ..event(run, seq, seq * 10) };
+    event.correlation.session_id = seq.is_multiple_of(5).then(|| format!("session {seq}").into());
+    event.correlation.request_id = seq.is_multiple_of(2).then(|| format!("request {seq}"));
+    event
+}
+
+fn text(len: usize) -> Data {
+    Data::RawStdout(RawText { text: Some("x".repeat(len)), sanitized: false, truncated: false, lines: None })
+}
+
+fn started(skill: Option<&str>, engine: &str) -> Data {
+    let versions = Versions { skillrun: "0".to_owned(), engine: None, profile: 1 };
+    let skill = skill.map(str::to_owned);
+    Data::RunStarted(RunStarted { skill, engine: engine.to_owned(), mode: ExecutionMode::Interactive, versions })
+}
+
+fn status(status: RunStatus) -> Data {
+    Data::RunStatus(RunStatusChange { status: Some(status), phase: None, detail: None })
+}
+
+fn attempt_started() -> Data {
+    Data::AttemptStarted(AttemptStarted {
+        profile: ProfileId::PlainText,
+        profile_version: 1,
+        engine_version: Some("1.2".to_owned()),
+        host_pid: Some(7),
+        started_at: moment(5),
+    })
+}
+
+fn pending(id: u32, prompt: &str) -> Pending {
+    Pending {
+        interaction_id: InteractionId(id),
+        scope: Scope::Turn,
+        kind: InteractionKind::ChooseOne,
+        prompt: prompt.to_owned(),
+        options: vec![AskOption { value: "a".to_owned(), label: "A".to_owned(), default: true }],
+        ui_hints: Some(json!({"rows": [1, 2.5, {"b": null, "a": "\u{2028}"}]})),
+        default_decision_policy: DecisionPolicy::SafeDefault,
+        policy_source: PolicySource::Skill,
+        context: Some(json!("because")),
+        deadline: Some(moment(u64::from(id) * 1_000)),
+        on_deadline: OnDeadline::AutoReply,
+        source_attempt: AttemptNumber(1),
+    }
+}
+
+fn ask(id: u32, prompt: &str) -> Data {
+    Data::InteractionRequested(pending(id, prompt))
+}
+
+fn error(code: Code) -> RunError {
+    RunError { category: ErrorCategory::Engine, code, message: "it failed".to_owned(), details: vec!["a".to_owned()] }
+}
+
+fn attempt_ended(output: Option<Map<String, Value>>, failure: Option<Code>) -> Data {
+    let verdict = Verdict {
+        rule: Rule::Waiting,
+        turn: TurnState::Completed,
+        completion: CompletionState::Completed,
+        reason_code: Code::CleanFinal,
+        run_status: RunStatus::Succeeded,
+        confidence: 0.3,
+        error: failure.map(error),
+        warnings: vec![Code::LingerEnded],
+        output,
+        output_bytes: None,
+        pending: Some(pending(3, "?")),
+        answer_message_id: Some("m".to_owned()),
+        evidence: VerdictEvidence::default(),
+    };
+    let exit = Exit { code: Some(0), signal: None, ended_by: Some(EndedBy::Exited) };
+    Data::AttemptEnded(Box::new(AttemptEnded {
+        verdict,
+        terminal_status: TurnState::Completed,
+        error_kind: None,
+        details: None,
+        timeout_ms: None,
+        elapsed_ms: Some(3),
+        exit,
+    }))
+}
+
+fn failed(code: Code) -> Data {
+    Data::RunFailed(RunFailed { reason_code: code, error: error(code), next_actions: Vec::new() })
+}
+
+fn completed() -> Data {
+    Data::RunCompleted(RunCompleted { reason_code: Code::CleanFinal, result: None })
+}
+
+/// A short life: begun, asked, answered, done.
+fn life() -> Vec<Data> {
+    vec![
+        started(Some("haiku"), "scripted"),
+        status(RunStatus::Queued),
+        status(RunStatus::Running),
+        attempt_started(),
+        text(300),
+        attempt_ended(None, None),
+        ask(1, "Which colour?"),
+        status(RunStatus::WaitingUser),
+    ]
+}
+
+/// Any event, in any order: the fold is total.
+fn any_data() -> impl Strategy<Value = Data> {
+    let statuses = prop::sample::select(RunStatus::ALL.to_vec());
+    let replied = |id| {
+        Data::InteractionReplied(InteractionReplied {
+            interaction_id: InteractionId(id),
+            resolution_mode: ResolutionMode::UserReply,
+            text: "blue \u{85}".to_owned(),
+            files: vec!["f".to_owned()],
+        })
+    };
+    let timeout = |id, fails| {
+        let fails_with = Some(Code::InteractionWaitTimeout).filter(|_| fails);
+        Data::InteractionTimeout(InteractionTimeout { interaction_id: InteractionId(id), deadline: None, fails_with })
+    };
+    let decision = |id| {
+        let policy = DecisionPolicy::EngineJudgement;
+        Data::AutoDecision(AutoDecision { interaction_id: InteractionId(id), policy, instruction: "go".to_owned() })
+    };
+    let output = prop::option::of(prop::collection::btree_map("[a-zü]{1,3}", any::<f64>(), 0..4));
+    prop_oneof![
+        2 => Just(started(Some("haiku"), "scripted")),
+        1 => Just(started(None, "codex")),
+        6 => statuses.prop_map(status),
+        4 => Just(attempt_started()),
+        4 => (output, any::<bool>()).prop_map(|(output, fails)| {
+            let output = output.map(|map| map.into_iter().map(|(key, value)| (key, json!(value))).collect());
+            attempt_ended(output, Some(Code::EngineFailed).filter(|_| fails))
+        }),
+        4 => (1..5_u32, ".{0,300}").prop_map(|(id, prompt)| ask(id, &prompt)),
+        4 => (1..5_u32).prop_map(replied),
+        2 => (1..5_u32, any::<bool>()).prop_map(move |(id, fails)| timeout(id, fails)),
+        2 => (1..5_u32).prop_map(decision),
+        1 => Just(completed()),
+        1 => Just(failed(Code::EngineNotFound)),
+        1 => Just(Data::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None })),
+        8 => (0..2_000_usize).prop_map(text),
+    ]
+}

@@ -1,0 +1,108 @@
+//! What can be asked.
+
+use super::*;
+
+/// Five runs: the seventh waits, and so does the ninth.
+fn world() -> (World, Catalog) {
+    let world = World::new();
+    world.append(run_id(5), &[started(Some("haiku"), "codex"), status(RunStatus::Running)]);
+    world.append(run_id(6), &[started(Some("haiku"), "scripted"), status(RunStatus::Running), completed()]);
+    world.append(run_id(7), &[started(None, "scripted"), ask(4, &"é".repeat(201)), status(RunStatus::WaitingUser)]);
+    world.append(run_id(8), &[started(Some("poem"), "scripted"), failed(Code::EngineNotFound)]);
+    world.append(run_id(9), &[started(Some("poem"), "codex"), ask(2, "?"), status(RunStatus::WaitingUser)]);
+    world.append(run_id(10), &[text(1)]);
+    let (mut catalog, _) = world.open();
+    catalog.refresh(&world.log).expect("refreshed");
+    (world, catalog)
+}
+
+#[test]
+fn lists_are_newest_first_and_as_asked_for() {
+    let (world, mut catalog) = world();
+    // Older by its id, written last.
+    let old = RunId::new(1_600_000_000_000, [200; 10]);
+    world.append(old, &[started(Some("haiku"), "codex"), status(RunStatus::Queued)]);
+    catalog.refresh(&world.log).expect("refreshed");
+    let ids = |rows: Vec<Row>| rows.iter().map(|row| row.run_id).collect::<Vec<_>>();
+    let mut list = |query: Query| ids(catalog.list(&query).expect("a list"));
+    let runs = |numbers: &[u8]| numbers.iter().map(|number| run_id(*number)).collect::<Vec<_>>();
+    let all = [runs(&[10, 9, 8, 7, 6, 5]), vec![old]].concat();
+    assert_eq!(list(Query::default()), all);
+    assert_eq!(list(Query { limit: Some(2), ..Query::default() }), runs(&[10, 9]));
+    assert_eq!(list(Query { limit: Some(2), after: Some(run_id(9)), ..Query::default() }), runs(&[8, 7]));
+    assert_eq!(list(Query { after: Some(old), ..Query::default() }), []);
+    assert_eq!(list(Query { limit: Some(0), ..Query::default() }), []);
+    assert_eq!(list(Query { skill: Some("poem".to_owned()), ..Query::default() }), runs(&[9, 8]));
+    let statuses = vec![RunStatus::Running, RunStatus::Failed];
+    assert_eq!(list(Query { statuses: statuses.clone(), ..Query::default() }), runs(&[8, 5]));
+    let both = Query { statuses, engine: Some("codex".to_owned()), limit: Some(1), ..Query::default() };
+    assert_eq!(list(both), runs(&[5]));
+    assert_eq!(list(Query { since: Some(moment(10)), ..Query::default() }), all, "all began then");
+    assert_eq!(list(Query { since: Some(moment(11)), ..Query::default() }), []);
+    let hostile = Query { skill: Some("' OR 1=1 --".to_owned()), ..Query::default() };
+    assert_eq!(list(hostile), []);
+}
+
+#[test]
+fn a_run_whose_beginning_is_unreadable_is_in_every_list_by_time() {
+    let (world, mut catalog) = world();
+    fs::write(world.events(run_id(5)), "no event\n").expect("written");
+    catalog.refresh(&world.log).expect("refreshed");
+    let rows = catalog.list(&Query { since: Some(moment(99)), ..Query::default() }).expect("a list");
+    assert_eq!(rows.iter().map(|row| row.run_id).collect::<Vec<_>>(), [run_id(5)]);
+}
+
+#[test]
+fn the_beginning_of_an_id_is_enough() {
+    let (world, mut catalog) = world();
+    for number in 20..40 {
+        world.append(run_id(number), &[text(1)]);
+    }
+    let other = RunId::new(1_800_000_000_000, [255; 10]);
+    world.append(other, &[text(1)]);
+    catalog.refresh(&world.log).expect("refreshed");
+    let mut find = |prefix: &str| catalog.find_prefix(prefix).expect("asked");
+    let (id, whole) = (run_id(5).to_string(), other.to_string());
+    for prefix in [&*id, &id.to_uppercase(), &id.replace('-', ""), &id[..24], &format!("{} ", &id[..35])] {
+        assert_eq!(find(prefix), Prefix::One(run_id(5)), "{prefix}");
+    }
+    for len in 5..=36 {
+        assert_eq!(find(&whole[..len]), Prefix::One(other), "{len}");
+    }
+    let mut all: Vec<_> = (5..11).chain(20..40).map(run_id).collect();
+    all.sort_by_key(RunId::to_string);
+    assert_eq!(find(&id[..8]), Prefix::Many(all[..10].to_vec()), "bounded");
+    for prefix in ["", "-", "x", "018%", "ffff", &format!("{id}0"), "018bcfe5_"] {
+        assert_eq!(find(prefix), Prefix::None, "{prefix}");
+    }
+}
+
+#[test]
+fn questions_are_whole_and_in_the_order_of_their_deadlines() {
+    let (_world, mut catalog) = world();
+    let waiting = catalog.waiting().expect("waiting");
+    let prompt = "é".repeat(201);
+    let expected = [
+        Waiting {
+            run_id: run_id(9),
+            skill: Some("poem".to_owned()),
+            engine: Some("codex".to_owned()),
+            question: pending(2, "?"),
+        },
+        Waiting { run_id: run_id(7), skill: None, engine: Some("scripted".to_owned()), question: pending(4, &prompt) },
+    ];
+    assert_eq!(waiting, expected);
+    let row = catalog.get(run_id(7)).expect("asked").expect("a row");
+    let question = row.question.expect("a question");
+    assert_eq!((question.prompt.chars().count(), question.truncated), (200, true));
+}
+
+#[test]
+fn runs_are_counted_and_those_that_go_on_are_known() {
+    let (_world, mut catalog) = world();
+    let counts = catalog.counts().expect("counts");
+    let expected =
+        [(RunStatus::Running, 1), (RunStatus::WaitingUser, 2), (RunStatus::Succeeded, 1), (RunStatus::Failed, 1)];
+    assert_eq!(counts, Counts { by_status: expected.into_iter().collect(), unknown: 1 });
+    assert_eq!(catalog.not_terminal().expect("ids"), [5, 7, 9, 10].map(run_id));
+}

@@ -1,0 +1,100 @@
+//! The catalog as it is used: every question gets its answer, whatever happens to the file meanwhile.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use super::refresh::{self, Refreshed};
+use super::store::{Known, Opened, Store};
+use super::trouble::{CatalogError, Trouble};
+use crate::file::{Boot, FileLog};
+
+/// So often something is tried with the file before it is done in memory.
+const TRIES: u32 = 3;
+
+/// A view over all Logs of a folder. It shows what they said at the last [`Catalog::refresh`], or later.
+#[derive(Debug)]
+pub struct Catalog {
+    path: PathBuf,
+    runs: PathBuf,
+    boot: Boot,
+    store: Store,
+    news: Option<Opened>,
+}
+
+impl Catalog {
+    /// Opens or makes the catalog at `path` over the Logs in `runs`. It may be empty or behind; see
+    /// [`Catalog::refresh`].
+    pub fn open(path: &Path, runs: &Path) -> Result<(Self, Opened), CatalogError> {
+        Self::in_boot(path, runs, Boot::current())
+    }
+
+    pub(super) fn in_boot(path: &Path, runs: &Path, boot: Boot) -> Result<(Self, Opened), CatalogError> {
+        let (store, opened) = Store::open(path, &boot, Known::Nothing)?;
+        Ok((Self { path: path.to_owned(), runs: runs.to_owned(), boot, store, news: None }, opened))
+    }
+
+    /// What happened to the file since it was opened or since this was asked, for one line to the user.
+    pub fn news(&mut self) -> Option<Opened> {
+        self.news.take()
+    }
+
+    /// Brings every row up to date with its Log. `log` is of the folder the catalog was opened for.
+    pub fn refresh(&mut self, log: &FileLog) -> Result<Refreshed, CatalogError> {
+        if !self.store.is_at(&self.path) {
+            // Deleted: made again, the same.
+            self.open_again(Known::Nothing)?;
+        }
+        let mut tried = 0;
+        loop {
+            match refresh::refresh(&mut self.store, log) {
+                Ok(refreshed) => return Ok(refreshed),
+                Err(trouble) => self.mend(trouble, tried)?,
+            }
+            tried += 1;
+        }
+    }
+
+    /// Asks the file. Where that fails, or the tables were made anew by somebody, the catalog is brought up to date
+    /// once more first: nobody is shown an empty list because of somebody else's repair.
+    pub(super) fn ask<T>(&mut self, ask: impl Fn(&Connection) -> rusqlite::Result<T>) -> Result<T, CatalogError> {
+        let mut tried = 0;
+        loop {
+            match self.store.read(&ask) {
+                Ok(answer) => return Ok(answer),
+                Err(trouble) => self.mend(trouble, tried)?,
+            }
+            self.refresh(&FileLog::new(&self.runs))?;
+            tried += 1;
+        }
+    }
+
+    /// Does what helps against a trouble; an error where nothing does.
+    fn mend(&mut self, trouble: Trouble, tried: u32) -> Result<(), CatalogError> {
+        let is_last = self.store.is_in_memory();
+        match trouble {
+            Trouble::Other(error) => Err(error),
+            Trouble::Damaged(error) | Trouble::Unusable(error) if is_last => Err(CatalogError::Memory(error.into())),
+            Trouble::Changed if tried < TRIES => self.open_again(Known::Nothing),
+            Trouble::Damaged(error) if tried < TRIES => self.open_again(Known::Damage(error)),
+            Trouble::Changed => self.go_into_memory("others keep on making it anew".to_owned()),
+            Trouble::Damaged(error) | Trouble::Unusable(error) => self.go_into_memory(error.to_string()),
+        }
+    }
+
+    fn open_again(&mut self, known: Known) -> Result<(), CatalogError> {
+        let (store, opened) = Store::open(&self.path, &self.boot, known)?;
+        self.store = store;
+        if opened != Opened::Good {
+            self.news = Some(opened);
+        }
+        Ok(())
+    }
+
+    fn go_into_memory(&mut self, why: String) -> Result<(), CatalogError> {
+        let (store, opened) = Store::in_memory(format!("{}: {why}", self.path.display()))?;
+        self.store = store;
+        self.news = Some(opened);
+        Ok(())
+    }
+}

@@ -1,0 +1,336 @@
+//! Accepts a request: everything that can be known to be wrong with it is said before anything starts, and then it is on
+//! the disk with every default filled in.
+
+mod error;
+mod options;
+mod version;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+use skillrun_engine::descriptor::Executable;
+use skillrun_engine::{Descriptor, Disk, Posture, find};
+use skillrun_evidence::OsText;
+use skillrun_lifecycle::run::{Input, State};
+use skillrun_log::EventLog;
+use skillrun_model::rasp::data::{RunStarted, Versions};
+use skillrun_model::status::Continuation;
+use skillrun_model::{ExecutionMode, InteractionId, ProfileId, RunId};
+use skillrun_skill::{EngineSupport, SchemaRole, Skill, SkillCopy, input};
+
+pub use error::AcceptError;
+use options::Filled;
+pub use options::Options;
+
+use crate::cache::{self, CacheKey};
+use crate::data_folder::RunFolder;
+use crate::record::{EngineRecord, FORMAT, Request, RunRecord, Sharing, SkillRecord, Timeouts, Workspace};
+use crate::run::{Run, read_all};
+use crate::runtime::Surroundings;
+use crate::workspace;
+
+/// The version of the translation from RASP to FCMP.
+pub(crate) const TRANSLATOR: u32 = 1;
+
+/// Largest file that may come with a request.
+const FILE_MAX: u64 = 1 << 30;
+
+/// Where a skill keeps the script that the scripted engine plays when the request names none.
+const OWN_SCRIPT: &str = "assets/scripted.yaml";
+
+/// A run to be made.
+#[derive(Debug, Clone)]
+pub struct NewRun {
+    pub skill: Skill,
+    pub engine: String,
+    pub mode: Option<ExecutionMode>,
+    pub input: Map<String, Value>,
+    pub parameter: Map<String, Value>,
+    /// By slot.
+    pub files: BTreeMap<String, PathBuf>,
+    /// None: a folder inside the run.
+    pub workspace: Option<(PathBuf, Sharing)>,
+    /// For the scripted engine.
+    pub script: Option<PathBuf>,
+    /// Instead of the engine's.
+    pub profile: Option<ProfileId>,
+    /// Instead of the engine's.
+    pub continuation: Option<Continuation>,
+    pub options: Options,
+    pub retry_of: Option<RunId>,
+    /// The caller's own name for this request.
+    pub request_id: Option<String>,
+}
+
+/// A request that nothing is known to be wrong with.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    pub(crate) record: RunRecord,
+    files: Vec<(PathBuf, String)>,
+    skill: PathBuf,
+}
+
+impl Checked {
+    /// The run that had the same request before and succeeded, if its result may be used again.
+    pub(crate) fn cached(&self, surroundings: &Surroundings) -> Result<Option<RunId>, AcceptError> {
+        let data = &surroundings.tools.data;
+        // The files are looked at as they will lie in the run.
+        let staged = data.cache().join(format!(".{}", self.record.run_id));
+        let failed = |error| AcceptError::Write { path: staged.clone(), error };
+        fs::create_dir_all(&staged).map_err(failed)?;
+        let copied = self.files.iter().try_for_each(|(source, name)| copy_file(source, &staged.join(name)).map(drop));
+        let key = copied.and_then(|()| CacheKey::of(&self.record, &staged));
+        fs::remove_dir_all(&staged).ok();
+        Ok(key.map_err(failed)?.and_then(|key| cache::lookup(data, &key)))
+    }
+}
+
+/// Looks at everything, and changes nothing.
+pub(crate) fn check(surroundings: &Surroundings, new: NewRun) -> Result<Checked, AcceptError> {
+    let NewRun { skill, engine, .. } = &new;
+    skill.check_usable()?;
+    let descriptor = surroundings.engines.get(engine)?;
+    match skill.supports(&descriptor.name) {
+        EngineSupport::Supported => {}
+        EngineSupport::NotListed | EngineSupport::Unsupported => {
+            let engines = skill.runner.engines.iter().map(ToString::to_string).collect();
+            return Err(AcceptError::EngineNotSupported { skill: skill.name.clone(), engine: engine.clone(), engines });
+        }
+    }
+    let mode = new.mode.unwrap_or_else(|| skill.runner.default_mode());
+    if !skill.runner.allows(mode) {
+        return Err(AcceptError::ModeNotAllowed { skill: skill.name.clone(), mode });
+    }
+    let continuation = skillrun_engine::launch::continuation(descriptor, new.profile, new.continuation);
+    if mode == ExecutionMode::Interactive && continuation == Continuation::None {
+        return Err(AcceptError::NotInteractive { engine: engine.clone() });
+    }
+    input::check(skill, &new.input, &new.parameter)?;
+    for role in SchemaRole::ALL {
+        skill.schema(*role)?;
+    }
+    let program = find_program(surroundings, descriptor)?;
+    let version = version::of(surroundings, descriptor, &program);
+    let options = Filled::of(&new.options, &skill.runner.runtime_options, &surroundings.defaults)?;
+    let posture = descriptor.permissions.rule(options.permission).posture;
+    let is_ours = matches!(descriptor.executable, Executable::Own);
+    if posture == Posture::NotEnforced && !is_ours && !surroundings.consents.iter().any(|name| name == engine) {
+        return Err(AcceptError::NoConsent { engine: engine.clone(), permission: options.permission });
+    }
+    let files = named_files(&new.files)?;
+    let script = script(&new, &is_ours)?;
+    let now = surroundings.tools.clock.now();
+    let profile = new.profile.unwrap_or(descriptor.profile);
+    let record = RunRecord {
+        format: FORMAT,
+        run_id: surroundings.new_id(now)?,
+        created_at: now,
+        skillrun: env!("CARGO_PKG_VERSION").to_owned(),
+        translator: TRANSLATOR,
+        skill: SkillRecord {
+            name: skill.name.clone(),
+            version: skill.runner.version.clone(),
+            source: OsText::from(skill.root.as_path()),
+            hash: skill.hash()?.to_string(),
+            layers_hash: surroundings.layers.hash().to_hex().to_string(),
+        },
+        engine: EngineRecord {
+            name: engine.clone(),
+            program: OsText::from(program.as_path()),
+            version,
+            profile,
+            profile_version: profile.version(),
+            continuation,
+            posture,
+        },
+        request: Request {
+            mode,
+            files: files.iter().map(|(slot, _, name)| (slot.clone(), name.clone())).collect(),
+            workspace: workspace_of(&new)?,
+            home: options.home,
+            permission: options.permission,
+            model: new.options.model.clone(),
+            effort: new.options.effort.clone(),
+            script: script.as_ref().map(|(_, name)| name.clone()),
+            timeouts: Timeouts {
+                hard_sec: options.hard_timeout_sec,
+                stall_sec: options.stall_timeout_sec,
+                linger_sec: options.linger_sec,
+            },
+            max_bytes: options.max_bytes,
+            interactive_require_user_reply: options.require_user_reply,
+            session_timeout_sec: options.session_timeout_sec,
+            auto_decision_limit: options.auto_decision_limit,
+            default_decision_policy: new.options.default_decision_policy,
+            max_attempt: new.options.max_attempt.or(skill.runner.max_attempt.map(Into::into)),
+            snapshot: options.snapshot,
+            env: new.options.env.clone(),
+            secrets: new.options.secrets.clone(),
+            priority: new.options.priority,
+            request_id: new.request_id.clone(),
+            input: new.input,
+            parameter: new.parameter,
+        },
+        redact_patterns: surroundings.redact_patterns.clone(),
+        retry_of: new.retry_of,
+    };
+    let files = files.into_iter().map(|(_, path, name)| (path, name)).chain(script).collect();
+    Ok(Checked { record, files, skill: new.skill.root })
+}
+
+fn find_program(surroundings: &Surroundings, descriptor: &Descriptor) -> Result<PathBuf, AcceptError> {
+    let variable = descriptor.executable.variable().and_then(|name| surroundings.variable(name));
+    let around = skillrun_engine::Surroundings {
+        own: &surroundings.own_program,
+        cwd: &surroundings.cwd,
+        path: surroundings.variable("PATH"),
+        user_home: Some(&surroundings.user_home),
+        variable,
+    };
+    Ok(find(descriptor, &around, &Disk)?.program)
+}
+
+/// Slot, source, and the name it gets in `inputs/`.
+fn named_files(files: &BTreeMap<String, PathBuf>) -> Result<Vec<(String, PathBuf, String)>, AcceptError> {
+    let mut named = Vec::new();
+    for (number, (slot, path)) in files.iter().enumerate() {
+        let found = fs::metadata(path).map_err(|error| AcceptError::File { path: path.clone(), error })?;
+        if !found.is_file() {
+            return Err(AcceptError::NoFile { path: path.clone() });
+        }
+        if found.len() > FILE_MAX {
+            return Err(AcceptError::FileTooLarge { path: path.clone(), limit: FILE_MAX });
+        }
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        // The extension matters to agents; two slots may have files of the same name.
+        let name: String = name.chars().filter(|c| !c.is_control()).collect();
+        named.push((slot.clone(), path.clone(), format!("{}-{name}", number + 1)));
+    }
+    Ok(named)
+}
+
+fn script(new: &NewRun, is_ours: &bool) -> Result<Option<(PathBuf, String)>, AcceptError> {
+    if !is_ours {
+        return Ok(None);
+    }
+    let own = new.skill.root.join(OWN_SCRIPT);
+    let path = match &new.script {
+        Some(path) => path.clone(),
+        None if own.is_file() => own,
+        None => return Err(AcceptError::NoScript { skill: new.skill.name.clone(), engine: new.engine.clone() }),
+    };
+    if !path.is_file() {
+        return Err(AcceptError::NoFile { path });
+    }
+    Ok(Some((path, "script.yaml".to_owned())))
+}
+
+fn workspace_of(new: &NewRun) -> Result<Workspace, AcceptError> {
+    let Some((path, sharing)) = &new.workspace else { return Ok(Workspace::Own) };
+    let real = fs::canonicalize(path).map_err(|error| AcceptError::File { path: path.clone(), error })?;
+    if !real.is_dir() {
+        return Err(AcceptError::NoFolder { path: path.clone() });
+    }
+    Ok(Workspace::Folder { path: OsText::from(real), sharing: *sharing })
+}
+
+/// Makes the run. When this returns, it is accepted and on the disk, and the caller is its owner.
+pub(crate) fn make(surroundings: &Surroundings, checked: Checked) -> Result<Run, AcceptError> {
+    let tools = &surroundings.tools;
+    let Checked { record, files, skill } = checked;
+    let id = record.run_id;
+    if let Workspace::Folder { path, sharing } = &record.request.workspace {
+        let is_over = |run: RunId| run_is_over(surroundings, run);
+        if let Some(other) = workspace::claim(&tools.data, id, path.as_path(), *sharing, is_over)? {
+            return Err(AcceptError::WorkspaceInUse { path: path.as_path().to_owned(), run: other });
+        }
+    }
+    let made = write(surroundings, record, &files, &skill);
+    if made.is_err() {
+        // Nothing was accepted, so nothing is left of it.
+        tools.log.release(id);
+        fs::remove_dir_all(tools.data.run(id).root()).ok();
+        workspace::release(&tools.data, id);
+    }
+    made
+}
+
+fn write(
+    surroundings: &Surroundings,
+    record: RunRecord,
+    files: &[(PathBuf, String)],
+    skill: &Path,
+) -> Result<Run, AcceptError> {
+    let tools = &surroundings.tools;
+    let folder = tools.data.run(record.run_id);
+    tools.log.create(record.run_id).map_err(crate::RuntimeError::from)?;
+    SkillCopy::make(skill, &folder.skill())?;
+    let inputs = folder.inputs();
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |error| AcceptError::Write { path, error }
+    };
+    if !files.is_empty() {
+        fs::create_dir_all(&inputs).map_err(failed(&inputs))?;
+    }
+    for (source, name) in files {
+        copy_file(source, &inputs.join(name)).map_err(failed(source))?;
+    }
+    record.write(&folder.record()).map_err(failed(&folder.record()))?;
+    let started = RunStarted {
+        skill: Some(record.skill.name.clone()),
+        engine: record.engine.name.clone(),
+        mode: record.request.mode,
+        versions: Versions {
+            skillrun: record.skillrun.clone(),
+            engine: record.engine.version.clone(),
+            profile: record.engine.profile_version,
+        },
+    };
+    let mut run = Run::new(tools, record);
+    run.keep_reserve();
+    run.happens(Input::Accepted(started))?;
+    Ok(run)
+}
+
+/// A copy for its owner alone.
+pub(crate) fn copy_file(source: &Path, target: &Path) -> std::io::Result<u64> {
+    let mut from = fs::File::open(source)?;
+    let mut to = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(target)?;
+    std::io::copy(&mut from, &mut to)
+}
+
+/// Whether a run needs its folder no more.
+fn run_is_over(surroundings: &Surroundings, run: RunId) -> bool {
+    let mut state = State::default();
+    let folded = read_all(&surroundings.tools.log, run, |event| {
+        state.evolve(&event);
+        Ok(())
+    });
+    match folded {
+        Ok(()) => state.is_over(),
+        // It is gone, or cannot be read and therefore not go on.
+        Err(_) => true,
+    }
+}
+
+/// Copies the files that go with an answer into the run; gives back their names there.
+pub fn reply_files(folder: &RunFolder, interaction: InteractionId, files: &[PathBuf]) -> Result<Vec<String>, AcceptError> {
+    let slots = files.iter().enumerate().map(|(number, path)| (format!("{number:04}"), path.clone())).collect();
+    let inputs = folder.inputs();
+    let mut names = Vec::new();
+    for (_, path, name) in named_files(&slots)? {
+        fs::create_dir_all(&inputs).map_err(|error| AcceptError::Write { path: inputs.clone(), error })?;
+        let mut name = format!("reply-{}-{name}", interaction.0);
+        // The same file may have been given with an answer that came too late.
+        while inputs.join(&name).exists() {
+            name.insert(0, '_');
+        }
+        copy_file(&path, &inputs.join(&name)).map_err(|error| AcceptError::File { path: path.clone(), error })?;
+        names.push(name);
+    }
+    Ok(names)
+}

@@ -1,0 +1,61 @@
+//! Why a request is not accepted, in one sentence that says what to do.
+
+use std::io;
+use std::path::PathBuf;
+
+use skillrun_engine::{FindError, GetError, Permission};
+use skillrun_model::{ExecutionMode, RunId};
+use skillrun_skill::{InputError, SkillError};
+
+use crate::error::RuntimeError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum AcceptError {
+    #[error(transparent)]
+    Skill(#[from] SkillError),
+    #[error(transparent)]
+    Input(#[from] InputError),
+    #[error(transparent)]
+    Engine(#[from] GetError),
+    #[error(transparent)]
+    NotInstalled(#[from] FindError),
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    #[error("the skill {skill} does not run on {engine}{}", only(engines))]
+    EngineNotSupported { skill: String, engine: String, engines: Vec<String> },
+    #[error(
+        "the skill {skill} does not run in {mode} mode; leave --mode out, or change execution_modes in its assets/runner.json"
+    )]
+    ModeNotAllowed { skill: String, mode: ExecutionMode },
+    #[error("{engine} cannot go on with a session, so it cannot run interactively; use --mode auto or another engine")]
+    NotInteractive { engine: String },
+    #[error(
+        "{engine} does not keep to the permission {}: nothing holds it back from doing everything you may; agree once with `skillrun config set consent {engine}`",
+        permission.as_str()
+    )]
+    NoConsent { engine: String, permission: Permission },
+    #[error("{}: cannot be read ({error})", path.display())]
+    File { path: PathBuf, error: io::Error },
+    #[error("{}: is no file", path.display())]
+    NoFile { path: PathBuf },
+    #[error("{}: is no folder", path.display())]
+    NoFolder { path: PathBuf },
+    #[error("{}: has more than {limit} bytes; put it into a folder and give that as --workspace", path.display())]
+    FileTooLarge { path: PathBuf, limit: u64 },
+    #[error(
+        "{engine} plays a script, and the skill {skill} has none (assets/scripted.yaml); give one with --script FILE, or use another engine with --engine"
+    )]
+    NoScript { skill: String, engine: String },
+    #[error("{}: run {run} works in this folder; wait for it, or give --share to both", path.display())]
+    WorkspaceInUse { path: PathBuf, run: RunId },
+    #[error("{}: cannot be written ({error})", path.display())]
+    Write { path: PathBuf, error: io::Error },
+    #[error("{place}: {name} is {value}, and must be {wanted}")]
+    Option { place: &'static str, name: &'static str, value: String, wanted: &'static str },
+    #[error("{queued} runs wait for their turn, and no more are allowed; try again later, or raise slots.queued")]
+    QueueFull { queued: usize },
+}
+
+fn only(engines: &[String]) -> String {
+    if engines.is_empty() { String::new() } else { format!("; it runs on {}", engines.join(", ")) }
+}

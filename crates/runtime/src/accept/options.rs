@@ -1,0 +1,109 @@
+//! Options of a run: the request's, else the skill's, else the user's settings, else ours.
+
+use serde_json::{Map, Value};
+use skillrun_engine::Permission;
+use skillrun_model::interaction::DecisionPolicy;
+
+use super::error::AcceptError;
+use crate::record::{HomeChoice, Snapshot};
+
+/// What may be asked for. None: not asked for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Options {
+    pub permission: Option<Permission>,
+    pub home: Option<HomeChoice>,
+    pub model: Option<String>,
+    pub effort: Option<String>,
+    pub hard_timeout_sec: Option<f64>,
+    pub stall_timeout_sec: Option<f64>,
+    pub linger_sec: Option<f64>,
+    pub max_bytes: Option<u64>,
+    pub require_user_reply: Option<bool>,
+    pub session_timeout_sec: Option<f64>,
+    pub auto_decision_limit: Option<u32>,
+    pub default_decision_policy: Option<DecisionPolicy>,
+    pub max_attempt: Option<u32>,
+    pub snapshot: Option<Snapshot>,
+    pub env: Vec<String>,
+    pub secrets: Vec<String>,
+    pub priority: i32,
+}
+
+/// All of them.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Filled {
+    pub(super) permission: Permission,
+    pub(super) home: HomeChoice,
+    pub(super) hard_timeout_sec: f64,
+    pub(super) stall_timeout_sec: f64,
+    pub(super) linger_sec: Option<f64>,
+    pub(super) max_bytes: u64,
+    pub(super) require_user_reply: bool,
+    pub(super) session_timeout_sec: f64,
+    pub(super) auto_decision_limit: u32,
+    pub(super) snapshot: Snapshot,
+}
+
+impl Filled {
+    pub(super) fn of(asked: &Options, skill: &Map<String, Value>, settings: &Options) -> Result<Self, AcceptError> {
+        let seconds = |name: &'static str, asked: Option<f64>, settings: Option<f64>, ours: f64| {
+            let skills = skill.get(name).map(|value| value.as_f64().ok_or_else(|| wrong(name, value, SECONDS)));
+            let value = match (asked, skills) {
+                (Some(asked), _) => asked,
+                (None, Some(skills)) => skills?,
+                (None, None) => settings.unwrap_or(ours),
+            };
+            let fits = value.is_finite() && value > 0.0 && value < 1e9;
+            if fits { Ok(value) } else { Err(wrong(name, &Value::from(value), SECONDS)) }
+        };
+        let limits = skillrun_collect::plan::Limits::default();
+        let require = match (asked.require_user_reply, skill.get("interactive_require_user_reply")) {
+            (Some(asked), _) => asked,
+            (None, Some(value)) => {
+                value.as_bool().ok_or_else(|| wrong("interactive_require_user_reply", value, "true or false"))?
+            }
+            (None, None) => settings.require_user_reply.unwrap_or(true),
+        };
+        let limit = match (asked.auto_decision_limit, skill.get("auto_decision_limit")) {
+            (Some(asked), _) => asked,
+            (None, Some(value)) => value
+                .as_u64()
+                .and_then(|limit| u32::try_from(limit).ok())
+                .ok_or_else(|| wrong("auto_decision_limit", value, "a whole number"))?,
+            (None, None) => settings.auto_decision_limit.unwrap_or(10),
+        };
+        Ok(Self {
+            permission: asked.permission.or(settings.permission).unwrap_or(Permission::Workspace),
+            home: asked.home.or(settings.home).unwrap_or(HomeChoice::Run),
+            hard_timeout_sec: seconds(
+                "hard_timeout_sec",
+                asked.hard_timeout_sec,
+                settings.hard_timeout_sec,
+                limits.hard.as_secs_f64(),
+            )?,
+            stall_timeout_sec: seconds(
+                "stall_timeout_sec",
+                asked.stall_timeout_sec,
+                settings.stall_timeout_sec,
+                limits.stall.as_secs_f64(),
+            )?,
+            linger_sec: asked.linger_sec.or(settings.linger_sec),
+            max_bytes: asked.max_bytes.or(settings.max_bytes).unwrap_or(limits.max_bytes),
+            require_user_reply: require,
+            session_timeout_sec: seconds(
+                "session_timeout_sec",
+                asked.session_timeout_sec,
+                settings.session_timeout_sec,
+                1200.0,
+            )?,
+            auto_decision_limit: limit,
+            snapshot: asked.snapshot.or(settings.snapshot).unwrap_or(Snapshot::Taken),
+        })
+    }
+}
+
+const SECONDS: &str = "a number of seconds above 0";
+
+fn wrong(name: &'static str, value: &Value, wanted: &'static str) -> AcceptError {
+    AcceptError::Option { place: "options", name, value: value.to_string(), wanted }
+}

@@ -1,0 +1,180 @@
+//! What the host of an attempt is told.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use skillrun_collect::plan::{Limits, SnapshotPlan, StartWhen, Variable, VariableKind};
+use skillrun_collect::{Plan, start};
+use skillrun_engine::{Home, LaunchError, StartRequest, files};
+use skillrun_evidence::OsText;
+use skillrun_model::AttemptNumber;
+use skillrun_model::codes::{Code, ErrorCategory};
+use skillrun_model::verdict::RunError;
+use skillrun_skill::{PromptValues, SkillErrorKind, prompt::prompt};
+
+use crate::judge::Rules;
+use crate::record::{HomeChoice, Snapshot, seconds};
+use crate::run::Run;
+use crate::runtime::Surroundings;
+use crate::workspace::{PlaceError, Places};
+
+/// How long a host waits to be told to start. An owner that comes back within this time finds it waiting.
+const HELD: std::time::Duration = std::time::Duration::from_secs(60);
+
+/// Prepares everything an attempt needs, and gives the plan for its host.
+pub(crate) fn plan(
+    surroundings: &Surroundings,
+    run: &Run,
+    rules: &Rules,
+    attempt: AttemptNumber,
+) -> Result<Plan, RunError> {
+    let (record, folder) = (&run.record, &run.folder);
+    let engine = |message: String| error(ErrorCategory::Engine, Code::EngineNotStarted, message);
+    let descriptor = surroundings
+        .engines
+        .get(&record.engine.name)
+        .map_err(|broken| error(ErrorCategory::Engine, Code::EngineNotFound, broken.to_string()))?;
+    let places = Places::of(folder, record, descriptor, &surroundings.user_home);
+    places.prepare(folder, record, &surroundings.layers).map_err(place_error)?;
+    let files: BTreeMap<String, PathBuf> =
+        record.request.files.iter().map(|(slot, name)| (slot.clone(), folder.inputs().join(name))).collect();
+    let Some(skill) = &rules.skill else {
+        return Err(error(
+            ErrorCategory::Skill,
+            Code::SkillUnreadable,
+            "the run's copy of the skill cannot be read".into(),
+        ));
+    };
+    let words = match &run.state.reply {
+        Some(reply) => reply_words(run, &reply.text, &reply.files),
+        None => {
+            let values = PromptValues {
+                skill_path: &places.skill,
+                engine: &descriptor.name,
+                mode: record.request.mode,
+                artifacts_dir: &places.artifacts,
+                input: &record.request.input,
+                parameter: &record.request.parameter,
+                files: &files,
+            };
+            prompt(skill, &values)
+                .map_err(|wrong| error(ErrorCategory::Skill, Code::SkillUnreadable, wrong.to_string()))?
+        }
+    };
+    fs::create_dir_all(folder.inputs()).map_err(|failed| engine(failed.to_string()))?;
+    let prompt_file = folder.inputs().join(format!("prompt.{attempt}.txt"));
+    let script = record.request.script.as_ref().map(|name| folder.inputs().join(name));
+    let output_schema = skill.runner.schemas.output.as_ref().map(|path| skill.root.join(path.as_path()));
+    let variables = variables(surroundings, run);
+    let request = StartRequest {
+        program: record.engine.program.as_path(),
+        engine_version: record.engine.version.as_deref(),
+        mode: record.request.mode,
+        attempt,
+        prompt: &words,
+        prompt_file: &prompt_file,
+        workspace: &places.workspace,
+        home: match record.request.home {
+            HomeChoice::Run => Home::Run(&places.home),
+            HomeChoice::User => Home::User(&places.home),
+        },
+        permission: record.request.permission,
+        model: record.request.model.as_deref(),
+        effort: record.request.effort.as_deref(),
+        skill_dir: Some(&places.skill),
+        output_schema: output_schema.as_deref(),
+        script: script.as_deref(),
+        profile: Some(record.engine.profile),
+        continuation: Some(record.engine.continuation),
+        environment: &surroundings.environment,
+        variables: &variables,
+    };
+    let launch = match (&run.state.reply, run.state.session_id.as_deref()) {
+        (Some(_), Some(session)) => skillrun_engine::resume(descriptor, &request, session),
+        (Some(_), None) => {
+            let missing = "the engine never told the name of its session, so it cannot go on with it".to_owned();
+            return Err(error(ErrorCategory::Session, Code::SessionIdMissing, missing));
+        }
+        (None, _) => skillrun_engine::start(descriptor, &request),
+    };
+    let launch = launch.map_err(|refused: LaunchError| engine(refused.to_string()))?;
+    let paths: Vec<PathBuf> = launch.files.iter().map(|file| file.path.clone()).collect();
+    places
+        .note_files(folder, record, &paths)
+        .and_then(|()| files::write(&launch.files).map_err(|failed| std::io::Error::other(failed.to_string())))
+        .map_err(|failed| engine(failed.to_string()))?;
+    let mut ignore = launch.snapshot_ignore.clone();
+    if let Ok(inside) = places.skill.strip_prefix(&places.workspace) {
+        ignore.push(format!("/{}/", inside.display()));
+    }
+    let timeouts = record.request.timeouts;
+    let linger = timeouts.linger_sec.map(seconds).or(launch.linger);
+    let defaults = Limits::default();
+    Ok(Plan {
+        run_id: run.id,
+        attempt,
+        nonce: start::random_nonce().map_err(|failed| engine(failed.to_string()))?,
+        audit: OsText::from(folder.audit()),
+        workspace: OsText::from(places.workspace.as_path()),
+        argv: launch.argv,
+        variables: launch.variables,
+        wiring: launch.wiring,
+        stdin: launch.stdin,
+        label: launch.label,
+        limits: Limits {
+            hard: seconds(timeouts.hard_sec),
+            stall: seconds(timeouts.stall_sec),
+            linger: linger.unwrap_or(defaults.linger),
+            max_bytes: record.request.max_bytes,
+            ..defaults
+        },
+        ladder: launch.ladder,
+        snapshot: match record.request.snapshot {
+            Snapshot::Taken => SnapshotPlan::On { ignore },
+            Snapshot::Off => SnapshotPlan::Off,
+        },
+        temporary: OsText::from(surroundings.temporary.as_path()),
+        start: StartWhen::Told { within: HELD },
+    })
+}
+
+/// What the user said, and the files that came with it.
+pub(crate) fn reply_words(run: &Run, text: &str, files: &[String]) -> String {
+    let mut words = text.to_owned();
+    for (number, name) in files.iter().enumerate() {
+        let before = if number == 0 { "\n\nFiles that came with this answer:" } else { "" };
+        words.push_str(&format!("{before}\n- {}", run.folder.inputs().join(name).display()));
+    }
+    words
+}
+
+/// Variables that the request names, with their values of this moment.
+fn variables(surroundings: &Surroundings, run: &Run) -> Vec<Variable> {
+    let request = &run.record.request;
+    let named = |names: &[String], kind: VariableKind| {
+        let found = |name: &String| {
+            let value = surroundings.variable(name)?;
+            Some(Variable { name: OsText::from(name.as_str()), value: OsText::from(value), kind })
+        };
+        names.iter().filter_map(found).collect::<Vec<_>>()
+    };
+    [named(&request.env, VariableKind::Plain), named(&request.secrets, VariableKind::Secret)].concat()
+}
+
+fn place_error(failed: PlaceError) -> RunError {
+    match failed {
+        PlaceError::Skill(wrong) => {
+            let code = match wrong.kind {
+                SkillErrorKind::Io(_) => Code::EngineNotStarted,
+                _ => Code::SkillUnreadable,
+            };
+            error(ErrorCategory::Skill, code, wrong.to_string())
+        }
+        PlaceError::Folder { .. } => error(ErrorCategory::Host, Code::WorkspaceFailed, failed.to_string()),
+    }
+}
+
+pub(crate) fn error(category: ErrorCategory, code: Code, message: String) -> RunError {
+    RunError { category, code, message, details: Vec::new() }
+}

@@ -1,0 +1,133 @@
+//! Reads the evidence of an attempt into events: while it is written, or after whoever read it before is gone.
+
+use skillrun_evidence::live_feed::Extent;
+use skillrun_evidence::{Feed, Folder, LiveFeed, Meta, Step};
+use skillrun_lifecycle::closing;
+use skillrun_log::{LogError, LogErrorKind};
+use skillrun_model::rasp::Event;
+use skillrun_model::{AttemptNumber, Code, Timestamp};
+use skillrun_parse::record::EndKind;
+use skillrun_translate::{AttemptPipeline, Facts};
+
+use super::known::{Compared, Known};
+use crate::error::RuntimeError;
+use crate::run::Run;
+
+/// Events that are appended at once.
+const BATCH: usize = 256;
+
+#[derive(Debug)]
+pub(crate) struct Reading {
+    pub(crate) attempt: AttemptNumber,
+    feed: LiveFeed,
+    /// There once it is known when the attempt began.
+    pipeline: Option<AttemptPipeline>,
+    known: Known,
+    /// The disk is full: events are made, for the verdict, and not appended.
+    is_full: bool,
+}
+
+/// An attempt that was read to its end.
+#[derive(Debug)]
+pub(crate) struct Read {
+    pub(crate) facts: Facts,
+    pub(crate) meta: Meta,
+    pub(crate) problems: Vec<String>,
+    pub(crate) elapsed_ms: Option<u64>,
+}
+
+impl Reading {
+    /// Begins with the first byte. What the Log has of it already is not appended again.
+    pub(crate) fn open(run: &Run, attempt: AttemptNumber) -> Result<Self, RuntimeError> {
+        let known = Known::until(run.log(), run.id, attempt, run.state.last_seq);
+        Self::with(run, attempt, known)
+    }
+
+    /// Of an attempt that has just begun.
+    pub(crate) fn begin(run: &Run, attempt: AttemptNumber) -> Result<Self, RuntimeError> {
+        Self::with(run, attempt, Known::nothing(run.log(), run.id, attempt))
+    }
+
+    fn with(run: &Run, attempt: AttemptNumber, known: Known) -> Result<Self, RuntimeError> {
+        let feed = LiveFeed::open(&run.folder.audit(), attempt)?;
+        Ok(Self { attempt, feed, pipeline: None, known, is_full: false })
+    }
+
+    /// The end event that stands.
+    pub(crate) fn end_so_far(&self) -> Option<EndKind> {
+        self.pipeline.as_ref().and_then(AttemptPipeline::end_so_far)
+    }
+
+    /// Reads what can be read by now.
+    pub(crate) fn advance(&mut self, run: &mut Run, extent: Extent) -> Result<(), RuntimeError> {
+        if self.pipeline.is_none() {
+            let meta = Meta::read(&run.folder.audit().join(skillrun_evidence::names::meta(self.attempt)));
+            let Some(started_at) = meta.started_at else { return Ok(()) };
+            self.pipeline = Some(AttemptPipeline::new(self.attempt, run.record.engine.profile, started_at));
+        }
+        let Some(pipeline) = &mut self.pipeline else { return Ok(()) };
+        let mut batch = Vec::new();
+        while let Some(step) = self.feed.next_step(extent)? {
+            take(pipeline, &step, run, &mut batch);
+            if batch.len() >= BATCH {
+                append(run, &mut self.known, &mut self.is_full, std::mem::take(&mut batch))?;
+            }
+        }
+        append(run, &mut self.known, &mut self.is_full, batch)
+    }
+
+    /// The attempt is over: reads the rest.
+    pub(crate) fn finish(self, run: &mut Run) -> Result<Read, RuntimeError> {
+        let Self { attempt, feed, pipeline, mut known, mut is_full } = self;
+        let meta = match Folder::open(&run.folder.audit()).and_then(|folder| folder.attempt(attempt)) {
+            Ok(found) => found.meta,
+            Err(_) => Meta::default(),
+        };
+        let started_at = meta.started_at.unwrap_or(Timestamp::EPOCH);
+        let mut pipeline =
+            pipeline.unwrap_or_else(|| AttemptPipeline::new(attempt, run.record.engine.profile, started_at));
+        let mut feed: Feed = feed.finish()?;
+        let mut batch = Vec::new();
+        while let Some(step) = feed.next_step()? {
+            take(&mut pipeline, &step, run, &mut batch);
+            if batch.len() >= BATCH {
+                append(run, &mut known, &mut is_full, std::mem::take(&mut batch))?;
+            }
+        }
+        let elapsed_ms = pipeline.now().millis_since(started_at);
+        let facts = pipeline.finish(&mut run.builder, |event| batch.push(event));
+        append(run, &mut known, &mut is_full, batch)?;
+        Ok(Read { facts, meta, problems: feed.problems(), elapsed_ms })
+    }
+}
+
+fn take(pipeline: &mut AttemptPipeline, step: &Step<'_>, run: &mut Run, batch: &mut Vec<Event>) {
+    pipeline.step(step, &mut run.builder, |event| batch.push(event));
+}
+
+fn append(run: &mut Run, known: &mut Known, is_full: &mut bool, batch: Vec<Event>) -> Result<(), RuntimeError> {
+    let mut new = Vec::with_capacity(batch.len());
+    for event in batch {
+        match known.compare(&event)? {
+            Compared::IsKnown => {}
+            Compared::IsNew => new.push(event),
+            Compared::IsFirstOther => {
+                let message =
+                    "events of this attempt were made by another version of the parser; it goes on after them";
+                run.note(closing::warning(Code::ParserChanged, message.to_owned()))?;
+                new.push(event);
+            }
+        }
+    }
+    if *is_full {
+        return run.append_evidence(Vec::new());
+    }
+    match run.append_evidence(new) {
+        Err(RuntimeError::Log(LogError { kind: LogErrorKind::NoSpace { .. }, .. })) => {
+            // The verdict does not depend on it; its own events have room kept for them.
+            *is_full = true;
+            Ok(())
+        }
+        other => other,
+    }
+}

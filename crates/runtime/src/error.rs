@@ -1,0 +1,43 @@
+//! Why something could not be done with a run.
+
+use std::io;
+use std::path::PathBuf;
+
+use skillrun_collect::CollectError;
+use skillrun_evidence::EvidenceError;
+use skillrun_lifecycle::run::Refusal;
+use skillrun_log::LogError;
+use skillrun_log::catalog::CatalogError;
+use skillrun_model::RunId;
+
+use crate::record::RecordError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum RuntimeError {
+    #[error(transparent)]
+    Log(#[from] LogError),
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    #[error(transparent)]
+    Host(#[from] CollectError),
+    #[error(transparent)]
+    Evidence(#[from] EvidenceError),
+    /// The run is in no state for it.
+    #[error("run {run}: {refusal}")]
+    Refused { run: RunId, refusal: Refusal },
+    #[error("run {run}: its owner, process {pid}, does not answer; try again, or end that process")]
+    OwnerSilent { run: RunId, pid: u32 },
+    #[error("run {run}: an answer has at most {limit} bytes; give more as a file")]
+    ReplyTooLong { run: RunId, limit: usize },
+    #[error("{}: cannot be {doing} ({error})", path.display())]
+    File { path: PathBuf, doing: &'static str, error: io::Error },
+}
+
+impl RuntimeError {
+    pub(crate) fn file(path: impl Into<PathBuf>, doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |error| Self::File { path, doing, error }
+    }
+}

@@ -1,0 +1,87 @@
+//! Judges an attempt: hands the gate what the run, its record and its evidence say. The same whether the attempt has just
+//! ended, is settled after a crash, or is looked at again by `verify`.
+
+use serde_json::{Map, Value};
+use skillrun_evidence::Meta;
+use skillrun_lifecycle::run::State;
+use skillrun_lifecycle::{Control, OutputValidator, ProcessExit, Settled, settle};
+use skillrun_model::{AttemptNumber, EndedBy, InteractionId};
+use skillrun_skill::{OutputSchema, Skill};
+use skillrun_translate::Facts;
+
+use crate::data_folder::RunFolder;
+use crate::record::RunRecord;
+
+/// What a skill says about results, from the copy that the engine never saw.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    pub(crate) skill: Option<Skill>,
+    schema: Option<Expected>,
+}
+
+/// What an output must fit.
+#[derive(Debug)]
+enum Expected {
+    Schema(OutputSchema),
+    /// It was there when the run was accepted, and cannot be read any more.
+    Unreadable(String),
+}
+
+impl OutputValidator for Expected {
+    fn errors(&self, output: &Map<String, Value>) -> Vec<String> {
+        match self {
+            Self::Schema(schema) => schema.errors(output),
+            Self::Unreadable(why) => vec![why.clone()],
+        }
+    }
+}
+
+impl Rules {
+    pub(crate) fn read(folder: &RunFolder) -> Self {
+        match Skill::load(&folder.skill()) {
+            Ok(skill) => {
+                let path = skill.runner.schemas.output.as_ref().map(|path| skill.root.join(path.as_path()));
+                let schema = path.map(|path| match OutputSchema::read(&path) {
+                    Ok(schema) => Expected::Schema(schema),
+                    Err(error) => Expected::Unreadable(error.to_string()),
+                });
+                Self { skill: Some(skill), schema }
+            }
+            // Whether there was a schema cannot be told, so nothing can be called valid.
+            Err(error) => Self { skill: None, schema: Some(Expected::Unreadable(error.to_string())) },
+        }
+    }
+}
+
+/// The verdict about an attempt. `state` is that of the run before it.
+pub(crate) fn judge(
+    record: &RunRecord,
+    rules: &Rules,
+    state: &State,
+    attempt: AttemptNumber,
+    facts: &Facts,
+    meta: &Meta,
+) -> Settled {
+    // Ended by us because nobody answered, which is no cancel.
+    let unanswered = state.failing.is_some() && state.canceling.is_none();
+    let ended_by = match meta.ended_by {
+        Some(EndedBy::Canceled) if unanswered => Some(EndedBy::WaitTimeout),
+        other => other,
+    };
+    let runner = rules.skill.as_ref().map(|skill| &skill.runner);
+    let control = Control {
+        mode: record.request.mode,
+        attempt,
+        max_attempt: record.request.max_attempt,
+        continuation: record.engine.continuation,
+        known_session: state.session_id.as_deref(),
+        cancel_recorded: state.canceling.is_some() || ended_by == Some(EndedBy::Canceled),
+        ended_by,
+        exit: ProcessExit::of(meta),
+        schema: rules.schema.as_ref().map(|schema| schema as &dyn OutputValidator),
+        next_interaction: InteractionId(state.interactions + 1),
+        request_policy: record.request.default_decision_policy,
+        skill_policy: runner.and_then(|runner| runner.default_decision_policy),
+    };
+    settle(facts, &control)
+}

@@ -1,0 +1,98 @@
+//! What is said to a run while its worker has it. The worker waits for its host and for this at the same time.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::event::{EventfdFlags, eventfd};
+use serde::{Deserialize, Serialize};
+use skillrun_model::InteractionId;
+
+use crate::error::RuntimeError;
+
+/// An answer to a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reply {
+    pub interaction_id: InteractionId,
+    pub text: String,
+    /// Names in `inputs/` of the run.
+    pub files: Vec<String>,
+    pub request_id: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Said {
+    Reply(Reply),
+    Cancel {
+        by: String,
+    },
+    /// Leave it running, and be its owner no longer.
+    LetGo,
+}
+
+/// Something said, and where the answer goes. Whoever gets none tries another way: the worker has left.
+#[derive(Debug)]
+pub(crate) struct Mail {
+    pub(crate) said: Said,
+    pub(crate) answer: Sender<Result<(), RuntimeError>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Mailbox {
+    waiting: Mutex<Waiting>,
+    bell: OwnedFd,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    mail: VecDeque<Mail>,
+    is_closed: bool,
+}
+
+impl Mailbox {
+    pub(crate) fn new() -> io::Result<Self> {
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self { waiting: Mutex::default(), bell })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// None when nobody will read it any more.
+    pub(crate) fn put(&self, said: Said) -> Option<Receiver<Result<(), RuntimeError>>> {
+        let (answer, heard) = channel();
+        let mut waiting = self.lock();
+        if waiting.is_closed {
+            return None;
+        }
+        waiting.mail.push_back(Mail { said, answer });
+        rustix::io::write(&self.bell, &1u64.to_ne_bytes()).ok();
+        Some(heard)
+    }
+
+    pub(crate) fn take(&self) -> Option<Mail> {
+        let mut waiting = self.lock();
+        let mail = waiting.mail.pop_front();
+        if waiting.mail.is_empty() {
+            rustix::io::read(&self.bell, &mut [0; 8]).ok();
+        }
+        mail
+    }
+
+    /// Nothing is taken any more; what waits goes unanswered.
+    pub(crate) fn close(&self) {
+        let mut waiting = self.lock();
+        waiting.is_closed = true;
+        waiting.mail.clear();
+    }
+}
+
+impl AsFd for Mailbox {
+    /// Readable when there is mail.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+}

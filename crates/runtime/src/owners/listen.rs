@@ -1,0 +1,135 @@
+//! The owner's side.
+
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::message::{Ask, Asked, Envelope, Kind, LINE_MAX, Trouble, VERSION};
+use crate::error::RuntimeError;
+use crate::runtime::Runtime;
+
+/// Conversations at the same time; more wait for the system to let them in.
+const CONVERSATIONS: usize = 32;
+
+/// How long a client may take to say what it wants.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// An owner that listens. When it is dropped its socket is gone, and nobody takes it for one that has died.
+#[derive(Debug)]
+pub struct Listening {
+    socket: PathBuf,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Listening {
+    pub fn begin(runtime: &Arc<Runtime>) -> Result<Self, RuntimeError> {
+        let folder = runtime.data().owners();
+        let name = format!("{}.sock", std::process::id());
+        let socket = folder.join(&name);
+        let failed = |error| RuntimeError::file(&socket, "made")(error);
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed)?;
+        let listener = bind(&folder, &name).map_err(failed)?;
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (runtime, over) = (Arc::downgrade(runtime), is_over.clone());
+        let talking = Arc::new(AtomicUsize::new(0));
+        let listen = move || {
+            for client in listener.incoming() {
+                let Some(runtime) = runtime.upgrade() else { return };
+                if over.load(Ordering::Relaxed) {
+                    return;
+                }
+                let Ok(client) = client else { continue };
+                while talking.load(Ordering::Acquire) >= CONVERSATIONS {
+                    thread::sleep(Duration::from_millis(5));
+                }
+                talking.fetch_add(1, Ordering::AcqRel);
+                let talking = talking.clone();
+                let spawned = thread::Builder::new().name("client".to_owned()).spawn(move || {
+                    // A client that leaves has its answer in the Log.
+                    converse(&runtime, &client).ok();
+                    talking.fetch_sub(1, Ordering::AcqRel);
+                });
+                drop(spawned);
+            }
+        };
+        thread::Builder::new().name("owner".to_owned()).spawn(listen).map_err(failed)?;
+        Ok(Self { socket, is_over })
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        // Wakes the thread that waits for clients.
+        connect(&self.socket).ok();
+        fs::remove_file(&self.socket).ok();
+    }
+}
+
+/// The path of a socket, short enough for the kernel however deep the data folder lies: through the folder's descriptor.
+fn through(folder: &File, name: &str) -> PathBuf {
+    Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name)
+}
+
+fn bind(folder: &Path, name: &str) -> io::Result<UnixListener> {
+    let folder = File::open(folder)?;
+    let path = through(&folder, name);
+    // Left by a process that had our number before us; its runs are found all the same, because nobody owns them.
+    fs::remove_file(&path).ok();
+    let listener = UnixListener::bind(&path)?;
+    fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+pub(super) fn connect(socket: &Path) -> io::Result<UnixStream> {
+    let missing = || io::Error::from(io::ErrorKind::NotFound);
+    let folder = File::open(socket.parent().ok_or_else(missing)?)?;
+    let name = socket.file_name().and_then(|name| name.to_str()).ok_or_else(missing)?;
+    UnixStream::connect(through(&folder, name))
+}
+
+fn converse(runtime: &Arc<Runtime>, client: &UnixStream) -> io::Result<()> {
+    client.set_read_timeout(Some(PATIENCE))?;
+    client.set_write_timeout(Some(PATIENCE))?;
+    let mut line = Vec::new();
+    BufReader::new(client.take(LINE_MAX)).read_until(b'\n', &mut line)?;
+    let asked = match serde_json::from_slice::<Envelope>(&line) {
+        Ok(envelope) if envelope.skillrun_client != VERSION => failed(
+            Kind::Version,
+            format!("this owner speaks version {VERSION} of the protocol, not {}", envelope.skillrun_client),
+        ),
+        Ok(envelope) => carry_out(runtime, envelope.ask),
+        Err(error) => failed(Kind::Other, format!("this is no request: {error}")),
+    };
+    let mut answer = serde_json::to_vec(&asked)?;
+    answer.push(b'\n');
+    (&*client).write_all(&answer)
+}
+
+fn failed(kind: Kind, message: String) -> Asked {
+    Asked::Failed { error: Trouble { kind, message } }
+}
+
+fn carry_out(runtime: &Arc<Runtime>, ask: Ask) -> Asked {
+    let done = match ask {
+        Ask::Reply { run, reply } => runtime.reply(run, reply),
+        Ask::Cancel { run, by } => runtime.cancel(run, &by),
+        Ask::TakeUp { run } => runtime.take_up(run).map(drop),
+        Ask::LetGo { run } => {
+            runtime.let_go(run);
+            Ok(())
+        }
+        Ask::Hello => Ok(()),
+    };
+    match done {
+        Ok(()) => Asked::Done { ok: true },
+        Err(error) => Asked::Failed { error: Trouble::of(&error) },
+    }
+}

@@ -1,0 +1,100 @@
+//! What is said over an owner's socket.
+
+use serde::{Deserialize, Serialize};
+use skillrun_lifecycle::run::Refusal;
+use skillrun_log::{LogError, LogErrorKind};
+use skillrun_model::RunId;
+
+use crate::error::RuntimeError;
+use crate::mailbox::Reply;
+use crate::record::RecordError;
+
+pub(super) const VERSION: u32 = 1;
+
+/// Longest line either side reads.
+pub(super) const LINE_MAX: u64 = 4 << 20;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Envelope {
+    pub(super) skillrun_client: u32,
+    #[serde(flatten)]
+    pub(super) ask: Ask,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum Ask {
+    Reply {
+        run: RunId,
+        reply: Reply,
+    },
+    Cancel {
+        run: RunId,
+        by: String,
+    },
+    /// Go on with a run that nobody owns.
+    TakeUp {
+        run: RunId,
+    },
+    LetGo {
+        run: RunId,
+    },
+    /// Are you there?
+    Hello,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Asked {
+    Done { ok: bool },
+    Failed { error: Trouble },
+}
+
+/// Why an owner did not do it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct Trouble {
+    pub kind: Kind,
+    pub message: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The question is another one, or none.
+    Stale,
+    /// It was done before, with the same request id.
+    Repeated,
+    Over,
+    NotFound,
+    /// Another process owns the run.
+    Held,
+    /// The client speaks another version.
+    Version,
+    Other,
+}
+
+impl Trouble {
+    pub fn of(error: &RuntimeError) -> Self {
+        let kind = match error {
+            RuntimeError::Refused { refusal, .. } => match refusal {
+                Refusal::Stale { .. } => Kind::Stale,
+                Refusal::Repeated { .. } => Kind::Repeated,
+                Refusal::Over => Kind::Over,
+                Refusal::OutOfPlace => Kind::Other,
+            },
+            RuntimeError::Log(LogError { kind: LogErrorKind::NotFound | LogErrorKind::Gone, .. })
+            | RuntimeError::Record(RecordError::Missing { .. }) => Kind::NotFound,
+            RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. }, .. }) => Kind::Held,
+            RuntimeError::Log(_)
+            | RuntimeError::Record(_)
+            | RuntimeError::Catalog(_)
+            | RuntimeError::Host(_)
+            | RuntimeError::Evidence(_)
+            | RuntimeError::OwnerSilent { .. }
+            | RuntimeError::ReplyTooLong { .. }
+            | RuntimeError::File { .. } => Kind::Other,
+        };
+        Self { kind, message: error.to_string() }
+    }
+}

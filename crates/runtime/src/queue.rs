@@ -1,0 +1,211 @@
+//! Who runs next. Pure: slots are numbers here, and whoever takes one gives it back.
+
+use std::collections::{BTreeMap, HashSet};
+
+use skillrun_model::RunId;
+
+use crate::limits::SlotLimits;
+
+/// What a run needs a slot for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Demand {
+    pub(crate) engine: String,
+    pub(crate) kind: SlotKind,
+    /// Higher is sooner.
+    pub(crate) priority: i32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SlotKind {
+    /// Given back after each turn.
+    Turn,
+    /// Kept between turns, under a limit of its own.
+    Sticky,
+}
+
+/// A slot in use.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Slot {
+    engine: String,
+    kind: SlotKind,
+}
+
+/// More runs wait than may.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Full {
+    pub(crate) queued: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct Queue {
+    limits: SlotLimits,
+    /// By priority, then by the order they came in.
+    waiting: BTreeMap<(std::cmp::Reverse<i32>, u64), (RunId, Demand)>,
+    known: HashSet<RunId>,
+    arrivals: u64,
+    turns: usize,
+    sticky: usize,
+    by_engine: BTreeMap<String, usize>,
+}
+
+impl Queue {
+    pub(crate) fn new(limits: SlotLimits) -> Self {
+        Self {
+            limits,
+            waiting: BTreeMap::new(),
+            known: HashSet::new(),
+            arrivals: 0,
+            turns: 0,
+            sticky: 0,
+            by_engine: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    pub(crate) fn has(&self, run: RunId) -> bool {
+        self.known.contains(&run)
+    }
+
+    /// Whether another new run may wait.
+    pub(crate) fn room(&self) -> Result<(), Full> {
+        let queued = self.waiting.len();
+        if queued < self.limits.queued { Ok(()) } else { Err(Full { queued }) }
+    }
+
+    /// A run waits for a slot; one that waits already keeps its place. Runs that were accepted are never turned away.
+    pub(crate) fn push(&mut self, run: RunId, demand: Demand) {
+        if self.known.insert(run) {
+            self.arrivals += 1;
+            self.waiting.insert((std::cmp::Reverse(demand.priority), self.arrivals), (run, demand));
+        }
+    }
+
+    pub(crate) fn remove(&mut self, run: RunId) {
+        if self.known.remove(&run) {
+            self.waiting.retain(|_, (waiting, _)| *waiting != run);
+        }
+    }
+
+    /// The first that can have a slot, with it.
+    pub(crate) fn next(&mut self) -> Option<(RunId, Slot)> {
+        let place = self.waiting.iter().find(|(_, (_, demand))| self.has_room(demand)).map(|(place, _)| *place)?;
+        let (run, demand) = self.waiting.remove(&place)?;
+        self.known.remove(&run);
+        match demand.kind {
+            SlotKind::Turn => self.turns += 1,
+            SlotKind::Sticky => self.sticky += 1,
+        }
+        *self.by_engine.entry(demand.engine.clone()).or_default() += 1;
+        Some((run, Slot { engine: demand.engine, kind: demand.kind }))
+    }
+
+    fn has_room(&self, demand: &Demand) -> bool {
+        let (used, limit) = match demand.kind {
+            SlotKind::Turn => (self.turns, self.limits.total),
+            SlotKind::Sticky => (self.sticky, self.limits.sticky),
+        };
+        let engine = self.by_engine.get(&demand.engine).copied().unwrap_or_default();
+        let engine_limit = self.limits.by_engine.get(&demand.engine).copied().unwrap_or(self.limits.per_engine);
+        used < limit && engine < engine_limit
+    }
+
+    /// A slot that was taken without waiting, for a process that is there already.
+    pub(crate) fn take(&mut self, demand: Demand) -> Slot {
+        match demand.kind {
+            SlotKind::Turn => self.turns += 1,
+            SlotKind::Sticky => self.sticky += 1,
+        }
+        *self.by_engine.entry(demand.engine.clone()).or_default() += 1;
+        Slot { engine: demand.engine, kind: demand.kind }
+    }
+
+    pub(crate) fn give_back(&mut self, slot: Slot) {
+        match slot.kind {
+            SlotKind::Turn => self.turns = self.turns.saturating_sub(1),
+            SlotKind::Sticky => self.sticky = self.sticky.saturating_sub(1),
+        }
+        if let Some(used) = self.by_engine.get_mut(&slot.engine) {
+            *used = used.saturating_sub(1);
+        }
+    }
+
+    /// Slots in use.
+    #[cfg(test)]
+    pub(crate) fn in_use(&self) -> usize {
+        self.turns + self.sticky
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(n: u8) -> RunId {
+        RunId::new(u64::from(n), [n; 10])
+    }
+
+    fn demand(engine: &str, kind: SlotKind, priority: i32) -> Demand {
+        Demand { engine: engine.to_owned(), kind, priority }
+    }
+
+    fn queue(total: usize, per_engine: usize, sticky: usize) -> Queue {
+        Queue::new(SlotLimits { total, per_engine, sticky, queued: 3, ..SlotLimits::default() })
+    }
+
+    #[test]
+    fn order_is_priority_then_arrival() {
+        let mut queue = queue(9, 9, 9);
+        for (n, priority) in [(1, 0), (2, 5), (3, 0), (4, 5), (5, -1)] {
+            queue.push(run(n), demand("a", SlotKind::Turn, priority));
+        }
+        let order: Vec<_> = std::iter::from_fn(|| queue.next().map(|(run, _)| run)).collect();
+        assert_eq!(order, [2, 4, 1, 3, 5].map(run));
+    }
+
+    #[test]
+    fn limits_hold_and_nobody_is_held_up_by_another_engine() {
+        let mut queue = queue(3, 2, 1);
+        for n in 1..=3 {
+            queue.push(run(n), demand("a", SlotKind::Turn, 0));
+        }
+        queue.push(run(4), demand("b", SlotKind::Turn, 0));
+        queue.push(run(5), demand("b", SlotKind::Sticky, 0));
+        queue.push(run(6), demand("c", SlotKind::Sticky, 0));
+        let mut slots: Vec<_> = std::iter::from_fn(|| queue.next()).collect();
+        assert_eq!(slots.iter().map(|(run, _)| *run).collect::<Vec<_>>(), [1, 2, 4, 5].map(run));
+        queue.give_back(slots.remove(3).1);
+        assert_eq!(queue.next().map(|(run, _)| run), Some(run(6)), "a sticky slot");
+        queue.give_back(slots.remove(0).1);
+        assert_eq!(queue.next().map(|(run, _)| run), Some(run(3)));
+        assert_eq!(queue.len(), 0);
+    }
+
+    #[test]
+    fn a_run_waits_once_and_a_full_queue_takes_no_new_ones() {
+        let mut queue = queue(1, 1, 1);
+        for n in [1, 1, 2, 3] {
+            assert_eq!(queue.room(), Ok(()));
+            queue.push(run(n), demand("a", SlotKind::Turn, 0));
+        }
+        assert_eq!(queue.room(), Err(Full { queued: 3 }));
+        queue.remove(run(2));
+        queue.remove(run(2));
+        assert_eq!(queue.room(), Ok(()));
+        assert_eq!((queue.next().map(|(run, _)| run), queue.len()), (Some(run(1)), 1));
+    }
+
+    #[test]
+    fn all_slots_come_back() {
+        let mut queue = queue(2, 2, 2);
+        for round in 0..50u8 {
+            let kind = if round % 3 == 0 { SlotKind::Sticky } else { SlotKind::Turn };
+            queue.push(run(round), demand(if round % 2 == 0 { "a" } else { "b" }, kind, 0));
+            let slots: Vec<_> = std::iter::from_fn(|| queue.next()).collect();
+            slots.into_iter().for_each(|(_, slot)| queue.give_back(slot));
+        }
+        assert_eq!((queue.in_use(), queue.len()), (0, 0));
+    }
+}

@@ -1,0 +1,190 @@
+//! Removes. Each run under its lock, and only if its Log says now that it is over; whoever decided may have looked
+//! earlier.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde::Serialize;
+use skillrun_evidence::whole_file;
+use skillrun_log::{EventLog, FileLog, LogError, LogErrorKind};
+use skillrun_model::{RunId, Timestamp};
+
+use super::measure::{ending, evidence_files, runs};
+use super::{NOTE, Removal, Standing, What, Why};
+use crate::cache;
+use crate::data_folder::{DataFolder, RunFolder};
+
+/// A file under another name that is this old was left by a process that died.
+const ABANDONED_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// What was done.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    pub removed: Vec<Removal>,
+    pub skipped: Vec<Skipped>,
+}
+
+#[derive(Debug)]
+pub struct Skipped {
+    pub run: RunId,
+    pub why: WhySkipped,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum WhySkipped {
+    #[error("somebody works on it{}", .pid.map_or_else(String::new, |pid| format!(", process {pid}")))]
+    Held { pid: Option<u32> },
+    #[error("it is not over")]
+    NotOver,
+    #[error("it is gone already")]
+    Gone,
+    #[error("{0}")]
+    Failed(String),
+}
+
+#[derive(Serialize)]
+struct Note {
+    removed_at: Timestamp,
+    bytes: u64,
+    why: Why,
+}
+
+/// Carries a plan out, and tidies up what earlier removals and dead processes left. One run that cannot be removed does
+/// not keep the others.
+pub fn carry_out(log: &FileLog, data: &DataFolder, removals: &[Removal], now: Timestamp) -> Outcome {
+    let mut outcome = Outcome::default();
+    for removal in removals {
+        match remove(log, data, removal, now) {
+            Ok(()) => outcome.removed.push(removal.clone()),
+            Err(why) => outcome.skipped.push(Skipped { run: removal.run, why }),
+        }
+    }
+    for run in runs(data).unwrap_or_default() {
+        // Noted as removed, and the process died before the folder was gone. One without a Log may also be new.
+        if matches!(log.head(run), Err(LogError { kind: LogErrorKind::Gone, .. })) {
+            let tidied = remove_tree(data.run(run).root());
+            outcome.skipped.extend(tidied.err().map(|error| Skipped { run, why: failed(error) }));
+        }
+    }
+    tidy(data, now);
+    outcome
+}
+
+fn remove(log: &FileLog, data: &DataFolder, removal: &Removal, now: Timestamp) -> Result<(), WhySkipped> {
+    let folder = data.run(removal.run);
+    // Its lock. Nobody gets it twice, this process neither.
+    log.open(removal.run).map_err(refused)?;
+    let done = match ending(&folder).map(|ending| ending.standing) {
+        Ok(Standing::NotOver) => Err(WhySkipped::NotOver),
+        Ok(Standing::Succeeded | Standing::Failed | Standing::Canceled) => match removal.what {
+            What::Evidence => remove_evidence(&folder, removal.why, now).map_err(failed),
+            What::Run => {
+                let removed = log.remove(removal.run, now).map_err(refused);
+                removed.and_then(|()| remove_tree(folder.root()).map_err(failed))
+            }
+        },
+        Err(error) => Err(failed(error)),
+    };
+    log.release(removal.run);
+    done
+}
+
+fn remove_evidence(folder: &RunFolder, why: Why, now: Timestamp) -> io::Result<()> {
+    let files = evidence_files(folder)?;
+    let note = folder.audit().join(NOTE);
+    // Where there is one, an earlier removal was cut short, and it tells how much there was.
+    if fs::symlink_metadata(&note).is_err() {
+        let bytes = files.iter().map(|(_, bytes)| bytes).sum();
+        let mut text = serde_json::to_vec(&Note { removed_at: now, bytes, why })?;
+        text.push(b'\n');
+        whole_file::replace(&note, &text)?;
+    }
+    files.into_iter().try_for_each(|(path, _)| gone(fs::remove_file(path)))
+}
+
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+fn failed(error: io::Error) -> WhySkipped {
+    WhySkipped::Failed(error.to_string())
+}
+
+fn refused(error: LogError) -> WhySkipped {
+    match error.kind {
+        LogErrorKind::Held { pid } => WhySkipped::Held { pid },
+        LogErrorKind::Gone | LogErrorKind::NotFound => WhySkipped::Gone,
+        kind @ (LogErrorKind::Exists
+        | LogErrorKind::NotOpen
+        | LogErrorKind::Stale { .. }
+        | LogErrorKind::WrongSeq { .. }
+        | LogErrorKind::WrongRun { .. }
+        | LogErrorKind::BatchTooLarge { .. }
+        | LogErrorKind::Damaged(_)
+        | LogErrorKind::NoSpace { .. }
+        | LogErrorKind::ReadOnly { .. }
+        | LogErrorKind::Failed
+        | LogErrorKind::Io { .. }) => WhySkipped::Failed(kind.to_string()),
+    }
+}
+
+/// Removes a folder with everything in it. A link goes and what it leads to stays, a workspace of the user's above all.
+fn remove_tree(path: &Path) -> io::Result<()> {
+    match gone(fs::remove_dir_all(path)) {
+        // Some tools take the right to write away from what they keep.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_up(path);
+            gone(fs::remove_dir_all(path))
+        }
+        other => other,
+    }
+}
+
+/// Gives the owner all rights to the folders of a tree.
+fn open_up(root: &Path) {
+    let mut waiting = vec![root.to_owned()];
+    while let Some(path) = waiting.pop() {
+        if !fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir()) {
+            continue;
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).ok();
+        waiting.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
+    }
+}
+
+/// Removes entries of the cache whose run is gone, and files that dead processes were writing. What cannot be removed is
+/// tried again next time.
+fn tidy(data: &DataFolder, now: Timestamp) {
+    let runs = runs(data).unwrap_or_default();
+    for path in files(&data.cache()) {
+        let is_stale = cache::noted(&path).is_none_or(|run| !data.run(run).events().exists());
+        if is_stale && !is_draft(&path) {
+            fs::remove_file(path).ok();
+        }
+    }
+    let of_runs = runs.iter().map(|run| data.run(*run)).flat_map(|run| [run.root().to_owned(), run.audit()]);
+    for folder in [data.root().to_owned(), data.cache()].into_iter().chain(of_runs) {
+        for path in files(&folder).into_iter().filter(|path| is_draft(path)) {
+            let written = fs::symlink_metadata(&path).and_then(|found| found.modified());
+            let written = written.ok().and_then(|written| Timestamp::try_from(written).ok());
+            if written.and_then(|written| now.millis_since(written)).is_some_and(|age| age > ABANDONED_MS) {
+                fs::remove_file(path).ok();
+            }
+        }
+    }
+}
+
+fn is_draft(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "tmp")
+}
+
+/// Ordinary files in a folder.
+fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())).map(|entry| entry.path()).collect()
+}

@@ -1,0 +1,185 @@
+//! What runs take up.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use skillrun_evidence::{Stream, names};
+use skillrun_model::rasp::{Data, Event};
+use skillrun_model::{AttemptNumber, RunId, Timestamp};
+
+use super::{Evidence, RunUse, Standing};
+use crate::artifacts::open_plain;
+use crate::data_folder::{DataFolder, RunFolder};
+
+/// The first and the last event of a run are short; more is not read to find them.
+const LINE: u64 = 256 << 10;
+/// Runs that [`du`] names.
+const LARGEST: usize = 10;
+
+/// How a run ended, by the first and the last line of its Log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ending {
+    pub(crate) standing: Standing,
+    pub(crate) created_at: Timestamp,
+    pub(crate) ended_at: Option<Timestamp>,
+}
+
+/// Whatever is not plainly the end of a run is none: nothing is removed by mistake.
+pub(crate) fn ending(folder: &RunFolder) -> io::Result<Ending> {
+    let mut file = open_plain(&folder.events())?;
+    let len = file.metadata()?.len();
+    let mut first = Vec::new();
+    BufReader::new((&file).take(LINE)).read_until(b'\n', &mut first)?;
+    let created_at = decode(&first).map_or(Timestamp::EPOCH, |event| event.ts);
+    file.seek(SeekFrom::Start(len.saturating_sub(LINE)))?;
+    let mut end = Vec::new();
+    file.take(LINE).read_to_end(&mut end)?;
+    let last = end.strip_suffix(b"\n").map(|lines| lines.rsplit(|byte| *byte == b'\n').next().unwrap_or(lines));
+    let (standing, ended_at) = match last.and_then(decode).map(|event| (event.data, event.ts)) {
+        Some((Data::RunCompleted(_), at)) => (Standing::Succeeded, Some(at)),
+        Some((Data::RunFailed(_), at)) => (Standing::Failed, Some(at)),
+        Some((Data::RunCanceled(_), at)) => (Standing::Canceled, Some(at)),
+        Some(_) | None => (Standing::NotOver, None),
+    };
+    Ok(Ending { standing, created_at, ended_at })
+}
+
+fn decode(line: &[u8]) -> Option<Event> {
+    Event::from_json(std::str::from_utf8(line).ok()?).ok()
+}
+
+/// Whether a file of `.audit` is evidence that can go: everything large, and what is of no use without it.
+pub(super) fn is_evidence(name: &str) -> bool {
+    let is = |made_by: fn(AttemptNumber) -> String| names::number_in(name, made_by).is_some();
+    let log = |stream: &Stream| names::number_in(name, |n| names::log(*stream, n)).is_some();
+    let listing = |when: &&str| names::number_in(name, |n| format!("fs-{when}.{n}.json")).is_some();
+    Stream::ALL.iter().any(log)
+        || [names::stdin, names::chunks, names::redact].into_iter().any(is)
+        || ["before", "after", "diff"].iter().any(listing)
+}
+
+/// Evidence files that are there, and their sizes.
+pub(super) fn evidence_files(folder: &RunFolder) -> io::Result<Vec<(PathBuf, u64)>> {
+    let entries = match fs::read_dir(folder.audit()) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let is_evidence = entry.file_name().to_str().is_some_and(is_evidence);
+        if is_evidence && !entry.file_type()?.is_dir() {
+            files.push((entry.path(), on_disk(&entry.metadata()?)));
+        }
+    }
+    Ok(files)
+}
+
+/// What a run takes up. A folder without a Log is an error.
+pub fn measure(data: &DataFolder, run: RunId) -> io::Result<RunUse> {
+    let folder = data.run(run);
+    let Ending { standing, created_at, ended_at } = ending(&folder)?;
+    let files = evidence_files(&folder)?;
+    let evidence_bytes = files.iter().map(|(_, bytes)| bytes).sum();
+    let other_bytes = tree(folder.root())?.saturating_sub(evidence_bytes);
+    let evidence = if files.is_empty() { Evidence::Absent } else { Evidence::Present };
+    Ok(RunUse { run, standing, created_at, ended_at, evidence_bytes, other_bytes, evidence })
+}
+
+/// All runs that have a Log.
+pub fn measure_all(data: &DataFolder) -> io::Result<Vec<RunUse>> {
+    let mut found = Vec::new();
+    for run in runs(data)? {
+        match measure(data, run) {
+            Ok(run) => found.push(run),
+            // Being made, or being removed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+/// Ids of the folders in `runs/`.
+pub(super) fn runs(data: &DataFolder) -> io::Result<Vec<RunId>> {
+    let entries = match fs::read_dir(data.runs()) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut runs = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name();
+        let id = name.to_str().and_then(|name| name.parse::<RunId>().ok().filter(|id| id.to_string() == name));
+        if entry.file_type()?.is_dir() {
+            runs.extend(id);
+        }
+    }
+    runs.sort_by_cached_key(ToString::to_string);
+    Ok(runs)
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Total {
+    pub runs: u64,
+    pub evidence_bytes: u64,
+    pub other_bytes: u64,
+}
+
+/// What the data folder takes up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Usage {
+    pub by_standing: BTreeMap<Standing, Total>,
+    /// The largest first.
+    pub largest: Vec<RunUse>,
+    /// Of everything that is no run.
+    pub rest_bytes: u64,
+}
+
+pub fn du(data: &DataFolder) -> io::Result<Usage> {
+    let mut runs = measure_all(data)?;
+    let size = |run: &RunUse| run.evidence_bytes.saturating_add(run.other_bytes);
+    let in_runs: u64 = runs.iter().map(size).sum();
+    let mut by_standing: BTreeMap<Standing, Total> = BTreeMap::new();
+    for run in &runs {
+        let total = by_standing.entry(run.standing).or_default();
+        total.runs += 1;
+        total.evidence_bytes += run.evidence_bytes;
+        total.other_bytes += run.other_bytes;
+    }
+    runs.sort_by_cached_key(|run| (std::cmp::Reverse(size(run)), run.run.to_string()));
+    runs.truncate(LARGEST);
+    let rest_bytes = tree(data.root())?.saturating_sub(in_runs);
+    Ok(Usage { by_standing, largest: runs, rest_bytes })
+}
+
+/// What it really takes: a file may be said to be larger than it is.
+fn on_disk(found: &Metadata) -> u64 {
+    found.blocks().saturating_mul(512)
+}
+
+/// Everything below a folder, links as themselves. What vanishes on the way takes up nothing.
+fn tree(root: &Path) -> io::Result<u64> {
+    let mut bytes = 0_u64;
+    let mut waiting = vec![root.to_owned()];
+    while let Some(path) = waiting.pop() {
+        let found = match fs::symlink_metadata(&path) {
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        bytes = bytes.saturating_add(on_disk(&found));
+        if !found.is_dir() {
+            continue;
+        }
+        // A folder that its maker closed has what it has; the rest is counted all the same.
+        let Ok(entries) = fs::read_dir(&path) else { continue };
+        waiting.extend(entries.flatten().map(|entry| entry.path()));
+    }
+    Ok(bytes)
+}

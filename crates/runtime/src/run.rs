@@ -1,0 +1,262 @@
+//! One run in the hands of its owner: its Log, and the state that is the fold over it.
+//!
+//! Whoever has a [`Run`] is the writer of its Log; dropping it gives that back. What is decided is appended before it is
+//! carried out, and `result.json` is on disk before the last event is.
+
+use std::fs;
+use std::sync::Arc;
+
+use skillrun_lifecycle::closing::ControlEvent;
+use skillrun_lifecycle::run::{self as life, Decision, Effect, Found, Input, Opening, Refusal, RunOptions, State};
+use skillrun_log::{Answer, Cursor, Durability, EventLog, FileLog, Limits, LogError, LogErrorKind, Seq};
+use skillrun_model::rasp::{Correlation, Data, Event};
+use skillrun_model::{EngineName, RunId, Timestamp};
+use skillrun_translate::EventBuilder;
+
+use crate::clock::Clock;
+use crate::data_folder::{DataFolder, RunFolder};
+use crate::error::RuntimeError;
+use crate::record::RunRecord;
+use crate::result::ResultFold;
+use crate::{blobs, result, workspace};
+
+/// Room that is kept for the last events of a run, should the disk be full by then.
+const RESERVE: &str = "reserve";
+const RESERVE_BYTES: usize = 64 * 1024;
+
+pub(crate) struct Run {
+    pub(crate) id: RunId,
+    pub(crate) folder: RunFolder,
+    pub(crate) record: Arc<RunRecord>,
+    pub(crate) state: State,
+    pub(crate) builder: EventBuilder,
+    data: DataFolder,
+    log: Arc<FileLog>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        self.log.release(self.id);
+    }
+}
+
+impl std::fmt::Debug for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Run").field("id", &self.id).field("status", &self.state.status).finish_non_exhaustive()
+    }
+}
+
+/// What every owner has at hand.
+#[derive(Debug, Clone)]
+pub(crate) struct Tools {
+    pub(crate) data: DataFolder,
+    pub(crate) log: Arc<FileLog>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl Run {
+    /// A new run, whose Log was made and is empty. Its record is on disk.
+    pub(crate) fn new(tools: &Tools, record: RunRecord) -> Self {
+        let id = record.run_id;
+        Self {
+            id,
+            folder: tools.data.run(id),
+            data: tools.data.clone(),
+            builder: EventBuilder::new(id, EngineName::new(record.engine.name.clone())),
+            record: Arc::new(record),
+            state: State::default(),
+            log: tools.log.clone(),
+            clock: tools.clock.clone(),
+        }
+    }
+
+    /// Becomes the owner of a run, and learns from its Log what it is about.
+    pub(crate) fn open(tools: &Tools, id: RunId) -> Result<Self, RuntimeError> {
+        let folder = tools.data.run(id);
+        // First, so that nothing is mended in a run that is not ours to understand.
+        let record = RunRecord::read(&folder.record())?;
+        let recovered = tools.log.open(id)?;
+        let mut run = Self::new(tools, record);
+        if let Some(damage) = recovered.damage {
+            return Err(LogError { run: id, kind: LogErrorKind::Damaged(damage) }.into());
+        }
+        run.fold()?;
+        Ok(run)
+    }
+
+    fn fold(&mut self) -> Result<(), RuntimeError> {
+        let mut state = State::default();
+        // Names of the last attempt: one that is open is read again, and gives them again.
+        let mut last: Vec<String> = Vec::new();
+        let builder = &mut self.builder;
+        read_all(&self.log, self.id, |event| {
+            let before = state.attempt;
+            state.evolve(&event);
+            if state.attempt != before {
+                last.drain(..).for_each(|name| builder.recall(&name));
+            }
+            if let Data::MessageFinal(message) = event.data {
+                last.push(message.message_id);
+            }
+            Ok(())
+        })?;
+        if !state.attempt_is_open {
+            last.iter().for_each(|name| builder.recall(name));
+        }
+        builder.renumber(state.last_seq + 1, &mut []);
+        builder.set_attempt(state.attempt, EngineName::new(self.record.engine.name.clone()));
+        self.state = state;
+        Ok(())
+    }
+
+    pub(crate) fn options(&self) -> RunOptions {
+        self.record.options()
+    }
+
+    pub(crate) fn log(&self) -> &Arc<FileLog> {
+        &self.log
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Something happened: what follows is decided, appended, and given back to be carried out.
+    pub(crate) fn happens(&mut self, input: Input<'_>) -> Result<Vec<Effect>, RuntimeError> {
+        let now = self.now();
+        let decided = life::decide(&self.state, self.options(), self.id, now, input);
+        let decision = decided.map_err(|refusal: Refusal| RuntimeError::Refused { run: self.id, refusal })?;
+        self.write(now, decision)
+    }
+
+    /// Goes on after whoever had it before.
+    pub(crate) fn recover(&mut self, found: Found) -> Result<Vec<Effect>, RuntimeError> {
+        let now = self.now();
+        let decision = life::recover(&self.state, self.options(), self.id, now, found);
+        self.write(now, decision)
+    }
+
+    fn write(&mut self, now: Timestamp, decision: Decision) -> Result<Vec<Effect>, RuntimeError> {
+        let Decision { events, opening, effects } = decision;
+        let mut batch: Vec<Event> = events.into_iter().map(|event| self.control(now, event)).collect();
+        if let Some(Opening { attempt, events }) = opening {
+            let engine = EngineName::new(self.record.engine.name.clone());
+            self.builder.set_attempt(attempt, engine);
+            batch.extend(events.into_iter().map(|event| self.control(now, event)).collect::<Vec<_>>());
+        }
+        if effects.contains(&Effect::WriteResult) {
+            self.write_result(&batch)?;
+            // Before the last event, so that whoever finds the run over finds nothing left behind.
+            workspace::remove_placed(&self.folder, &self.record);
+            workspace::release(&self.data, self.id);
+        }
+        if !batch.is_empty() {
+            self.append(&batch, Durability::Synced)?;
+            batch.iter().for_each(|event| self.state.evolve(event));
+        }
+        Ok(effects)
+    }
+
+    /// A control event with its place in the Log.
+    fn control(&mut self, now: Timestamp, event: ControlEvent) -> Event {
+        let session_id = event.correlation.session_id.or_else(|| self.state.session_id.clone());
+        let correlation = Correlation { session_id, ..event.correlation };
+        self.builder.control(now, event.level, event.data, correlation)
+    }
+
+    /// A note that changes no state, such as a heartbeat.
+    pub(crate) fn note(&mut self, event: ControlEvent) -> Result<(), RuntimeError> {
+        let event = self.control(self.now(), event);
+        self.append(std::slice::from_ref(&event), Durability::Derived)?;
+        self.state.evolve(&event);
+        Ok(())
+    }
+
+    /// Events made from evidence. They can be made again, so they need not be on the disk at once.
+    pub(crate) fn append_evidence(&mut self, mut batch: Vec<Event>) -> Result<(), RuntimeError> {
+        self.builder.renumber(self.state.last_seq + 1, &mut batch);
+        if batch.is_empty() {
+            return Ok(());
+        }
+        if let Err(error) = self.append(&batch, Durability::Derived) {
+            self.builder.renumber(self.state.last_seq + 1, &mut []);
+            return Err(error);
+        }
+        batch.iter().for_each(|event| self.state.evolve(event));
+        Ok(())
+    }
+
+    fn append(&mut self, batch: &[Event], durability: Durability) -> Result<(), RuntimeError> {
+        let expected = Seq(self.state.last_seq + 1);
+        let append = |log: &FileLog| log.append(self.id, expected, batch, durability);
+        let appended = match append(&self.log) {
+            Err(LogError { kind: LogErrorKind::NoSpace { .. }, .. }) if durability == Durability::Synced => {
+                self.free_reserve();
+                append(&self.log)
+            }
+            other => other,
+        };
+        if appended.is_err() {
+            self.builder.renumber(self.state.last_seq + 1, &mut []);
+        }
+        appended.map(drop).map_err(RuntimeError::from)
+    }
+
+    /// Keeps room for the end.
+    pub(crate) fn keep_reserve(&self) {
+        // Without it a full disk is only found out later.
+        fs::write(self.folder.root().join(RESERVE), [0; RESERVE_BYTES]).ok();
+    }
+
+    pub(crate) fn free_reserve(&self) {
+        fs::remove_file(self.folder.root().join(RESERVE)).ok();
+    }
+
+    /// Writes `result.json` as it is with these events at the end of the Log.
+    fn write_result(&mut self, batch: &[Event]) -> Result<(), RuntimeError> {
+        let mut fold = ResultFold::default();
+        read_all(&self.log, self.id, |event| {
+            fold.event(&event);
+            Ok(())
+        })?;
+        batch.iter().for_each(|event| fold.event(event));
+        if let Some((attempt, _)) = fold.missing_output()
+            && let Some(output) = blobs::read_output(&self.folder, attempt)
+        {
+            fold.large_output(output);
+        }
+        let Some(result) = fold.finish(self.id) else { return Ok(()) };
+        let failed = |error| RuntimeError::file(self.folder.result(), "written")(error);
+        match result::write(&self.folder, &result) {
+            Err(error) if error.kind() == std::io::ErrorKind::StorageFull => {
+                self.free_reserve();
+                // A view; the Log has everything that stands in it.
+                result::write(&self.folder, &result).ok();
+                Ok(())
+            }
+            other => other.map_err(failed),
+        }
+    }
+}
+
+/// Reads a Log from its first event to its last.
+pub(crate) fn read_all(
+    log: &FileLog,
+    run: RunId,
+    mut take: impl FnMut(Event) -> Result<(), RuntimeError>,
+) -> Result<(), RuntimeError> {
+    let mut cursor = Cursor::BEGINNING;
+    loop {
+        match log.read(run, cursor, Limits::default())? {
+            Answer::Page(page) if page.is_empty() => return Ok(()),
+            Answer::Page(page) => {
+                for line in page.lines() {
+                    take(line.event()?)?;
+                }
+                cursor = page.cursor();
+            }
+            Answer::Reset(_) => cursor = Cursor::BEGINNING,
+        }
+    }
+}

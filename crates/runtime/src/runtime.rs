@@ -1,0 +1,152 @@
+//! Owns runs: one queue, one worker per run that has a process, timers for those that wait.
+//!
+//! - `surroundings`: what is handed in. `desk`: what is going on at this moment; nothing here is the truth about a run.
+//! - `say`: replies and cancels. `take_up`: runs that somebody else has left.
+
+mod desk;
+mod say;
+mod surroundings;
+mod take_up;
+mod threads;
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use skillrun_log::FileLog;
+use skillrun_model::RunId;
+
+pub use surroundings::{Setup, Surroundings};
+pub use take_up::{Recovered, TakenUp};
+
+use crate::accept::{self, AcceptError, NewRun};
+use crate::data_folder::DataFolder;
+use crate::error::RuntimeError;
+use crate::limits::SlotLimits;
+use crate::run::Run;
+use desk::Desk;
+
+/// The owner of runs in one process. Dropping it leaves them: their hosts go on, and whoever comes next adopts them.
+#[derive(Debug)]
+pub struct Runtime {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) surroundings: Surroundings,
+    desk: Mutex<Desk>,
+    changed: Condvar,
+}
+
+impl Inner {
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Runtime {
+    pub fn new(setup: Setup, slots: SlotLimits) -> Self {
+        let desk = Mutex::new(Desk::new(slots));
+        Self { inner: Arc::new(Inner { surroundings: setup.into(), desk, changed: Condvar::new() }) }
+    }
+
+    pub fn data(&self) -> &DataFolder {
+        &self.inner.surroundings.tools.data
+    }
+
+    pub fn log(&self) -> &Arc<FileLog> {
+        &self.inner.surroundings.tools.log
+    }
+
+    /// Accepts a request, and works on it as soon as there is a slot. When this returns, the run is on the disk.
+    pub fn submit(&self, new: NewRun) -> Result<RunId, AcceptError> {
+        let run = self.make(new)?;
+        let id = run.id;
+        self.inner.enqueue(run);
+        Ok(id)
+    }
+
+    /// Accepts a request and leaves it to another owner.
+    pub fn accept(&self, new: NewRun) -> Result<RunId, AcceptError> {
+        self.make(new).map(|run| run.id)
+    }
+
+    /// The run that had the same request before and succeeded, if its result may be used again.
+    pub fn cached(&self, new: &NewRun) -> Result<Option<RunId>, AcceptError> {
+        accept::check(&self.inner.surroundings, new.clone())?.cached(&self.inner.surroundings)
+    }
+
+    fn make(&self, new: NewRun) -> Result<Run, AcceptError> {
+        self.inner.desk().queue.room().map_err(|full| AcceptError::QueueFull { queued: full.queued })?;
+        let checked = accept::check(&self.inner.surroundings, new)?;
+        accept::make(&self.inner.surroundings, checked)
+    }
+
+    /// Why a run does not get on, if it does not.
+    pub fn trouble(&self, run: RunId) -> Option<String> {
+        self.inner.desk().troubles.get(&run).map(|trouble| trouble.words.clone())
+    }
+
+    /// Whether this process works on a run, or will, without being asked again.
+    pub fn has(&self, run: RunId) -> bool {
+        self.inner.desk().has(run)
+    }
+
+    /// Waits until nothing is left to do for a run here: it is over, waits for a person without a time, or was let go.
+    pub fn wait_for(&self, run: RunId, timeout: Duration) -> bool {
+        self.inner.wait_until(timeout, |desk| !desk.has(run))
+    }
+
+    /// Waits until nothing is left to do at all.
+    pub fn wait_idle(&self, timeout: Duration) -> bool {
+        self.inner.wait_until(timeout, Desk::is_idle)
+    }
+
+    /// Leaves a run to itself; its host goes on.
+    pub fn let_go(&self, run: RunId) {
+        self.inner.let_go(run);
+    }
+
+    /// Leaves all runs, and waits until nothing is done for them any more.
+    pub fn leave(&self) {
+        let runs = {
+            let mut desk = self.inner.desk();
+            desk.is_leaving = true;
+            desk.active_runs()
+        };
+        runs.into_iter().for_each(|run| self.inner.let_go(run));
+        self.inner.changed.notify_all();
+        self.inner.wait_until(Duration::from_secs(30), |desk| desk.active_runs().is_empty());
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl Inner {
+    fn wait_until(&self, timeout: Duration, is_so: impl Fn(&Desk) -> bool) -> bool {
+        let deadline = Instant::now().checked_add(timeout);
+        let mut desk = self.desk();
+        while !is_so(&desk) {
+            desk = match deadline {
+                None => self.changed.wait(desk).unwrap_or_else(PoisonError::into_inner),
+                Some(deadline) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return false;
+                    }
+                    self.changed.wait_timeout(desk, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+        true
+    }
+
+    /// Becomes the owner of a run for a moment.
+    fn open(&self, run: RunId) -> Result<Run, RuntimeError> {
+        Run::open(&self.surroundings.tools, run)
+    }
+}

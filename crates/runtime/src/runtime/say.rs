@@ -1,0 +1,127 @@
+//! Replies and cancels: to the worker that has the run, or to the run itself where nobody has it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use skillrun_lifecycle::run::{Effect, Input};
+use skillrun_log::{LogError, LogErrorKind};
+use skillrun_model::{InteractionId, RunId};
+
+use super::{Inner, Runtime};
+use crate::error::RuntimeError;
+use crate::mailbox::{Reply, Said};
+use crate::run::Run;
+use crate::views;
+
+/// How long a run may be between two hands.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Longest answer; a process takes no more at once.
+const REPLY_MAX: usize = 512 * 1024;
+
+impl Runtime {
+    /// Answers a question. When this returns, the answer is on the disk.
+    pub fn reply(&self, run: RunId, reply: Reply) -> Result<(), RuntimeError> {
+        if reply.text.len() > REPLY_MAX {
+            return Err(RuntimeError::ReplyTooLong { run, limit: REPLY_MAX });
+        }
+        self.inner.say(run, &Said::Reply(reply))
+    }
+
+    /// Cancels a run. When this returns, that is on the disk; its process may take a moment to end.
+    pub fn cancel(&self, run: RunId, by: &str) -> Result<(), RuntimeError> {
+        self.inner.say(run, &Said::Cancel { by: by.to_owned() })
+    }
+}
+
+impl Inner {
+    fn say(self: &Arc<Self>, id: RunId, said: &Said) -> Result<(), RuntimeError> {
+        let begin = Instant::now();
+        loop {
+            let mailbox = self.desk().mailbox(id);
+            if let Some(heard) = mailbox.and_then(|mailbox| mailbox.put(said.clone()))
+                && let Ok(answer) = heard.recv()
+            {
+                return answer;
+            }
+            match self.open(id) {
+                Ok(run) => return self.say_to(run, said),
+                // A worker of ours takes it up or leaves it at this moment.
+                Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { pid }, .. }))
+                    if pid == Some(std::process::id()) && begin.elapsed() < PATIENCE =>
+                {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Nobody has it, so we are its owner.
+    fn say_to(self: &Arc<Self>, mut run: Run, said: &Said) -> Result<(), RuntimeError> {
+        let input = match said.clone() {
+            Said::Reply(reply) => Input::Reply {
+                interaction_id: reply.interaction_id,
+                text: reply.text,
+                files: reply.files,
+                request_id: reply.request_id,
+            },
+            Said::Cancel { by } => Input::Cancel { by },
+            Said::LetGo => return Ok(()),
+        };
+        let effects = run.happens(input)?;
+        self.go_on(run, &effects);
+        Ok(())
+    }
+
+    /// The time of a question is up.
+    pub(super) fn expire(self: &Arc<Self>, id: RunId, interaction_id: InteractionId) {
+        let expired = self.open(id).and_then(|mut run| {
+            let effects = run.happens(Input::Expired { interaction_id })?;
+            self.go_on(run, &effects);
+            Ok(())
+        });
+        match expired {
+            Ok(()) => {}
+            // Whoever has it may leave the question open.
+            Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. }, .. })) => {
+                let now = self.surroundings.tools.clock.now();
+                self.desk().arm(now.plus_nanos(1_000_000_000), id, interaction_id);
+            }
+            Err(error) => self.failed(&mut self.desk(), id, &error),
+        }
+    }
+
+    /// Does what was decided about a run that no worker has.
+    fn go_on(self: &Arc<Self>, run: Run, effects: &[Effect]) {
+        let id = run.id;
+        self.desk().disarm(id);
+        if run.state.is_over() {
+            self.desk().queue.remove(id);
+            // A process that waited between two turns must go too; a worker sees to it.
+            let has_process = effects.contains(&Effect::EndProcess) && run.state.attempt.0 > 0;
+            drop(run);
+            views::write(&self.surroundings.tools, id);
+            if has_process {
+                self.end_left_process(id);
+            }
+        } else {
+            self.take_up_run(run);
+        }
+        self.changed.notify_all();
+    }
+
+    pub(super) fn let_go(&self, id: RunId) {
+        let mailbox = {
+            let mut desk = self.desk();
+            desk.queue.remove(id);
+            desk.disarm(id);
+            desk.troubles.remove(&id);
+            desk.mailbox(id)
+        };
+        if let Some(heard) = mailbox.and_then(|mailbox| mailbox.put(Said::LetGo)) {
+            heard.recv().ok();
+        }
+        self.changed.notify_all();
+    }
+}

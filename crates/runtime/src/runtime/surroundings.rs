@@ -1,0 +1,101 @@
+//! Everything the runtime is handed: it reads no environment, no home folder and no settings by itself.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+use skillrun_engine::Engines;
+use skillrun_log::FileLog;
+use skillrun_model::{RunId, Timestamp};
+use skillrun_skill::Layers;
+
+use crate::accept::Options;
+use crate::clock::Clock;
+use crate::data_folder::DataFolder;
+use crate::error::RuntimeError;
+use crate::run::Tools;
+
+/// What a runtime is made with.
+pub struct Setup {
+    pub data: DataFolder,
+    pub clock: Arc<dyn Clock>,
+    pub engines: Engines,
+    pub layers: Layers,
+    /// For what neither request nor skill says.
+    pub defaults: Options,
+    /// Engines that the user has agreed to although nothing holds them back.
+    pub consents: Vec<String>,
+    pub redact_patterns: Vec<String>,
+    pub environment: Vec<(OsString, OsString)>,
+    /// This program, for engines that are part of it.
+    pub own_program: PathBuf,
+    pub cwd: PathBuf,
+    pub user_home: PathBuf,
+    /// Where engines get folders for temporary files.
+    pub temporary: PathBuf,
+    /// A command that becomes the host of an attempt.
+    pub host_command: Box<dyn Fn() -> Command + Send + Sync>,
+}
+
+impl fmt::Debug for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Setup").field("data", &self.data).finish_non_exhaustive()
+    }
+}
+
+pub struct Surroundings {
+    pub(crate) tools: Tools,
+    pub(crate) engines: Engines,
+    pub(crate) layers: Layers,
+    pub(crate) defaults: Options,
+    pub(crate) consents: Vec<String>,
+    pub(crate) redact_patterns: Vec<String>,
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    pub(crate) own_program: PathBuf,
+    pub(crate) cwd: PathBuf,
+    pub(crate) user_home: PathBuf,
+    pub(crate) temporary: PathBuf,
+    pub(crate) host_command: Box<dyn Fn() -> Command + Send + Sync>,
+}
+
+impl fmt::Debug for Surroundings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Surroundings").field("tools", &self.tools).finish_non_exhaustive()
+    }
+}
+
+impl From<Setup> for Surroundings {
+    fn from(setup: Setup) -> Self {
+        let log = Arc::new(FileLog::new(setup.data.runs()));
+        Self {
+            tools: Tools { data: setup.data, log, clock: setup.clock },
+            engines: setup.engines,
+            layers: setup.layers,
+            defaults: setup.defaults,
+            consents: setup.consents,
+            redact_patterns: setup.redact_patterns,
+            environment: setup.environment,
+            own_program: setup.own_program,
+            cwd: setup.cwd,
+            user_home: setup.user_home,
+            temporary: setup.temporary,
+            host_command: setup.host_command,
+        }
+    }
+}
+
+impl Surroundings {
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
+        let found = self.environment.iter().rfind(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_os_str())
+    }
+
+    pub(crate) fn new_id(&self, now: Timestamp) -> Result<RunId, RuntimeError> {
+        let mut random = [0; 10];
+        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
+            .map_err(|error| RuntimeError::file("/dev/urandom", "read")(error.into()))?;
+        Ok(RunId::new(now.millis_since(Timestamp::EPOCH).unwrap_or(0), random))
+    }
+}

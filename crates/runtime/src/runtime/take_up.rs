@@ -1,0 +1,125 @@
+//! Runs that somebody else has left: found again, and gone on with.
+
+use std::sync::Arc;
+
+use skillrun_collect::protocol::Request;
+use skillrun_collect::{Attached, attach};
+use skillrun_lifecycle::run::State;
+use skillrun_log::catalog::Catalog;
+use skillrun_log::{LogError, LogErrorKind};
+use skillrun_model::status::Continuation;
+use skillrun_model::{AttemptNumber, RunId, RunStatus};
+
+use super::threads::demand;
+use super::{Inner, Runtime};
+use crate::error::RuntimeError;
+use crate::record::RunRecord;
+use crate::run::Run;
+
+/// What became of a run that was taken up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TakenUp {
+    /// It is worked on, or waits for a slot.
+    Working,
+    /// For a person; nothing is done until somebody answers or the time is up.
+    Waiting,
+    Over,
+    /// Another process is its owner.
+    SomebodyElses,
+}
+
+/// What was found at the start.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Recovered {
+    pub working: Vec<RunId>,
+    pub waiting: usize,
+    pub somebody_elses: usize,
+    /// Runs that cannot go on, and why.
+    pub broken: Vec<(RunId, String)>,
+}
+
+impl Runtime {
+    /// Goes on with a run that nobody owns.
+    pub fn take_up(&self, run: RunId) -> Result<TakenUp, RuntimeError> {
+        self.inner.take_up(run)
+    }
+
+    /// Goes on with every run that is not over and that nobody owns. The catalog must be fresh.
+    pub fn recover(&self, catalog: &mut Catalog) -> Result<Recovered, RuntimeError> {
+        let mut recovered = Recovered::default();
+        for run in catalog.not_terminal()? {
+            match self.inner.take_up(run) {
+                Ok(TakenUp::Working) => recovered.working.push(run),
+                Ok(TakenUp::Waiting) => recovered.waiting += 1,
+                Ok(TakenUp::Over) => {}
+                Ok(TakenUp::SomebodyElses) => recovered.somebody_elses += 1,
+                Err(error) => recovered.broken.push((run, error.to_string())),
+            }
+        }
+        self.inner.wind_up();
+        Ok(recovered)
+    }
+}
+
+/// Nobody's process waits, and nothing is left to be written: only an answer or its time can bring it on.
+pub(super) fn rests(state: &State, record: &RunRecord) -> bool {
+    let is_sticky = record.engine.continuation == Continuation::Sticky;
+    state.status == Some(RunStatus::WaitingUser)
+        && !state.attempt_is_open
+        && !is_sticky
+        && !state.is_unfinished
+        && state.question.is_some()
+        && state.canceling.is_none()
+        && state.failing.is_none()
+}
+
+impl Inner {
+    pub(super) fn take_up(self: &Arc<Self>, id: RunId) -> Result<TakenUp, RuntimeError> {
+        match self.open(id) {
+            Ok(run) => Ok(self.take_up_run(run)),
+            Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. }, .. })) => Ok(TakenUp::SomebodyElses),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn take_up_run(self: &Arc<Self>, run: Run) -> TakenUp {
+        let (state, id) = (&run.state, run.id);
+        if state.is_over() {
+            return TakenUp::Over;
+        }
+        if rests(state, &run.record) {
+            let deadline =
+                state.question.as_ref().and_then(|question| Some((question.deadline?, question.interaction_id)));
+            if let Some((at, interaction_id)) = deadline {
+                self.desk().arm(at, id, interaction_id);
+            }
+            drop(run);
+            self.wind_up();
+            return TakenUp::Waiting;
+        }
+        if state.status == Some(RunStatus::Queued) && !state.is_unfinished {
+            self.enqueue(run);
+        } else {
+            // Its process is there, so its slot is taken, whatever the limits say.
+            let slot = self.desk().queue.take(demand(&run.record));
+            self.work(id, slot, Some(run));
+        }
+        TakenUp::Working
+    }
+
+    /// A run is over, and a process that waited with it may not be.
+    pub(super) fn end_left_process(&self, id: RunId) {
+        let folder = self.surroundings.tools.data.run(id);
+        let Ok(record) = RunRecord::read(&folder.record()) else { return };
+        if record.engine.continuation != Continuation::Sticky {
+            return;
+        }
+        let audit = folder.audit();
+        let Ok(number) = skillrun_collect::start::next_number(&audit) else { return };
+        let last = AttemptNumber(number.0.saturating_sub(1));
+        if let Ok(Attached::Live(mut owner)) = attach(&audit, last) {
+            owner.send(&Request::Cancel { ladder: None }).ok();
+            owner.send(&Request::Detach).ok();
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Threads: one per run with a process, and one that waits for moments.
+
+use std::sync::{Arc, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use skillrun_log::{LogError, LogErrorKind};
+use skillrun_model::RunId;
+use skillrun_model::status::Continuation;
+
+use super::Inner;
+use super::desk::Trouble;
+use crate::error::RuntimeError;
+use crate::mailbox::Mailbox;
+use crate::queue::{Demand, Slot, SlotKind};
+use crate::record::RunRecord;
+use crate::run::Run;
+use crate::views;
+use crate::worker::{Rest, Worker, until_moment};
+
+/// When a run that could not get on is tried again, and how often.
+const TRY_AGAIN: [Duration; 5] = [
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(5),
+    Duration::from_secs(15),
+    Duration::from_secs(60),
+];
+
+/// The longest wait of the clockwork, so that a clock that was set is noticed.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
+pub(super) fn demand(record: &RunRecord) -> Demand {
+    let kind = match record.engine.continuation {
+        Continuation::Sticky => SlotKind::Sticky,
+        Continuation::Resumable | Continuation::None => SlotKind::Turn,
+    };
+    Demand { engine: record.engine.name.clone(), kind, priority: record.request.priority }
+}
+
+impl Inner {
+    /// A run waits for a slot, or has one at once and keeps its owner.
+    pub(super) fn enqueue(self: &Arc<Self>, run: Run) {
+        self.desk().queue.push(run.id, demand(&run.record));
+        self.pump(Some(run));
+    }
+
+    /// Gives free slots to those who wait. `at_hand` need not be opened again if it is one of them.
+    pub(super) fn pump(self: &Arc<Self>, mut at_hand: Option<Run>) {
+        loop {
+            let (id, slot) = {
+                let mut desk = self.desk();
+                if desk.is_leaving {
+                    return;
+                }
+                match desk.queue.next() {
+                    Some(next) => next,
+                    None => return,
+                }
+            };
+            let run = at_hand.take_if(|run| run.id == id);
+            self.work(id, slot, run);
+        }
+    }
+
+    /// Works on a run in a thread of its own.
+    pub(super) fn work(self: &Arc<Self>, id: RunId, slot: Slot, run: Option<Run>) {
+        let mailbox = match Mailbox::new() {
+            Ok(mailbox) => Arc::new(mailbox),
+            Err(error) => {
+                let mut desk = self.desk();
+                desk.queue.give_back(slot);
+                self.is_in_trouble(&mut desk, id, error.to_string());
+                return;
+            }
+        };
+        {
+            let mut desk = self.desk();
+            if desk.is_active(id) {
+                // Somebody was quicker.
+                desk.queue.give_back(slot);
+                return;
+            }
+            desk.begin(id, mailbox.clone());
+        }
+        let inner = self.clone();
+        let name = format!("run {id}");
+        let spawned = thread::Builder::new().name(name).spawn(move || inner.worker(id, slot, run, &mailbox));
+        if let Err(error) = spawned {
+            let mut desk = self.desk();
+            desk.end(id);
+            self.is_in_trouble(&mut desk, id, error.to_string());
+        }
+    }
+
+    fn worker(self: Arc<Self>, id: RunId, slot: Slot, run: Option<Run>, mailbox: &Mailbox) {
+        let opened = run.map_or_else(|| self.open(id), Ok);
+        let outcome = opened.and_then(|run| Worker::new(&self.surroundings, mailbox, run).work());
+        mailbox.close();
+        if matches!(outcome, Ok(Rest::Over)) {
+            views::write(&self.surroundings.tools, id);
+        }
+        {
+            let mut desk = self.desk();
+            desk.queue.give_back(slot);
+            desk.end(id);
+            match outcome {
+                Ok(Rest::Over | Rest::LetGo) => drop(desk.troubles.remove(&id)),
+                Ok(Rest::Waiting { timer }) => {
+                    desk.troubles.remove(&id);
+                    if let Some(timer) = timer {
+                        desk.arm(timer.at, id, timer.interaction_id);
+                    }
+                }
+                Err(error) => self.failed(&mut desk, id, &error),
+            }
+        }
+        self.wind_up();
+        self.changed.notify_all();
+        self.pump(None);
+    }
+
+    pub(super) fn failed(&self, desk: &mut super::Desk, id: RunId, error: &RuntimeError) {
+        match error {
+            // It is somebody else's now, or gone, or over.
+            RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. } | LogErrorKind::Gone, .. })
+            | RuntimeError::Refused { .. } => {}
+            RuntimeError::Log(_)
+            | RuntimeError::Catalog(_)
+            | RuntimeError::Record(_)
+            | RuntimeError::Host(_)
+            | RuntimeError::Evidence(_)
+            | RuntimeError::OwnerSilent { .. }
+            | RuntimeError::ReplyTooLong { .. }
+            | RuntimeError::File { .. } => self.is_in_trouble(desk, id, error.to_string()),
+        }
+    }
+
+    fn is_in_trouble(&self, desk: &mut super::Desk, id: RunId, words: String) {
+        let tries = desk.troubles.get(&id).map_or(0, |trouble| trouble.tries);
+        let again = TRY_AGAIN.get(tries as usize).map(|pause| Instant::now() + *pause);
+        desk.troubles.insert(id, Trouble { words, tries: tries + 1, again });
+        self.changed.notify_all();
+    }
+
+    /// Sees to it that somebody waits for what is due.
+    pub(super) fn wind_up(self: &Arc<Self>) {
+        let mut desk = self.desk();
+        let is_needed = desk.next_timer().is_some() || desk.next_retry().is_some();
+        if is_needed && !desk.has_clockwork && !desk.is_leaving {
+            desk.has_clockwork = true;
+            let inner = self.clone();
+            let spawned = thread::Builder::new().name("clockwork".to_owned()).spawn(move || inner.clockwork());
+            desk.has_clockwork = spawned.is_ok();
+        }
+    }
+
+    /// Waits for moments until there is none left to wait for.
+    fn clockwork(self: Arc<Self>) {
+        loop {
+            let now = self.surroundings.tools.clock.now();
+            let mut desk = self.desk();
+            if desk.is_leaving || (desk.next_timer().is_none() && desk.next_retry().is_none()) {
+                desk.has_clockwork = false;
+                return;
+            }
+            let due = desk.take_due(now);
+            let retry = if due.is_none() { desk.take_retry(Instant::now()) } else { None };
+            if due.is_none() && retry.is_none() {
+                let timer = desk.next_timer().map_or(LOOK_AGAIN, |at| until_moment(now, at));
+                let retry = desk.next_retry().map_or(LOOK_AGAIN, |at| at.saturating_duration_since(Instant::now()));
+                let wait = timer.min(retry).min(LOOK_AGAIN);
+                drop(self.changed.wait_timeout(desk, wait).unwrap_or_else(PoisonError::into_inner));
+                continue;
+            }
+            drop(desk);
+            if let Some((run, interaction_id)) = due {
+                self.expire(run, interaction_id);
+            }
+            if let Some(run) = retry
+                && let Err(error) = self.take_up(run)
+            {
+                self.failed(&mut self.desk(), run, &error);
+            }
+            self.changed.notify_all();
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The pass over the Log: hands each event to whoever compares something with it.
+
+use skillrun_lifecycle::run::State;
+use skillrun_log::Damage;
+use skillrun_model::rasp::data::Category;
+use skillrun_model::rasp::{Data, Event};
+use skillrun_translate::FcmpTranslator;
+
+use super::attempt::{AttemptCheck, Context};
+use super::order::Order;
+use super::views::{self, Extent, LineFile};
+use super::{Check, CheckKind, LogEnd, Outcome, Report};
+use crate::accept::TRANSLATOR;
+use crate::data_folder::RunFolder;
+use crate::judge::Rules;
+use crate::record::RunRecord;
+use crate::result::ResultFold;
+
+#[derive(Debug)]
+pub(super) struct Pass<'a> {
+    context: Context<'a>,
+    order: Order,
+    state: State,
+    /// Names of messages of earlier attempts, and of the last one.
+    names: Vec<String>,
+    last_names: Vec<String>,
+    open: Option<AttemptCheck>,
+    result: ResultFold,
+    translator: FcmpTranslator,
+    conversation: LineFile,
+    diagnostics: LineFile,
+    checks: Vec<Check>,
+}
+
+impl<'a> Pass<'a> {
+    pub(super) fn new(folder: &'a RunFolder, record: &'a RunRecord) -> Self {
+        Self {
+            context: Context { folder, record, rules: Rules::read(folder) },
+            order: Order::default(),
+            state: State::default(),
+            names: Vec::new(),
+            last_names: Vec::new(),
+            open: None,
+            result: ResultFold::default(),
+            translator: FcmpTranslator::default(),
+            conversation: LineFile::open(&folder.fcmp()),
+            diagnostics: LineFile::open(&folder.diagnostics()),
+            checks: Vec::new(),
+        }
+    }
+
+    pub(super) fn event(&mut self, json: &[u8], event: Event) {
+        self.order.event(&self.state, &event);
+        self.attempt(json, &event);
+        self.state.evolve(&event);
+        self.result.event(&event);
+        if event.event_type().category() == Category::Diagnostic {
+            self.diagnostics.expect(&event.to_json());
+        }
+        let conversation = &mut self.conversation;
+        self.translator.push(event, &mut |event| {
+            // What cannot be written differs from whatever stands there.
+            conversation.expect(&serde_json::to_string(&event).unwrap_or_default());
+        });
+    }
+
+    fn attempt(&mut self, json: &[u8], event: &Event) {
+        let number = event.attempt_number;
+        if let Data::AttemptStarted(started) = &event.data {
+            self.leave_open("the next attempt begins before it is settled");
+            self.names.append(&mut self.last_names);
+            self.open = Some(AttemptCheck::begin(&self.context, number, event.seq, started, &self.names));
+        } else if let Data::AttemptEnded(ended) = &event.data {
+            let settled = self.open.take().map(|open| open.settled(&self.context, &self.state, ended));
+            self.checks.extend(settled.into_iter().flatten());
+        } else if let Some(open) = &mut self.open {
+            open.event(json, event);
+        }
+        if let Data::MessageFinal(message) = &event.data {
+            self.last_names.push(message.message_id.clone());
+        }
+    }
+
+    fn leave_open(&mut self, why: &str) {
+        let left = self.open.take().map(|open| open.left_open(&self.context, why));
+        self.checks.extend(left.into_iter().flatten());
+    }
+
+    pub(super) fn finish(mut self, damage: Option<Damage>, end: LogEnd) -> Report {
+        let (damage, extent) = match end {
+            LogEnd::Reached if self.state.is_over() => (damage, Extent::Over),
+            LogEnd::Reached => (damage, Extent::NotOver),
+            LogEnd::Damaged(found) => {
+                let why = format!("the Log can be read up to seq {} alone", self.state.last_seq);
+                (Some(damage.unwrap_or(found)), Extent::Unknown(why))
+            }
+            LogEnd::Changed => (damage, Extent::Unknown("its owner mended the Log meanwhile; try again".to_owned())),
+        };
+        let why = match &extent {
+            Extent::Over => "the run ended without its turn record",
+            Extent::NotOver => "the attempt is not over",
+            Extent::Unknown(why) => why,
+        };
+        self.leave_open(&why.to_owned());
+        let Self { context, order, state, result, conversation, diagnostics, mut checks, .. } = self;
+        let log = match (damage, order.problem()) {
+            (Some(damage), _) => {
+                Outcome::different(format!("byte {}, where seq {} belongs: {}", damage.offset, damage.seq, damage.kind))
+            }
+            (None, Some(problem)) => Outcome::different(problem),
+            (None, None) => Outcome::Same,
+        };
+        let of_run = |what, outcome| Check { what, attempt: None, outcome };
+        checks.insert(0, of_run(CheckKind::Log, log));
+        let record = context.record;
+        let result = views::check_result(context.folder, record, result, &extent);
+        checks.push(of_run(CheckKind::Result, of_our_version(record, result)));
+        let translated = conversation.finish(&extent);
+        let translated = if record.translator == TRANSLATOR {
+            of_our_version(record, translated)
+        } else {
+            let made_by = record.translator;
+            Outcome::not_comparable(format!("it is of translator {made_by}, and this is {TRANSLATOR}"))
+        };
+        checks.push(of_run(CheckKind::Conversation, translated));
+        checks.push(of_run(CheckKind::Diagnostics, of_our_version(record, diagnostics.finish(&extent))));
+        Report { run_id: record.run_id, status: state.status, checks }
+    }
+}
+
+/// Another version may have made a view otherwise, and been right.
+fn of_our_version(record: &RunRecord, outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Different { difference } if record.skillrun != env!("CARGO_PKG_VERSION") => {
+            Outcome::not_comparable(format!("{difference}; skillrun {} accepted the run", record.skillrun))
+        }
+        other @ (Outcome::Same
+        | Outcome::Different { .. }
+        | Outcome::NotComparable { .. }
+        | Outcome::Missing { .. }) => other,
+    }
+}

@@ -1,0 +1,136 @@
+//! Files that were made of the Log.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::PathBuf;
+
+use super::{Outcome, difference};
+use crate::blobs;
+use crate::data_folder::RunFolder;
+use crate::record::RunRecord;
+use crate::result::{self, ResultFold};
+
+/// A file of lines, compared with the lines that it should have, one by one as they are made.
+#[derive(Debug)]
+pub(super) struct LineFile {
+    name: String,
+    state: State,
+    line: u64,
+    /// Where that line begins.
+    offset: u64,
+}
+
+#[derive(Debug)]
+enum State {
+    Reading(BufReader<File>),
+    Missing,
+    /// It ends before a line that the Log gives.
+    Ended,
+    Settled(Outcome),
+}
+
+/// How much of the run is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Extent {
+    Over,
+    NotOver,
+    /// The Log cannot be read to its end.
+    Unknown(String),
+}
+
+impl LineFile {
+    pub(super) fn open(path: &PathBuf) -> Self {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let state = match File::open(path) {
+            Ok(file) => State::Reading(BufReader::new(file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => State::Missing,
+            Err(error) => State::Settled(Outcome::lost(format!("{name} cannot be read ({error})"))),
+        };
+        Self { name, state, line: 1, offset: 0 }
+    }
+
+    /// The next line, without its end.
+    pub(super) fn expect(&mut self, expected: &str) {
+        let State::Reading(file) = &mut self.state else { return };
+        let length = expected.len() as u64 + 1;
+        let mut found = Vec::new();
+        // No more than should be there, however long the line is.
+        if let Err(error) = file.by_ref().take(length).read_to_end(&mut found) {
+            self.state = State::Settled(Outcome::lost(format!("{} cannot be read ({error})", self.name)));
+            return;
+        }
+        if found.is_empty() {
+            self.state = State::Ended;
+        } else if found.strip_suffix(b"\n") != Some(expected.as_bytes()) {
+            let byte = self.offset + difference::first_byte(&found, expected.as_bytes()) as u64;
+            let words = format!("{} is not what the Log gives: line {}, at byte {byte}", self.name, self.line);
+            self.state = State::Settled(Outcome::different(words));
+        } else {
+            self.line += 1;
+            self.offset += length;
+        }
+    }
+
+    pub(super) fn finish(self, extent: &Extent) -> Outcome {
+        let Self { name, state, line, offset } = self;
+        let is_over = match extent {
+            Extent::Over => true,
+            Extent::NotOver => false,
+            Extent::Unknown(why) => return Outcome::not_comparable(why.clone()),
+        };
+        match state {
+            State::Settled(outcome) => outcome,
+            State::Missing if is_over => Outcome::lost(format!("{name} is gone")),
+            State::Missing => Outcome::not_yet(format!("{name} is made when the run is over")),
+            State::Ended if is_over => {
+                Outcome::different(format!("{name} ends at byte {offset}, before line {line} that the Log gives"))
+            }
+            State::Ended => Outcome::Same,
+            State::Reading(mut file) => match file.read(&mut [0]) {
+                Ok(0) => Outcome::Same,
+                Ok(_) => Outcome::different(format!("{name} goes on at byte {offset}, where the Log gives no more")),
+                Err(error) => Outcome::lost(format!("{name} cannot be read ({error})")),
+            },
+        }
+    }
+}
+
+/// `result.json` against the fold over the Log.
+pub(super) fn check_result(folder: &RunFolder, record: &RunRecord, mut fold: ResultFold, extent: &Extent) -> Outcome {
+    if let Extent::Unknown(why) = extent {
+        return Outcome::not_comparable(why.clone());
+    }
+    if let Some((attempt, _)) = fold.missing_output()
+        && let Some(output) = blobs::read_output(folder, attempt)
+    {
+        fold.large_output(output);
+    }
+    let found = match read_whole(folder) {
+        Ok(found) => found,
+        Err(error) => return Outcome::lost(format!("result.json cannot be read ({error})")),
+    };
+    let expected = fold.finish(record.run_id).map(|result| result::text(&result));
+    match (found, expected) {
+        (None, Some(_)) => Outcome::lost("result.json is gone"),
+        (None, None) => Outcome::not_yet("result.json is written when the run is over"),
+        (Some(_), None) => Outcome::not_comparable("the run is not over"),
+        (Some(found), Some(Ok(expected))) if found == expected => Outcome::Same,
+        (Some(found), Some(Ok(expected))) => {
+            let place = difference::of_json(&found, &expected);
+            Outcome::different(format!("result.json is not what the Log gives: {place}"))
+        }
+        (Some(_), Some(Err(error))) => Outcome::not_comparable(format!("it cannot be made again ({error})")),
+    }
+}
+
+/// What is longer than any result is read as far as it takes to see that it differs.
+fn read_whole(folder: &RunFolder) -> io::Result<Option<Vec<u8>>> {
+    let file = match File::open(folder.result()) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut bytes = Vec::new();
+    file.take(result::MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}

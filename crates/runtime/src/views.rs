@@ -1,0 +1,63 @@
+//! Views that are written when a run is over: `fcmp.jsonl` and `parser_diagnostics.jsonl`. They can be made from the Log
+//! at any time, so a failure to write them loses nothing. The cache learns of the run at the same time.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use skillrun_log::FileLog;
+use skillrun_model::RunId;
+use skillrun_model::rasp::data::Category;
+use skillrun_model::wire::LineWriter;
+use skillrun_translate::FcmpTranslator;
+
+use crate::cache::{self, CacheKey};
+use crate::error::RuntimeError;
+use crate::record::RunRecord;
+use crate::run::{Tools, read_all};
+
+pub(crate) fn write(tools: &Tools, run: RunId) {
+    let folder = tools.data.run(run);
+    // Written once, and never again by another version.
+    if !folder.fcmp().exists() {
+        make(&tools.log, run, &folder.fcmp(), &folder.diagnostics()).ok();
+    }
+    // A hint; whoever uses it looks at the run again.
+    if let Ok(record) = RunRecord::read(&folder.record())
+        && let Ok(Some(key)) = CacheKey::of(&record, &folder.inputs())
+    {
+        cache::remember(&tools.data, &key, run).ok();
+    }
+}
+
+fn make(log: &FileLog, run: RunId, fcmp: &Path, diagnostics: &Path) -> Result<(), RuntimeError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |error: io::Error| RuntimeError::File { path, doing: "written", error }
+    };
+    let beside = |path: &Path| path.with_extension("jsonl.tmp");
+    let open = |path: &Path| -> Result<LineWriter, RuntimeError> {
+        let file = File::create(beside(path)).map_err(failed(path))?;
+        Ok(LineWriter::new(Box::new(file)))
+    };
+    let (mut conversation, mut problems) = (open(fcmp)?, open(diagnostics)?);
+    let mut translator = FcmpTranslator::default();
+    read_all(log, run, |event| {
+        if event.event_type().category() == Category::Diagnostic {
+            problems.rasp(&event).map_err(failed(diagnostics))?;
+        }
+        let mut written = Ok(());
+        translator.push(event, &mut |event| {
+            if written.is_ok() {
+                written = conversation.fcmp(&event);
+            }
+        });
+        written.map_err(failed(fcmp))
+    })?;
+    conversation.flush().map_err(failed(fcmp))?;
+    problems.flush().map_err(failed(diagnostics))?;
+    for path in [diagnostics, fcmp] {
+        std::fs::rename(beside(path), path).map_err(failed(path))?;
+    }
+    Ok(())
+}

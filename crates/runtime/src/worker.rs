@@ -1,0 +1,379 @@
+//! Works on one run: starts its attempts, follows their hosts, settles them, and carries out what is decided, until the
+//! run is over or waits for a person and no process waits with it.
+//!
+//! A worker begins the same way whether the run is new, goes on after an answer, or was left by an owner that died: it
+//! looks at what there is, and asks the reducer. `turn` follows a living attempt, `between` a process that waits for an
+//! answer between two.
+
+mod between;
+mod settle;
+mod start;
+mod turn;
+
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use skillrun_collect::owner::Heard;
+use skillrun_collect::protocol::{InputAnswer, Notice, Progress, Request};
+use skillrun_collect::{Attached, CollectError, Owner, attach};
+use skillrun_evidence::live_feed::Extent;
+use skillrun_lifecycle::run::{Effect, Found, GivenReply, Input};
+use skillrun_model::status::Continuation;
+use skillrun_model::{AttemptNumber, InteractionId, RunStatus, Timestamp};
+
+use crate::attempt::launch::reply_words;
+use crate::error::RuntimeError;
+use crate::judge::Rules;
+use crate::mailbox::{Mail, Mailbox, Said};
+use crate::run::Run;
+use crate::runtime::Surroundings;
+
+/// A host that is left by an owner may take a moment to notice.
+const OWNED_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long an input that was not taken waits before it is tried again.
+const TRY_AGAIN: Duration = Duration::from_millis(200);
+
+/// Why a worker left a run.
+#[derive(Debug)]
+pub(crate) enum Rest {
+    Over,
+    /// For a person.
+    Waiting {
+        timer: Option<Timer>,
+    },
+    /// It was told to.
+    LetGo,
+}
+
+/// A moment at which a question is decided without a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Timer {
+    pub(crate) at: Timestamp,
+    pub(crate) interaction_id: InteractionId,
+}
+
+/// What a worker does next.
+#[derive(Debug)]
+enum Next {
+    Start(AttemptNumber),
+    Follow,
+    Settle,
+    Between,
+    /// The run is over; its process is not.
+    SeeOut,
+    Rest(Rest),
+}
+
+pub(crate) struct Worker<'a> {
+    surroundings: &'a Surroundings,
+    mail: &'a Mailbox,
+    run: Run,
+    rules: Rules,
+    host: Option<Host>,
+    timer: Option<Timer>,
+    /// The attempt that this worker began itself, so that nothing of it can be in the Log.
+    begun: Option<AttemptNumber>,
+}
+
+/// A living host and our conversation with it.
+struct Host {
+    owner: Box<Owner>,
+    child: Option<Child>,
+    /// How far its streams can be read.
+    extent: Extent,
+    /// An input that was not taken yet.
+    unsent: Option<Request>,
+}
+
+/// What a host has told since it was last listened to.
+#[derive(Debug, Default)]
+struct News {
+    /// The attempt before ended here, and the process goes on.
+    turned: Option<Extent>,
+    /// A request was not carried out.
+    refused: bool,
+    is_gone: bool,
+}
+
+impl Host {
+    fn new(owner: Box<Owner>, child: Option<Child>) -> Self {
+        Self { owner, child, extent: Extent::default(), unsent: None }
+    }
+
+    /// Sends a request. A host that has hung up tells why in its record.
+    fn send(&mut self, request: &Request) {
+        self.owner.send(request).ok();
+    }
+
+    /// Hears everything it has said about `attempt`.
+    fn hear(&mut self, attempt: AttemptNumber) -> Result<News, RuntimeError> {
+        let mut news = News::default();
+        loop {
+            match self.owner.hear(Duration::ZERO) {
+                Ok(Heard::Notice(Notice::Progress(progress))) if progress.attempt == attempt => {
+                    self.extent = extent(&progress);
+                }
+                Ok(Heard::Notice(Notice::Progress(_))) => {}
+                Ok(Heard::Notice(Notice::NextAttempt(progress))) => {
+                    news.turned = Some(extent(&progress));
+                    return Ok(news);
+                }
+                Ok(Heard::Notice(Notice::Input { answer, .. })) => match answer {
+                    InputAnswer::Busy => {}
+                    InputAnswer::Written
+                    | InputAnswer::Repeated
+                    | InputAnswer::Closed
+                    | InputAnswer::TooLarge
+                    | InputAnswer::Unreadable
+                    | InputAnswer::LineTooLong => self.unsent = None,
+                },
+                Ok(Heard::Notice(Notice::Refused { .. })) => news.refused = true,
+                Ok(Heard::Notice(Notice::Exited { .. } | Notice::Ended { .. } | Notice::Closed { .. })) => {}
+                Ok(Heard::Nothing) => return Ok(news),
+                Ok(Heard::Gone) | Err(CollectError::Silent(_)) => {
+                    news.is_gone = true;
+                    return Ok(news);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+fn extent(progress: &Progress) -> Extent {
+    Extent { stdout: progress.stdout, stderr: progress.stderr, pty: progress.pty }
+}
+
+impl<'a> Worker<'a> {
+    pub(crate) fn new(surroundings: &'a Surroundings, mail: &'a Mailbox, run: Run) -> Self {
+        let rules = Rules::read(&run.folder);
+        Self { surroundings, mail, run, rules, host: None, timer: None, begun: None }
+    }
+
+    /// Works until there is nothing to do for now.
+    pub(crate) fn work(mut self) -> Result<Rest, RuntimeError> {
+        let found = self.look()?;
+        let effects = self.run.recover(found)?;
+        let mut next = self.carry_out(effects)?;
+        loop {
+            next = match next {
+                Next::Start(attempt) => self.start(attempt)?,
+                Next::Follow => self.follow()?,
+                Next::Settle => self.settle_what_is_left()?,
+                Next::Between => self.wait_between()?,
+                Next::SeeOut => self.see_out()?,
+                Next::Rest(rest) => return Ok(rest),
+            };
+        }
+    }
+
+    /// Finds out what is left of the last attempt.
+    fn look(&mut self) -> Result<Found, RuntimeError> {
+        let state = &self.run.state;
+        let (last, is_open) = (state.attempt, state.attempt_is_open);
+        let waits_between = !is_open
+            && !state.is_over()
+            && last != AttemptNumber::BEFORE_FIRST
+            && self.run.record.engine.continuation == Continuation::Sticky
+            && state.status != Some(RunStatus::Queued);
+        if is_open {
+            self.look_at(last)
+        } else if waits_between {
+            // Its files were switched when its turn ended.
+            self.look_at(next(last))
+        } else {
+            Ok(Found::Ended)
+        }
+    }
+
+    fn look_at(&mut self, attempt: AttemptNumber) -> Result<Found, RuntimeError> {
+        let audit = self.run.folder.audit();
+        let begin = Instant::now();
+        loop {
+            match attach(&audit, attempt) {
+                Ok(Attached::Live(owner)) => {
+                    self.host = Some(Host::new(owner, None));
+                    return Ok(Found::Alive);
+                }
+                Ok(Attached::Ended(record)) => {
+                    if record.process_continues {
+                        // Whoever was here before had asked for the next attempt.
+                        if let Ok(Attached::Live(owner)) = attach(&audit, next(attempt)) {
+                            self.host = Some(Host::new(owner, None));
+                        }
+                    }
+                    return Ok(Found::Ended);
+                }
+                Ok(Attached::Lost { .. }) => return Ok(Found::Lost),
+                Ok(Attached::NotBegun) => return Ok(Found::NoClaim),
+                Err(CollectError::Owned) if begin.elapsed() < OWNED_PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Does what was decided; what is left to do follows from the state.
+    fn carry_out(&mut self, effects: Vec<Effect>) -> Result<Next, RuntimeError> {
+        let mut told = None;
+        for effect in effects {
+            match effect {
+                Effect::Enqueue { attempt } => told = Some(Next::Start(attempt)),
+                Effect::Settle { .. } => told = Some(Next::Settle),
+                Effect::WriteInput(reply) => self.give(&reply),
+                Effect::EndProcess => self.end_process(),
+                Effect::ArmTimer { interaction_id, at } => self.timer = Some(Timer { at, interaction_id }),
+                Effect::DisarmTimer { .. } => self.timer = None,
+                // The slot is given back when the worker leaves; the result was written with the events.
+                Effect::ReleaseSlot | Effect::WriteResult | Effect::Adopt { .. } => {}
+            }
+        }
+        Ok(told.unwrap_or_else(|| self.next()))
+    }
+
+    fn next(&self) -> Next {
+        let state = &self.run.state;
+        if state.is_over() {
+            return if self.host.is_some() { Next::SeeOut } else { Next::Rest(Rest::Over) };
+        }
+        if state.attempt_is_open {
+            return if self.host.is_some() { Next::Follow } else { Next::Settle };
+        }
+        match state.status {
+            Some(RunStatus::WaitingUser) if self.host.is_some() => Next::Between,
+            Some(RunStatus::WaitingUser) => Next::Rest(Rest::Waiting { timer: self.timer }),
+            Some(RunStatus::Queued | RunStatus::Running) => Next::Start(next(state.attempt)),
+            Some(RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled) | None => Next::Rest(Rest::Over),
+        }
+    }
+
+    /// Gives an answer to the living process. The host refuses one that it has written before.
+    fn give(&mut self, reply: &GivenReply) {
+        let words = reply_words(&self.run, &reply.text, &reply.files);
+        let text = skillrun_engine::input::line(self.run.record.engine.profile, &words);
+        let id = reply.interaction_id.0.to_string();
+        let request = Request::Input { id, text: Some(text), hex: None };
+        if let Some(host) = &mut self.host {
+            host.send(&Request::GoOn);
+            host.send(&request);
+            host.unsent = Some(request);
+        }
+    }
+
+    /// Ends the process: at once if somebody wants that, else it is told that nothing more comes, and has a moment.
+    fn end_process(&mut self) {
+        let is_wanted = self.run.state.canceling.is_some() || self.run.state.failing.is_some();
+        let Some(host) = &mut self.host else { return };
+        if is_wanted {
+            host.send(&Request::Cancel { ladder: None });
+        } else {
+            host.send(&Request::CloseStdin);
+            host.send(&Request::TurnOver { linger: None });
+        }
+    }
+
+    /// Waits until the host or somebody else says something, or the time is up.
+    fn wait(&self, until: Option<Instant>) -> Result<(), RuntimeError> {
+        let Some(host) = &self.host else { return Ok(()) };
+        let timer = self.timer.map(|timer| Instant::now() + until_moment(self.run.now(), timer.at));
+        let again = host.unsent.as_ref().map(|_| Instant::now() + TRY_AGAIN);
+        let nearest = [until, timer, again].into_iter().flatten().min();
+        let left = nearest.map(|at| at.saturating_duration_since(Instant::now()));
+        let left = left.map(|left| Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 3600, tv_nsec: 0 }));
+        let mut fds = [PollFd::new(&*host.owner, PollFlags::IN), PollFd::new(self.mail, PollFlags::IN)];
+        // An interruption means that there is something to look at.
+        poll(&mut fds, left.as_ref()).ok();
+        Ok(())
+    }
+
+    fn send_again(&mut self) {
+        if let Some(host) = &mut self.host
+            && let Some(request) = host.unsent.clone()
+        {
+            host.send(&request);
+        }
+    }
+
+    /// The timer, if its time has come.
+    fn is_due(&self) -> Option<InteractionId> {
+        self.timer.filter(|timer| timer.at <= self.run.now()).map(|timer| timer.interaction_id)
+    }
+
+    /// Nobody has answered. Somebody may have done so just now, and then nothing happens.
+    fn expire(&mut self, interaction_id: InteractionId) -> Result<Next, RuntimeError> {
+        self.timer = None;
+        match self.run.happens(Input::Expired { interaction_id }) {
+            Ok(effects) => self.carry_out(effects),
+            Err(RuntimeError::Refused { .. }) => Ok(self.next()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Carries out what somebody said; none when nothing came.
+    fn heed(&mut self) -> Result<Option<Next>, RuntimeError> {
+        let Some(Mail { said, answer }) = self.mail.take() else { return Ok(None) };
+        let input = match said {
+            Said::Reply(reply) => Input::Reply {
+                interaction_id: reply.interaction_id,
+                text: reply.text,
+                files: reply.files,
+                request_id: reply.request_id,
+            },
+            Said::Cancel { by } => Input::Cancel { by },
+            Said::LetGo => {
+                if let Some(host) = &mut self.host {
+                    host.send(&Request::Detach);
+                }
+                answer.send(Ok(())).ok();
+                return Ok(Some(Next::Rest(Rest::LetGo)));
+            }
+        };
+        // Whoever asked may have left.
+        match self.run.happens(input) {
+            Ok(effects) => {
+                answer.send(Ok(())).ok();
+                self.carry_out(effects).map(Some)
+            }
+            Err(error) => {
+                answer.send(Err(error)).ok();
+                Ok(Some(self.next()))
+            }
+        }
+    }
+
+    /// The host has hung up; nothing is left of it in the list of processes.
+    fn bury_host(&mut self) {
+        if let Some(mut child) = self.host.take().and_then(|host| host.child) {
+            child.wait().ok();
+        }
+    }
+
+    /// The run is over: waits for its process, which was told so.
+    fn see_out(&mut self) -> Result<Next, RuntimeError> {
+        loop {
+            let Some(host) = &mut self.host else { return Ok(Next::Rest(Rest::Over)) };
+            let attempt = host.owner.attempt();
+            if host.hear(attempt)?.is_gone {
+                self.bury_host();
+                return Ok(Next::Rest(Rest::Over));
+            }
+            if let Some(next @ Next::Rest(Rest::LetGo)) = self.heed()? {
+                return Ok(next);
+            }
+            self.wait(None)?;
+        }
+    }
+}
+
+fn next(attempt: AttemptNumber) -> AttemptNumber {
+    AttemptNumber(attempt.0 + 1)
+}
+
+/// How long it is until a moment.
+pub(crate) fn until_moment(now: Timestamp, at: Timestamp) -> Duration {
+    // A moment less than a millisecond away is waited for once more.
+    at.millis_since(now).map_or(Duration::ZERO, |millis| Duration::from_millis(millis + 1))
+}

@@ -1,0 +1,60 @@
+//! Settles an attempt: reads the rest of its evidence, lets the gate speak, and writes what follows as one batch.
+
+use skillrun_lifecycle::ProcessExit;
+use skillrun_lifecycle::closing::{self, ControlEvent};
+use skillrun_lifecycle::run::{Input, ProcessLeft, SettledAttempt};
+use skillrun_model::Code;
+
+use super::{Next, Worker};
+use crate::artifacts;
+use crate::attempt::reading::{Read, Reading};
+use crate::blobs;
+use crate::error::RuntimeError;
+use crate::judge::judge;
+
+impl Worker<'_> {
+    /// Nobody lives who could write more of it.
+    pub(super) fn settle_what_is_left(&mut self) -> Result<Next, RuntimeError> {
+        let reading = Reading::open(&self.run, self.run.state.attempt)?;
+        let process = if self.host.is_some() { ProcessLeft::Living } else { ProcessLeft::Gone };
+        self.settle(reading, process)
+    }
+
+    pub(super) fn settle(&mut self, reading: Reading, process: ProcessLeft) -> Result<Next, RuntimeError> {
+        let attempt = reading.attempt;
+        let read = reading.finish(&mut self.run)?;
+        let run = &mut self.run;
+        let settled = judge(&run.record, &self.rules, &run.state, attempt, &read.facts, &read.meta);
+        if let Some(output) = &settled.verdict.output {
+            // The event says how large it is; only then it is looked for here.
+            if blobs::is_large(output) {
+                blobs::write_output(&run.folder, attempt, output)
+                    .map_err(RuntimeError::file(run.folder.audit(), "written"))?;
+            }
+        }
+        let mut beside = noticed(&read);
+        let rules = self.rules.skill.as_ref().map(|skill| skill.runner.artifacts.as_slice()).unwrap_or_default();
+        let diff = run.folder.audit().join(format!("fs-diff.{attempt}.json"));
+        let found = artifacts::artifacts(&run.folder.workspace(), &diff, settled.verdict.output.as_ref(), rules);
+        beside.extend(artifacts::control_events(&found));
+        beside.extend(artifacts::missing_warnings(&found));
+        let effects = run.happens(Input::Settled(SettledAttempt {
+            facts: &read.facts,
+            settled: &settled,
+            exit: ProcessExit::of(&read.meta),
+            ended_by: read.meta.ended_by,
+            elapsed_ms: read.elapsed_ms,
+            artifacts: beside,
+            process,
+        }))?;
+        self.carry_out(effects)
+    }
+}
+
+/// What the host noticed, and what of the evidence could not be read.
+fn noticed(read: &Read) -> Vec<ControlEvent> {
+    let host = read.meta.warnings.iter().map(|warning| closing::warning(warning.code, warning.message.clone()));
+    let meta = read.meta.problems.iter().map(|problem| closing::warning(Code::MetaMissing, problem.clone()));
+    let index = read.problems.iter().map(|problem| closing::warning(Code::ChunkIndexTorn, problem.clone()));
+    host.chain(meta).chain(index).collect()
+}

@@ -1,0 +1,127 @@
+//! Follows a living attempt: reads what it writes as it comes, tells its host when the turn is over, and hears what
+//! people say meanwhile.
+
+use std::time::{Duration, Instant};
+
+use skillrun_collect::protocol::Request;
+use skillrun_collect::{Attached, attach};
+use skillrun_lifecycle::closing::ControlEvent;
+use skillrun_lifecycle::run::ProcessLeft;
+use skillrun_model::ExecutionMode;
+use skillrun_model::rasp::data::RunHeartbeat;
+use skillrun_model::rasp::{Correlation, Data, Level};
+use skillrun_model::status::Continuation;
+
+use super::{Host, Next, Worker, next};
+use crate::attempt::reading::Reading;
+use crate::error::RuntimeError;
+
+/// After so long without an event it is said that the attempt goes on.
+const HEARTBEAT: Duration = Duration::from_secs(30);
+
+/// What the host was told about the end of the turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    /// The process has a moment to exit.
+    Over,
+    /// What comes now belongs to the next attempt.
+    Next,
+}
+
+impl Worker<'_> {
+    pub(super) fn follow(&mut self) -> Result<Next, RuntimeError> {
+        let attempt = self.run.state.attempt;
+        let mut reading = if self.begun == Some(attempt) {
+            self.begun = None;
+            Reading::begin(&self.run, attempt)?
+        } else {
+            Reading::open(&self.run, attempt)?
+        };
+        // Told again, because whoever was here before may not have.
+        if let Some(host) = &mut self.host {
+            host.send(&Request::Start);
+        }
+        let begin = Instant::now();
+        let (mut told, mut last_seq, mut silent_since) = (Told::Nothing, self.run.state.last_seq, Instant::now());
+        loop {
+            let Some(host) = &mut self.host else { return Ok(Next::Settle) };
+            let news = host.hear(attempt)?;
+            let extent = news.turned.unwrap_or(host.extent);
+            reading.advance(&mut self.run, extent)?;
+            if news.turned.is_some() {
+                return self.settle(reading, ProcessLeft::Living);
+            }
+            if news.is_gone {
+                self.bury_host();
+                return self.after_host(reading);
+            }
+            if news.refused && told == Told::Next {
+                // It is about to exit; its record tells the rest.
+                told = Told::Over;
+            }
+            told = self.tell(&reading, told);
+            while let Some(next) = self.heed()? {
+                if !matches!(next, Next::Follow) {
+                    return Ok(next);
+                }
+            }
+            if let Some(due) = self.is_due() {
+                let next = self.expire(due)?;
+                if !matches!(next, Next::Follow) {
+                    return Ok(next);
+                }
+            }
+            self.send_again();
+            if self.run.state.last_seq != last_seq {
+                (last_seq, silent_since) = (self.run.state.last_seq, Instant::now());
+            } else if silent_since.elapsed() >= HEARTBEAT {
+                let elapsed_ms = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
+                let bytes = extent.stdout + extent.stderr;
+                let beat = Data::RunHeartbeat(RunHeartbeat { elapsed_ms, bytes });
+                self.run.note(ControlEvent { level: Level::Info, data: beat, correlation: Correlation::default() })?;
+                silent_since = Instant::now();
+                last_seq = self.run.state.last_seq;
+            }
+            self.wait(Some(silent_since + HEARTBEAT))?;
+        }
+    }
+
+    /// Tells the host that the turn is over, or that it goes on after all.
+    fn tell(&mut self, reading: &Reading, told: Told) -> Told {
+        let record = &self.run.record;
+        let goes_on =
+            record.engine.continuation == Continuation::Sticky && record.request.mode == ExecutionMode::Interactive;
+        let Some(host) = &mut self.host else { return told };
+        match (reading.end_so_far(), told) {
+            (Some(_), Told::Nothing) if goes_on => {
+                host.send(&Request::NextAttempt { attempt: next(reading.attempt) });
+                Told::Next
+            }
+            (Some(_), Told::Nothing) => {
+                host.send(&Request::CloseStdin);
+                host.send(&Request::TurnOver { linger: None });
+                Told::Over
+            }
+            (None, Told::Over) => {
+                host.send(&Request::TurnGoesOn);
+                Told::Nothing
+            }
+            (Some(_), Told::Over | Told::Next) | (None, Told::Nothing | Told::Next) => told,
+        }
+    }
+
+    /// The host has hung up.
+    fn after_host(&mut self, reading: Reading) -> Result<Next, RuntimeError> {
+        match attach(&self.run.folder.audit(), reading.attempt)? {
+            Attached::Ended(_) | Attached::Lost { .. } => self.settle(reading, ProcessLeft::Gone),
+            // It lives, and is listened to anew.
+            Attached::Live(owner) => {
+                self.host = Some(Host::new(owner, None));
+                Ok(Next::Follow)
+            }
+            // It was told to start too late.
+            Attached::NotBegun => Ok(Next::Start(reading.attempt)),
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Where an engine works: a folder inside the run, or one of the user's.
+//!
+//! In a folder of the user's nothing that exists is touched. What has to be put there is listed in `placed.json` of the
+//! run before it is made, and removed when the run is over, by whoever finds it over. One run at a time works in a
+//! folder, unless sharing is allowed: `workspaces/` of the data folder has a note for each that is in use.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use skillrun_engine::Descriptor;
+use skillrun_evidence::{OsText, whole_file};
+use skillrun_model::RunId;
+use skillrun_skill::{Layers, Patch, SkillCopy, SkillError};
+
+use crate::data_folder::{DataFolder, RunFolder};
+use crate::error::RuntimeError;
+use crate::record::{HomeChoice, RunRecord, Sharing, Workspace};
+
+/// Where engines look for skills that name no folder of their own.
+const COMMON_SKILLS: &str = ".agents/skills";
+
+/// The folders an attempt needs.
+#[derive(Debug, Clone)]
+pub(crate) struct Places {
+    /// Absolute, without links.
+    pub(crate) workspace: PathBuf,
+    pub(crate) artifacts: PathBuf,
+    /// The patched copy, as the engine finds it.
+    pub(crate) skill: PathBuf,
+    pub(crate) home: PathBuf,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PlaceError {
+    #[error(transparent)]
+    Skill(#[from] SkillError),
+    #[error("{}: cannot be prepared ({error})", path.display())]
+    Folder { path: PathBuf, error: io::Error },
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> PlaceError {
+    let path = path.to_owned();
+    move |error| PlaceError::Folder { path, error }
+}
+
+/// What was put into a folder of the user's, in the order it was made.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Placed {
+    paths: Vec<OsText>,
+}
+
+fn placed_file(folder: &RunFolder) -> PathBuf {
+    folder.root().join("placed.json")
+}
+
+impl Places {
+    pub(crate) fn of(folder: &RunFolder, record: &RunRecord, descriptor: &Descriptor, user_home: &Path) -> Self {
+        let name = &record.skill.name;
+        let in_project = descriptor.skills.project.first().map_or(Path::new(COMMON_SKILLS), PathBuf::as_path);
+        let home = match record.request.home {
+            HomeChoice::Run => folder.home(),
+            HomeChoice::User => user_home.to_owned(),
+        };
+        match &record.request.workspace {
+            Workspace::Own => {
+                let workspace = folder.workspace();
+                Self {
+                    artifacts: workspace.join("artifacts"),
+                    skill: workspace.join(in_project).join(name),
+                    workspace,
+                    home,
+                }
+            }
+            Workspace::Folder { path, .. } => {
+                let workspace = path.as_path().to_owned();
+                let in_home = descriptor.skills.home.first();
+                let skill = match (record.request.home, in_home) {
+                    (HomeChoice::Run, Some(in_home)) => home.join(in_home).join(name),
+                    // Under a name that nobody else's skill has.
+                    (HomeChoice::Run | HomeChoice::User, _) => {
+                        let id = record.run_id.to_string();
+                        let tail = id.rsplit('-').next().unwrap_or(&id).to_owned();
+                        workspace.join(in_project).join(format!("{name}-{tail}"))
+                    }
+                };
+                Self { artifacts: workspace.join("artifacts"), skill, workspace, home }
+            }
+        }
+    }
+
+    fn is_in_users_folder(&self, record: &RunRecord, path: &Path) -> bool {
+        match &record.request.workspace {
+            Workspace::Own => false,
+            Workspace::Folder { .. } => path.starts_with(&self.workspace),
+        }
+    }
+
+    /// Makes the folders and the patched copy. Does nothing where an earlier attempt did it.
+    pub(crate) fn prepare(&self, folder: &RunFolder, record: &RunRecord, layers: &Layers) -> Result<(), PlaceError> {
+        match &record.request.workspace {
+            Workspace::Own => fs::create_dir_all(&self.workspace).map_err(failed(&self.workspace))?,
+            Workspace::Folder { path, .. } => {
+                fs::metadata(path.as_path()).map_err(failed(path.as_path()))?;
+                let link = folder.workspace();
+                if fs::symlink_metadata(&link).is_err() {
+                    symlink(path.as_path(), &link).map_err(failed(&link))?;
+                }
+            }
+        }
+        if record.request.home == HomeChoice::Run {
+            fs::create_dir_all(&self.home).map_err(failed(&self.home))?;
+        }
+        let is_users = self.is_in_users_folder(record, &self.artifacts);
+        if is_users {
+            self.note(folder, &self.artifacts).map_err(failed(&self.artifacts))?;
+        }
+        fs::create_dir_all(&self.artifacts).map_err(failed(&self.artifacts))?;
+        // Whole or not there: it is made beside and moved, so that a copy that was cut short is never used.
+        if !self.skill.join("SKILL.md").exists() {
+            let parent = self.skill.parent().unwrap_or(&self.workspace);
+            if self.is_in_users_folder(record, &self.skill) {
+                self.note(folder, &self.skill).map_err(failed(&self.skill))?;
+            }
+            fs::create_dir_all(parent).map_err(failed(parent))?;
+            let beside = folder.root().join("skill.patched");
+            fs::remove_dir_all(&beside).ok();
+            let copy = SkillCopy::make(&folder.skill(), &beside)?;
+            copy.patch(layers, &Patch { mode: record.request.mode, artifacts_dir: &self.artifacts })?;
+            match fs::rename(&beside, &self.skill) {
+                Ok(()) => {}
+                // Another file system: copied there instead.
+                Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                    SkillCopy::make(&beside, &self.skill)?;
+                    fs::remove_dir_all(&beside).ok();
+                }
+                Err(error) => return Err(failed(&self.skill)(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists a path, and the folders above it that will be made for it, before anything is made.
+    fn note(&self, folder: &RunFolder, path: &Path) -> io::Result<()> {
+        let file = placed_file(folder);
+        let mut placed: Placed = match fs::read(&file) {
+            Ok(bytes) => serde_json::from_slice(&bytes)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Placed::default(),
+            Err(error) => return Err(error),
+        };
+        let made = path.ancestors().take_while(|path| *path != self.workspace && fs::symlink_metadata(path).is_err());
+        let mut made: Vec<PathBuf> = made.map(Path::to_owned).collect();
+        made.reverse();
+        for path in made {
+            let path = OsText::from(path.as_path());
+            if !placed.paths.contains(&path) {
+                placed.paths.push(path);
+            }
+        }
+        whole_file::replace(&file, &serde_json::to_vec(&placed)?)
+    }
+
+    /// Lists files that an engine's settings were written to.
+    pub(crate) fn note_files(&self, folder: &RunFolder, record: &RunRecord, files: &[PathBuf]) -> io::Result<()> {
+        for path in files.iter().filter(|path| self.is_in_users_folder(record, path)) {
+            self.note(folder, path)?;
+        }
+        Ok(())
+    }
+}
+
+/// Takes out of the user's folder what was put there. Folders that have got something else in them stay.
+pub(crate) fn remove_placed(folder: &RunFolder, record: &RunRecord) {
+    let Workspace::Folder { path: workspace, .. } = &record.request.workspace else { return };
+    let file = placed_file(folder);
+    let Ok(bytes) = fs::read(&file) else { return };
+    let Ok(placed) = serde_json::from_slice::<Placed>(&bytes) else { return };
+    let artifacts = workspace.as_path().join("artifacts");
+    for path in placed.paths.iter().rev() {
+        let path = path.as_path();
+        // What the agent made there is the user's.
+        let is_folder_of_ours = path.join("SKILL.md").is_file() && path != artifacts;
+        let removed = match fs::symlink_metadata(path) {
+            Ok(found) if found.is_dir() && is_folder_of_ours => fs::remove_dir_all(path),
+            Ok(found) if found.is_dir() => fs::remove_dir(path),
+            Ok(_) => fs::remove_file(path),
+            Err(error) => Err(error),
+        };
+        // One that is not empty has something of somebody's in it.
+        removed.ok();
+    }
+    fs::remove_file(&file).ok();
+}
+
+/// The note that a run works in a folder.
+#[derive(Debug, Serialize, Deserialize)]
+struct InUse {
+    run_id: RunId,
+    path: OsText,
+    sharing: Sharing,
+}
+
+/// Notes that a run works in a folder of the user's; names the run that is already there.
+pub(crate) fn claim(
+    data: &DataFolder,
+    run: RunId,
+    path: &Path,
+    sharing: Sharing,
+    is_over: impl Fn(RunId) -> bool,
+) -> Result<Option<RunId>, RuntimeError> {
+    let notes = data.workspaces();
+    let io = RuntimeError::file;
+    fs::create_dir_all(&notes).map_err(io(&notes, "made"))?;
+    let lock = fs::File::create(notes.join("lock")).map_err(io(&notes, "locked"))?;
+    flock(&lock, FlockOperation::LockExclusive).map_err(|error| io(&notes, "locked")(error.into()))?;
+    for entry in fs::read_dir(&notes).map_err(io(&notes, "read"))?.flatten() {
+        let file = entry.path();
+        if file.extension() != Some(std::ffi::OsStr::new("json")) {
+            continue;
+        }
+        let Some(note) = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<InUse>(&bytes).ok()) else {
+            fs::remove_file(&file).ok();
+            continue;
+        };
+        if is_over(note.run_id) {
+            fs::remove_file(&file).ok();
+            continue;
+        }
+        let other = note.path.as_path();
+        let overlaps = path.starts_with(other) || other.starts_with(path);
+        let is_shared = sharing == Sharing::Allowed && note.sharing == Sharing::Allowed;
+        if overlaps && !is_shared {
+            return Ok(Some(note.run_id));
+        }
+    }
+    let note = InUse { run_id: run, path: OsText::from(path), sharing };
+    let file = note_file(data, run);
+    let text = serde_json::to_vec(&note).map_err(|error| io(&file, "written")(error.into()))?;
+    whole_file::replace_view(&file, &text).map_err(io(&file, "written"))?;
+    Ok(None)
+}
+
+pub(crate) fn release(data: &DataFolder, run: RunId) {
+    fs::remove_file(note_file(data, run)).ok();
+}
+
+fn note_file(data: &DataFolder, run: RunId) -> PathBuf {
+    let mut name = OsString::from(run.to_string());
+    name.push(".json");
+    data.workspaces().join(name)
+}
