@@ -82,11 +82,7 @@ impl Place {
     }
 
     /// Every event of a run, in order.
-    pub(crate) fn events(
-        &self,
-        run: RunId,
-        mut take: impl FnMut(Event) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    pub(crate) fn events(&self, run: RunId, mut take: impl FnMut(Event) -> Result<(), Failure>) -> Result<(), Failure> {
         let mut cursor = Cursor::BEGINNING;
         loop {
             match self.log.read(run, cursor, Limits::default())? {

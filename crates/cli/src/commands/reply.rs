@@ -40,7 +40,8 @@ pub(crate) fn reply(global: &Global, args: &Args) -> Result<ExitCode, Failure> {
     let text = if args.text == "-" { stdin()? } else { args.text.clone() };
     let files = reply_files(&place.folder(run), interaction_id, &args.file)?;
     let reply = Reply { interaction_id, text, files, request_id: args.key.clone() };
-    let done = say(&place, run, |owner| owner.runtime.reply(run, reply.clone()), Ask::Reply { run, reply: reply.clone() })?;
+    let done =
+        say(&place, run, |owner| owner.runtime.reply(run, reply.clone()), Ask::Reply { run, reply: reply.clone() })?;
     let output = Output::new(global.color, &place.settings.surroundings);
     match done {
         Done::Here(owner) if args.wait.no_wait => {

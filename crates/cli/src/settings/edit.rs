@@ -35,7 +35,7 @@ pub(crate) fn set(
     let file = ConfigFile::locate(global, &surroundings)?;
     let value = value(address, words, &surroundings).map_err(SettingsError::Value)?;
     check(address, &value, &surroundings, &file)?;
-    let text = file.text_if_there()?.unwrap_or_default();
+    let text = file.text_to_edit()?;
     let mut document = file.parse(&text)?.into_mut();
     put(&mut document, address, value).map_err(SettingsError::Value)?;
     Edit::new(global, surroundings, file, document.to_string())
@@ -44,7 +44,7 @@ pub(crate) fn set(
 /// What to write so that a setting is not in the file any more.
 pub(crate) fn unset(global: &Global, surroundings: Surroundings, address: &Address) -> Result<Edit, SettingsError> {
     let file = ConfigFile::locate(global, &surroundings)?;
-    let text = file.text_if_there()?.unwrap_or_default();
+    let text = file.text_to_edit()?;
     let document = file.parse(&text)?;
     let text = without(&text, document, address)
         .ok_or_else(|| SettingsError::NotSet { key: address.to_string(), path: file.path.clone() })?;

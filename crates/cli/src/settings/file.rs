@@ -46,7 +46,15 @@ impl ConfigFile {
         }
     }
 
-    pub(super) fn text_if_there(&self) -> Result<Option<String>, SettingsError> {
+    /// Empty where there is no file yet. What is no file is refused: to write it would put a file in its place.
+    pub(super) fn text_to_edit(&self) -> Result<String, SettingsError> {
+        if self.path == Path::new(NOTHING) {
+            return Err(SettingsError::Unusable { path: self.path.clone(), kind: FileProblem::NotAFile });
+        }
+        Ok(self.text_if_there()?.unwrap_or_default())
+    }
+
+    fn text_if_there(&self) -> Result<Option<String>, SettingsError> {
         let failed = |error| SettingsError::Read { path: self.path.clone(), error };
         let unusable = |kind| SettingsError::Unusable { path: self.path.clone(), kind };
         // Looked at before it is opened: a pipe of that name would keep us waiting.

@@ -280,6 +280,17 @@ fn an_engine_that_does_not_exist_is_noticed() {
     assert_eq!(edit.check_engines(&"engine".parse().unwrap()), Ok(()), "what was there before is not this one's fault");
 }
 
+/// A superuser would have put a file in the place of the device.
+#[test]
+fn nothing_is_written_over_dev_null() {
+    let folder = folder();
+    let global = Global { config: Some("/dev/null".into()), ..Global::default() };
+    let (address, words) = ("engine".parse().unwrap(), ["codex".to_owned()]);
+    let error = edit::set(&global, surroundings(folder.path(), &[]), &address, &words).unwrap_err().to_string();
+    assert_eq!(error, "/dev/null: is not an ordinary file");
+    assert!(edit::unset(&global, surroundings(folder.path(), &[]), &address).is_err());
+}
+
 #[test]
 fn a_link_stays_a_link() {
     let folder = folder();

@@ -224,6 +224,15 @@ impl Lab {
         self.events(run).into_iter().filter_map(verdict).collect()
     }
 
+    /// The host of each attempt.
+    pub(crate) fn hosts(&self, run: RunId) -> Vec<u32> {
+        let host = |event: Event| {
+            let Data::AttemptStarted(started) = event.data else { return None };
+            started.host_pid
+        };
+        self.events(run).into_iter().filter_map(host).collect()
+    }
+
     pub(crate) fn output(&self, run: RunId) -> Value {
         self.result(run).output.map_or(Value::Null, Value::Object)
     }

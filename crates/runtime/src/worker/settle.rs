@@ -1,5 +1,6 @@
 //! Settles an attempt: reads the rest of its evidence, lets the gate speak, and writes what follows as one batch.
 
+use skillrun_engine::descriptor::Executable;
 use skillrun_lifecycle::ProcessExit;
 use skillrun_lifecycle::closing::{self, ControlEvent};
 use skillrun_lifecycle::run::{Input, ProcessLeft, SettledAttempt};
@@ -33,6 +34,8 @@ impl Worker<'_> {
             }
         }
         let mut beside = noticed(&read);
+        beside.extend(self.untested_version());
+        let run = &mut self.run;
         let rules = self.rules.skill.as_ref().map(|skill| skill.runner.artifacts.as_slice()).unwrap_or_default();
         let diff = run.folder.audit().join(format!("fs-diff.{attempt}.json"));
         let found = artifacts::artifacts(&run.folder.workspace(), &diff, settled.verdict.output.as_ref(), rules);
@@ -48,6 +51,19 @@ impl Worker<'_> {
             process,
         }))?;
         self.carry_out(effects)
+    }
+}
+
+impl Worker<'_> {
+    /// That the engine's version is not one that its format was tested on. Our own engines have ours.
+    fn untested_version(&self) -> Option<ControlEvent> {
+        let engine = &self.run.record.engine;
+        let version = engine.version.as_deref()?;
+        let descriptor = self.surroundings.engines.get(&engine.name).ok()?;
+        let is_ours = matches!(descriptor.executable, Executable::Own);
+        let is_untested = !is_ours && descriptor.version_is_untested(version);
+        let message = format!("{} {version} is outside the versions {} was tested on", engine.name, engine.profile);
+        is_untested.then(|| closing::warning(Code::EngineVersionUntested, message))
     }
 }
 

@@ -3,7 +3,6 @@
 
 use skillrun_collect::protocol::Request;
 use skillrun_collect::{Attached, CollectError, attach, start, withdraw};
-use skillrun_lifecycle::closing;
 use skillrun_lifecycle::run::Input;
 use skillrun_model::AttemptNumber;
 use skillrun_model::codes::{Code, ErrorCategory};
@@ -46,7 +45,6 @@ impl Worker<'_> {
                 }
             }
             self.begun = Some(attempt);
-            self.warn_of_version()?;
         }
         if let Some(host) = &mut self.host {
             host.send(&Request::Start);
@@ -82,17 +80,6 @@ impl Worker<'_> {
                 Ok(Err(no_host(&CollectError::HostGone)))
             }
         }
-    }
-
-    fn warn_of_version(&mut self) -> Result<(), RuntimeError> {
-        let engine = &self.run.record.engine;
-        let Some(version) = engine.version.clone() else { return Ok(()) };
-        let Ok(descriptor) = self.surroundings.engines.get(&engine.name) else { return Ok(()) };
-        if !descriptor.version_is_untested(&version) {
-            return Ok(());
-        }
-        let message = format!("{} {version} is outside the versions {} was tested on", engine.name, engine.profile);
-        self.run.note(closing::warning(Code::EngineVersionUntested, message))
     }
 }
 

@@ -36,9 +36,10 @@ pub(crate) fn of(settings: &Settings, skill: Skill, args: &Request) -> Result<Ne
         input: values(&args.input, "--input", settings)?,
         parameter: values(&args.param, "--param", settings)?,
         files: files(&args.file, settings)?,
-        workspace: args.workspace.as_deref().map(|path| {
-            (absolute(path), if args.share { Sharing::Allowed } else { Sharing::Alone })
-        }),
+        workspace: args
+            .workspace
+            .as_deref()
+            .map(|path| (absolute(path), if args.share { Sharing::Allowed } else { Sharing::Alone })),
         script: args.script.as_deref().map(absolute),
         profile: args.profile,
         continuation: args.continuation,
@@ -85,7 +86,8 @@ pub(crate) fn values(words: &[String], option: &str, settings: &Settings) -> Res
         } else {
             let path = settings.surroundings.absolute_path(Path::new(word));
             let failed = |error: io::Error| {
-                let what = format!("{option} {word}: neither NAME=VALUE nor a file that can be read ({})", reason(&error));
+                let what =
+                    format!("{option} {word}: neither NAME=VALUE nor a file that can be read ({})", reason(&error));
                 Failure::Input(what)
             };
             document(&mut fs::File::open(&path).map_err(failed)?, word)?

@@ -1,0 +1,4 @@
+//! Owners of runs as processes of their own: killed at any moment, beside each other, on full and read-only disks.
+
+mod kill;
+mod lab;
