@@ -9,6 +9,8 @@ mod output;
 mod owner;
 mod place;
 mod settings;
+mod short_ids;
+mod words;
 
 use std::process::ExitCode;
 

@@ -8,6 +8,7 @@ use skillrun_log::catalog::{Catalog, Opened};
 use skillrun_log::{Answer, Cursor, EventLog, FileLog, Limits};
 use skillrun_model::RunId;
 use skillrun_model::rasp::Event;
+use skillrun_runtime::owners::{Ask, ask};
 use skillrun_runtime::{RunFolder, RunRecord};
 
 use crate::args::Global;
@@ -65,8 +66,14 @@ impl Place {
         }
     }
 
+    /// The process that works on a run, if one does and answers.
+    pub(crate) fn owner(&self, run: RunId) -> Option<u32> {
+        let pid = self.log.last_writer(run)?;
+        ask(&self.settings.data, pid, Ask::Hello).is_ok().then_some(pid)
+    }
+
     /// All runs, oldest first.
-    fn ids(&self) -> Vec<RunId> {
+    pub(crate) fn ids(&self) -> Vec<RunId> {
         let entries = fs::read_dir(self.settings.data.runs()).into_iter().flatten().flatten();
         let mut ids: Vec<RunId> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
         ids.sort_by_key(ToString::to_string);

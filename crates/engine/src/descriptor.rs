@@ -4,10 +4,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use skillrun_collect::plan::Rung;
 use skillrun_model::profile::EngineVersion;
 use skillrun_model::status::Continuation;
+pub use skillrun_model::status::{Permission, Posture};
 use skillrun_model::{EngineName, ExecutionMode, ProfileId, StdinKind, Wiring};
 
 use crate::template::{Part, Template};
@@ -134,53 +134,6 @@ pub struct PromptWays {
     pub file: Option<Vec<Template>>,
     /// Longer prompts do not go by argument.
     pub limit: usize,
-}
-
-/// What an engine may do without asking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Permission {
-    /// Write in the workspace and run commands there.
-    Workspace,
-    ReadOnly,
-    /// Everything the user may.
-    Full,
-}
-
-impl Permission {
-    pub const ALL: &'static [Self] = &[Self::Workspace, Self::ReadOnly, Self::Full];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Workspace => "workspace",
-            Self::ReadOnly => "read_only",
-            Self::Full => "full",
-        }
-    }
-}
-
-/// Whether an engine keeps to a permission.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Posture {
-    /// A sandbox prevents the rest, or the engine has no tool for it.
-    Enforced,
-    /// The engine asks before the rest, and is refused when nobody answers.
-    Asked,
-    /// Nothing holds it back.
-    NotEnforced,
-}
-
-impl Posture {
-    pub const ALL: &'static [Self] = &[Self::Enforced, Self::Asked, Self::NotEnforced];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Enforced => "enforced",
-            Self::Asked => "asked",
-            Self::NotEnforced => "not_enforced",
-        }
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

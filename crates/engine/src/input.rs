@@ -17,7 +17,8 @@ pub fn line(profile: ProfileId, text: &str) -> String {
         | ProfileId::IflowText
         | ProfileId::PlainText => {
             // A text that is not one plain line goes as a JSON string, which is.
-            let is_plain = !text.is_empty() && !text.starts_with(['"', '{', '[']) && !text.chars().any(char::is_control);
+            let is_plain =
+                !text.is_empty() && !text.starts_with(['"', '{', '[']) && !text.chars().any(char::is_control);
             if is_plain { format!("{text}\n") } else { format!("{}\n", json!(text)) }
         }
     }

@@ -163,3 +163,26 @@ wire_enum! {
         None = "none",
     }
 }
+
+wire_enum! {
+    /// What an engine may do without asking.
+    Permission {
+        /// Write in the workspace and run commands there.
+        Workspace = "workspace",
+        ReadOnly = "read_only",
+        /// Everything the user may.
+        Full = "full",
+    }
+}
+
+wire_enum! {
+    /// Whether an engine keeps to a permission.
+    Posture {
+        /// A sandbox prevents the rest, or the engine has no tool for it.
+        Enforced = "enforced",
+        /// The engine asks before the rest, and is refused when nobody answers.
+        Asked = "asked",
+        /// Nothing holds it back.
+        NotEnforced = "not_enforced",
+    }
+}

@@ -280,15 +280,18 @@ fn write(
         copy_file(source, &inputs.join(name)).map_err(failed(source))?;
     }
     record.write(&folder.record()).map_err(failed(&folder.record()))?;
+    let versions = Versions {
+        skillrun: record.skillrun.clone(),
+        engine: record.engine.version.clone(),
+        profile: record.engine.profile_version,
+    };
     let started = RunStarted {
         skill: Some(record.skill.name.clone()),
-        engine: record.engine.name.clone(),
-        mode: record.request.mode,
-        versions: Versions {
-            skillrun: record.skillrun.clone(),
-            engine: record.engine.version.clone(),
-            profile: record.engine.profile_version,
-        },
+        continuation: Some(record.engine.continuation),
+        permission: Some(record.request.permission),
+        posture: Some(record.engine.posture),
+        retry_of: record.retry_of,
+        ..RunStarted::new(record.engine.name.clone(), record.request.mode, versions)
     };
     let mut run = Run::new(tools, record);
     run.keep_reserve();
@@ -318,7 +321,11 @@ fn run_is_over(surroundings: &Surroundings, run: RunId) -> bool {
 }
 
 /// Copies the files that go with an answer into the run; gives back their names there.
-pub fn reply_files(folder: &RunFolder, interaction: InteractionId, files: &[PathBuf]) -> Result<Vec<String>, AcceptError> {
+pub fn reply_files(
+    folder: &RunFolder,
+    interaction: InteractionId,
+    files: &[PathBuf],
+) -> Result<Vec<String>, AcceptError> {
     let slots = files.iter().enumerate().map(|(number, path)| (format!("{number:04}"), path.clone())).collect();
     let inputs = folder.inputs();
     let mut names = Vec::new();

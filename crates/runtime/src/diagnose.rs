@@ -1,1 +1,252 @@
-//! x
+//! Why a run is as it is: the evidence for its state, what looks wrong, and what can be done.
+//!
+//! [`diagnose`] gathers what there is, and changes nothing; `tell` makes a [`Diagnosis`] of it and is pure. Words for
+//! states come from one table, [`words`], which everybody who shows a run uses.
+//!
+//! - `story`: a fold over the Log. `passage`: bytes that a verdict stands on. `finding`: what looks wrong. `tell`: all of
+//!   it together. `lines`: the same as labelled text.
+
+mod finding;
+mod lines;
+mod passage;
+mod story;
+mod tell;
+pub mod words;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use serde::Serialize;
+use skillrun_evidence::HostRecord;
+use skillrun_log::{EventLog, FileLog};
+use skillrun_model::codes::NextAction;
+use skillrun_model::interaction::{InteractionKind, OnDeadline};
+use skillrun_model::rasp::data::{Exit, ResolutionMode};
+use skillrun_model::verdict::{Rule, RunError};
+use skillrun_model::{AttemptNumber, Code, ExecutionMode, InteractionId, RunId, RunStatus, Timestamp, TurnState};
+
+use crate::data_folder::{DataFolder, RunFolder};
+use crate::error::RuntimeError;
+use crate::record::RunRecord;
+use crate::verify::LogEnd;
+pub use finding::{Finding, FindingKind};
+pub use lines::Line;
+pub use passage::{Passage, PassageKind};
+use story::Story;
+
+/// Who works on a run at this moment. Only its lock tells, and looking is the caller's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Owner {
+    Somebody { pid: Option<u32> },
+    Nobody,
+    Unknown,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Diagnosis {
+    pub run_id: RunId,
+    pub skill: String,
+    pub engine: String,
+    pub engine_version: Option<String>,
+    pub mode: ExecutionMode,
+    pub status: RunStatus,
+    pub since: Timestamp,
+    /// How long by now, or how long it took where it is over.
+    pub elapsed_ms: u64,
+    pub owner: Owner,
+    pub decided: Option<Decided>,
+    pub error: Option<RunError>,
+    pub session_id: Option<String>,
+    pub attempts: Vec<AttemptStory>,
+    pub questions: Vec<Question>,
+    pub timeline: Vec<Moment>,
+    pub findings: Vec<Finding>,
+    pub next_actions: Vec<NextAction>,
+}
+
+/// What put the run where it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Decided {
+    /// The row of the settle table; none where no turn decided.
+    pub rule: Option<Rule>,
+    /// That row in one sentence.
+    pub words: String,
+    pub reason_code: Code,
+    pub summary: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AttemptStory {
+    pub attempt: AttemptNumber,
+    pub started_at: Timestamp,
+    pub bytes: OutputBytes,
+    /// None while it is open.
+    pub ending: Option<Ending>,
+    pub evidence: Vec<Passage>,
+}
+
+/// How much the engine wrote, as far as the Log has it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct OutputBytes {
+    pub stdout: u64,
+    pub stderr: u64,
+    /// Of both, what could not be read as the engine's format.
+    pub raw: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ending {
+    pub at: Timestamp,
+    pub turn: TurnState,
+    pub rule: Rule,
+    pub reason_code: Code,
+    pub confidence: f64,
+    pub exit: Exit,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Question {
+    pub interaction_id: InteractionId,
+    pub kind: InteractionKind,
+    /// Its beginning.
+    pub prompt: String,
+    pub asked_at: Timestamp,
+    pub deadline: Option<Timestamp>,
+    pub on_deadline: OnDeadline,
+    pub resolution: Resolution,
+}
+
+/// What became of a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Resolution {
+    Open,
+    Answered {
+        mode: ResolutionMode,
+        at: Timestamp,
+    },
+    /// Nobody answered, and the run failed for it.
+    TimedOut {
+        fails_with: Code,
+        at: Timestamp,
+    },
+    /// The run, or the turn that asked, ended first.
+    Closed,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Moment {
+    pub what: MomentKind,
+    pub attempt: Option<AttemptNumber>,
+    pub at: Timestamp,
+    /// Since the moment before it.
+    pub after_ms: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MomentKind {
+    Created,
+    AttemptStarted,
+    FirstOutput,
+    LastOutput,
+    AttemptSettled,
+    Asked,
+    Answered,
+    NotAnswered,
+    CancelAsked,
+    Ended,
+}
+
+/// Everything a diagnosis is made of.
+#[derive(Debug)]
+struct Material {
+    run_id: RunId,
+    record: RunRecord,
+    story: Story,
+    hosts: BTreeMap<AttemptNumber, HostRecord>,
+    /// Files of attempts that should be there and are not.
+    missing: Vec<(AttemptNumber, String)>,
+    evidence: EvidenceLeft,
+    passages: BTreeMap<AttemptNumber, Vec<Passage>>,
+    /// Ends of the Log that were no events and were kept aside.
+    torn: Vec<String>,
+    damage: Option<String>,
+    owner: Owner,
+    now: Timestamp,
+}
+
+/// Whether there can be evidence at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EvidenceLeft {
+    Kept,
+    /// To save space.
+    Removed,
+}
+
+/// Looks at a run, whoever owns it. `now` is for how long something has lasted.
+pub fn diagnose(
+    data: &DataFolder,
+    log: &FileLog,
+    run: RunId,
+    owner: Owner,
+    now: Timestamp,
+) -> Result<Diagnosis, RuntimeError> {
+    let folder = data.run(run);
+    let record = RunRecord::read(&folder.record())?;
+    let mut story = Story::new(&record);
+    let until = log.head(run)?.next_seq;
+    let damage = match crate::verify::read(log, run, until, |_, event| story.event(&event))? {
+        LogEnd::Reached => None,
+        LogEnd::Damaged(damage) => Some(damage.to_string()),
+        LogEnd::Changed => Some("its owner mended the Log while it was read".to_owned()),
+    };
+    let audit = folder.audit();
+    let removed = audit.join(crate::retention::NOTE).symlink_metadata().is_ok();
+    let evidence = if removed { EvidenceLeft::Removed } else { EvidenceLeft::Kept };
+    let mut material = Material {
+        run_id: run,
+        record,
+        story,
+        hosts: BTreeMap::new(),
+        missing: Vec::new(),
+        evidence,
+        passages: BTreeMap::new(),
+        torn: torn(&folder),
+        damage,
+        owner,
+        now,
+    };
+    for attempt in &material.story.attempts {
+        let number = attempt.number;
+        // One that cannot be read is as good as none, and told below.
+        let host = HostRecord::read(&audit, number).ok().flatten();
+        let Some(ended) = &attempt.ended else { continue };
+        if evidence == EvidenceLeft::Kept {
+            let expected = host.as_ref().map(|host| host.hashes.keys().cloned().collect()).unwrap_or_default();
+            material.missing.extend(missing(&audit, expected).into_iter().map(|name| (number, name)));
+            material.passages.insert(number, passage::of(&audit, number, &ended.verdict.evidence));
+        }
+        material.hosts.extend(host.map(|host| (number, host)));
+    }
+    Ok(tell::tell(&material))
+}
+
+fn missing(audit: &Path, names: Vec<String>) -> Vec<String> {
+    let is_gone = |name: &String| {
+        let found = audit.join(name).symlink_metadata();
+        found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    };
+    names.into_iter().filter(is_gone).collect()
+}
+
+/// Names of the ends that were cut off the Log.
+fn torn(folder: &RunFolder) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.root()).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut torn: Vec<String> = names.filter(|name| name.starts_with("events.torn.")).collect();
+    torn.sort();
+    torn
+}

@@ -102,8 +102,13 @@ pub enum Outcome {
         difference: String,
     },
     /// Another version made it, it was removed as agreed, or it is not over.
-    NotComparable { why: String },
-    Missing { why: String, absence: Absence },
+    NotComparable {
+        why: String,
+    },
+    Missing {
+        why: String,
+        absence: Absence,
+    },
 }
 
 /// Whether something that is missing ought to be there.
@@ -158,14 +163,14 @@ pub fn verify(data: &DataFolder, log: &FileLog, run: RunId) -> Result<Report, Ru
 
 /// Why a Log was read no further.
 #[derive(Debug, PartialEq, Eq)]
-enum LogEnd {
+pub(crate) enum LogEnd {
     Reached,
     Damaged(Damage),
     /// It was cut by its owner while it was read.
     Changed,
 }
 
-fn read(
+pub(crate) fn read(
     log: &FileLog,
     run: RunId,
     until: Seq,

@@ -5,6 +5,7 @@
 mod capture;
 mod config;
 mod engines;
+mod looking;
 mod normalize;
 mod parsers;
 mod runs;
@@ -19,6 +20,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub(crate) use capture::Capture;
 pub(crate) use config::{Config, ConfigCommand};
 pub(crate) use engines::{Engines, EnginesCommand, EnginesList};
+pub(crate) use looking::{Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, Result as ResultOf, Since};
 pub(crate) use normalize::{Format, Normalize};
 pub(crate) use runs::{Cancel, Own, Recover, Reply, Request, Retry, Run, Wait};
 pub(crate) use skills::{Skills, SkillsCommand};
@@ -91,12 +93,36 @@ pub(crate) enum Command {
     Retry(Box<Retry>),
     /// Go on with runs whose owner is gone
     Recover(Recover),
+    /// List runs, the newest first
+    Ls(Ls),
+    /// Show everything about a run
+    Show(OneRun),
+    /// Print the conversation of a run, its events, or what the engine wrote
+    Logs(Logs),
+    /// Print the result of a run
+    Result(ResultOf),
+    /// Show which files a run changed
+    Diff(Diff),
+    /// List questions that wait for an answer, or all questions of a run
+    Interactions(Interactions),
+    /// Write result and files of a run, or all of it, into a zip file
+    Export(Export),
+    /// Derive everything about a run again from the evidence, and compare
+    Verify(OneRun),
+    /// Explain why a run is as it is, what looks wrong, and what to do
+    Diagnose(OneRun),
     /// List, show, check, make and install skills
     Skills(Skills),
     /// List engines: what is installed, and how far each can be trusted
     Engines(Engines),
     /// Show and change settings
     Config(Config),
+    /// Remove what is older than the settings allow
+    Gc(Gc),
+    /// Show how much room runs take up
+    Du(Json),
+    /// Check that everything is as it should be
+    Doctor(Json),
     /// Turn the recorded output of an engine into events, a conversation and a verdict
     Normalize(Normalize),
     /// Run an engine, or any command, and record every byte it writes

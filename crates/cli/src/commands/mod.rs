@@ -3,15 +3,27 @@
 mod capture;
 mod completions;
 mod config;
+mod diagnose;
+mod diff;
+mod doctor;
+mod du;
 mod engines;
 mod explain;
+mod export;
+mod gc;
+mod interactions;
+mod logs;
+mod ls;
 mod normalize;
 mod own;
 mod reply;
+mod result;
 mod retry;
 mod run;
 mod schema;
+mod show;
 mod skills;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -28,6 +40,18 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Retry(args) => retry::run(&global, &args),
         Command::Recover(args) => own::recover(&global, &args),
         Command::Own(args) => own::own(&global, &args),
+        Command::Ls(args) => ls::run(&global, &args).map(done),
+        Command::Show(args) => show::run(&global, &args).map(done),
+        Command::Logs(args) => logs::run(&global, &args).map(done),
+        Command::Result(args) => result::run(&global, &args),
+        Command::Diff(args) => diff::run(&global, &args).map(done),
+        Command::Interactions(args) => interactions::run(&global, &args).map(done),
+        Command::Export(args) => export::run(&global, &args).map(done),
+        Command::Verify(args) => verify::run(&global, &args),
+        Command::Diagnose(args) => diagnose::run(&global, &args).map(done),
+        Command::Gc(args) => gc::run(&global, &args).map(done),
+        Command::Du(json) => du::run(&global, json.form()).map(done),
+        Command::Doctor(json) => doctor::run(&global, json.form()),
         Command::Skills(args) => skills::run(&global, args),
         Command::Engines(args) => engines::run(&global, args).map(done),
         Command::Config(args) => config::run(&global, args).map(done),

@@ -203,16 +203,12 @@ impl Run<'_> {
     fn open(&mut self, attempt: &Attempt, how: &Circumstances) {
         let is_first = self.builder.attempt() == AttemptNumber::BEFORE_FIRST;
         if is_first {
-            self.control(Data::RunStarted(RunStarted {
-                skill: None,
-                engine: how.engine.as_str().to_owned(),
-                mode: how.mode,
-                versions: Versions {
-                    skillrun: env!("CARGO_PKG_VERSION").to_owned(),
-                    engine: how.engine_version.clone(),
-                    profile: how.profile.version(),
-                },
-            }));
+            let versions = Versions {
+                skillrun: env!("CARGO_PKG_VERSION").to_owned(),
+                engine: how.engine_version.clone(),
+                profile: how.profile.version(),
+            };
+            self.control(Data::RunStarted(RunStarted::new(how.engine.as_str(), how.mode, versions)));
         }
         self.builder.set_attempt(attempt.number, how.engine.clone());
         self.outputs.begin_attempt();

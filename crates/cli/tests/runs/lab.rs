@@ -233,6 +233,13 @@ impl Lab {
         self.events(run).into_iter().filter_map(host).collect()
     }
 
+    /// Names of everything in the folder of runs that may be one.
+    pub(crate) fn run_folders(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.data().runs()).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.path().is_dir());
+        folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+
     pub(crate) fn output(&self, run: RunId) -> Value {
         self.result(run).output.map_or(Value::Null, Value::Object)
     }

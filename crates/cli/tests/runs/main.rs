@@ -3,7 +3,10 @@
 mod lab;
 mod matrix;
 mod offline;
+mod queue;
+mod replies;
 mod rules;
 mod rules_by_hand;
+mod sticky;
 mod stories;
 mod verify;

@@ -175,7 +175,13 @@ fn policies_decide_and_only_request_and_skill_may_abort() {
             source: PolicySource::Request,
             is: Ok(("engine_judgement", JUDGE)),
         },
-        Policy { fields: OPTIONS, request: safe, skill: None, source: PolicySource::Request, is: Ok(("safe_default", "blue")) },
+        Policy {
+            fields: OPTIONS,
+            request: safe,
+            skill: None,
+            source: PolicySource::Request,
+            is: Ok(("safe_default", "blue")),
+        },
         Policy {
             fields: OPTIONS,
             request: None,

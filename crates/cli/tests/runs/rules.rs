@@ -144,7 +144,7 @@ const MARKED: &[Case] = &[
     ),
     auto(
         How::AsItIs,
-        "- - output: {answer: blue}\n    done: true\n  - cut: -2\n  - end\n",
+        "- - output: {answer: blue}\n    done: true\n  - usage: {input: 1}\n  - cut: -2\n  - end\n",
         "3c completed completed DONE_MARKER_FOUND succeeded",
     ),
 ];

@@ -1,5 +1,7 @@
 //! Real runs, checked again; and the same after somebody has changed something.
 
+mod diagnose;
+
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
@@ -89,9 +91,17 @@ fn every_kind_of_run_comes_out_the_same() {
         (ExecutionMode::Auto, "- - output: {other: 1}\n    done: true\n", RunStatus::Failed),
         (ExecutionMode::Auto, "- - fail: The model is away.\n", RunStatus::Failed),
         (ExecutionMode::Auto, "- - say: Half a\n  - crash: SIGKILL\n", RunStatus::Failed),
-        (ExecutionMode::Auto, "- - tool: {name: ls, status: open}\n  - cut: {before: 3}\n  - end: true\n", RunStatus::Failed),
+        (
+            ExecutionMode::Auto,
+            "- - tool: {name: ls, status: open}\n  - cut: {before: 3}\n  - end: true\n",
+            RunStatus::Failed,
+        ),
         (ExecutionMode::Auto, "- - exit: 3\n", RunStatus::Failed),
-        (ExecutionMode::Auto, "- - output: {answer: blue}\n    done: true\n  - end: true\n  - hang: true\n", RunStatus::Succeeded),
+        (
+            ExecutionMode::Auto,
+            "- - output: {answer: blue}\n    done: true\n  - end: true\n  - hang: true\n",
+            RunStatus::Succeeded,
+        ),
         (ExecutionMode::Auto, "- - flood: 300000\n  - output: {answer: blue}\n", RunStatus::Succeeded),
     ];
     for (mode, script, status) in scripts {
@@ -397,10 +407,14 @@ fn another_version_is_not_comparable() {
     change(&folder.events(), |bytes| replaced(&bytes, "\"profile_version\":", "\"profile_version\":9"));
     let report = check(&lab, run);
     assert!(report.is_good(), "{report:#?}");
-    assert!(matches!(what(&report, CheckKind::EvidenceEvents), Outcome::NotComparable { why } if why.contains("version 9")));
+    assert!(
+        matches!(what(&report, CheckKind::EvidenceEvents), Outcome::NotComparable { why } if why.contains("version 9"))
+    );
     change(&folder.record(), |bytes| replaced(&bytes, "\"translator\": ", "\"translator\": 9"));
     let report = check(&lab, run);
-    assert!(matches!(what(&report, CheckKind::Conversation), Outcome::NotComparable { why } if why.contains("translator 9")));
+    assert!(
+        matches!(what(&report, CheckKind::Conversation), Outcome::NotComparable { why } if why.contains("translator 9"))
+    );
 }
 
 #[test]
@@ -413,8 +427,10 @@ fn events_of_two_parsers_are_not_comparable() {
         let text = String::from_utf8(bytes).expect("text");
         let started = text.lines().position(|line| line.contains("\"attempt.started\"")).expect("an attempt");
         let mut lines: Vec<String> = text.lines().map(|line| line.to_owned() + "\n").collect();
-        let note = lines[started]
-            .replace("\"category\":\"runtime\",\"type\":\"attempt.started\"", "\"category\":\"diagnostic\",\"type\":\"parser.warning\"");
+        let note = lines[started].replace(
+            "\"category\":\"runtime\",\"type\":\"attempt.started\"",
+            "\"category\":\"diagnostic\",\"type\":\"parser.warning\"",
+        );
         let data = note.find("\"data\":").expect("data") + 7;
         let rest = note.find(",\"correlation\"").expect("what follows");
         let note = format!("{}{{{changed},\"message\":\"another\"}}{}", &note[..data], &note[rest..]);

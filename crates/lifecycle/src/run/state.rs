@@ -8,7 +8,7 @@ use skillrun_model::codes::Code;
 use skillrun_model::interaction::{Pending, Scope};
 use skillrun_model::rasp::data::{AttemptEnded, AttemptStarted, InteractionReplied, RunStatusChange};
 use skillrun_model::rasp::{Data, Event, SourceStream};
-use skillrun_model::status::Phase;
+use skillrun_model::status::{Continuation, Phase};
 use skillrun_model::verdict::Verdict;
 use skillrun_model::{AttemptNumber, InteractionId, RunStatus, Timestamp};
 
@@ -17,6 +17,8 @@ use skillrun_model::{AttemptNumber, InteractionId, RunStatus, Timestamp};
 pub struct State {
     /// None before it was accepted.
     pub status: Option<RunStatus>,
+    /// Whether its process waits between turns; none when the Log does not tell.
+    pub continuation: Option<Continuation>,
     /// The last one that began.
     pub attempt: AttemptNumber,
     /// How it began; a process that goes on begins its next one the same way.
@@ -58,6 +60,7 @@ impl Default for State {
     fn default() -> Self {
         Self {
             status: None,
+            continuation: None,
             attempt: AttemptNumber::BEFORE_FIRST,
             started: None,
             attempt_is_open: false,
@@ -80,6 +83,21 @@ impl Default for State {
 impl State {
     pub fn is_over(&self) -> bool {
         self.status.is_some_and(RunStatus::is_terminal)
+    }
+
+    /// No process waits, and nothing is left to be written: only an answer, a cancel or its time can bring it on.
+    pub fn rests(&self) -> bool {
+        let has_process = match self.continuation {
+            Some(Continuation::Resumable | Continuation::None) => false,
+            Some(Continuation::Sticky) | None => true,
+        };
+        self.status == Some(RunStatus::WaitingUser)
+            && !self.attempt_is_open
+            && !has_process
+            && !self.is_unfinished
+            && self.question.is_some()
+            && self.canceling.is_none()
+            && self.failing.is_none()
     }
 
     /// All events of a Log.
@@ -120,11 +138,11 @@ impl State {
                 self.auto_decisions += 1;
                 self.last_auto_decision_at = Some(event.ts);
             }
+            Data::RunStarted(started) => self.continuation = started.continuation,
             Data::RunCompleted(_) => self.end(RunStatus::Succeeded),
             Data::RunFailed(_) => self.end(RunStatus::Failed),
             Data::RunCanceled(_) => self.end(RunStatus::Canceled),
-            Data::RunStarted(_)
-            | Data::RunHeartbeat(_)
+            Data::RunHeartbeat(_)
             | Data::MessageDelta(_)
             | Data::MessageFinal(_)
             | Data::ReasoningSummary(_)

@@ -138,7 +138,7 @@ impl World {
 
 fn started() -> RunStarted {
     let versions = Versions { skillrun: "0".to_owned(), engine: None, profile: 1 };
-    RunStarted { skill: None, engine: "scripted".to_owned(), mode: ExecutionMode::Interactive, versions }
+    RunStarted::new("scripted", ExecutionMode::Interactive, versions)
 }
 
 fn attempt_started() -> AttemptStarted {

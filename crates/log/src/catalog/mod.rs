@@ -51,7 +51,7 @@ mod tests;
 
 pub use query::{Counts, Prefix, Query};
 pub use refresh::Refreshed;
-pub use row::{Question, Row, Waiting};
+pub use row::{Question, Resting, Row, Unfinished, Waiting};
 pub use store::{Opened, Rebuild};
 pub use trouble::CatalogError;
 pub use view::Catalog;

@@ -1,6 +1,6 @@
 //! What can be asked. Everything is answered from the rows as they are; call [`Catalog::refresh`] first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, params_from_iter};
@@ -9,7 +9,7 @@ use skillrun_model::{RunId, RunStatus, Timestamp};
 
 use super::fold::Fold;
 use super::refresh::{json, run_id};
-use super::row::{Row, Waiting};
+use super::row::{Question, Resting, Row, Unfinished, Waiting};
 use super::trouble::CatalogError;
 use super::view::Catalog;
 
@@ -125,6 +125,21 @@ impl Catalog {
             over.join(", ")
         );
         self.ask(|db| ids(&mut db.prepare(&sql)?, []))
+    }
+
+    /// The same, told apart by what they need.
+    pub fn unfinished(&mut self) -> Result<Unfinished, CatalogError> {
+        let sql = "SELECT row FROM runs CROSS JOIN details USING (run_id) WHERE waits = 1";
+        let rows: Vec<Row> = self.ask(|db| db.prepare(sql)?.query_map([], |row| json(row, 0))?.collect())?;
+        let resting = |row: &Row| {
+            let question = row.question.as_ref().filter(|_| row.rests)?;
+            let Question { interaction_id, deadline, .. } = *question;
+            Some(Resting { run_id: row.run_id, interaction_id, deadline })
+        };
+        let resting: Vec<Resting> = rows.iter().filter_map(resting).collect();
+        let known: HashSet<RunId> = resting.iter().map(|resting| resting.run_id).collect();
+        let restless = self.not_terminal()?.into_iter().filter(|run| !known.contains(run)).collect();
+        Ok(Unfinished { resting, restless })
     }
 }
 

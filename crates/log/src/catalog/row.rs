@@ -27,6 +27,8 @@ pub struct Row {
     pub attempt: AttemptNumber,
     /// The question that waits.
     pub question: Option<Question>,
+    /// It waits for a person and for nothing else, see [`State::rests`](skillrun_lifecycle::run::State::rests).
+    pub rests: bool,
     /// Of the terminal record, before that of the last settled attempt.
     pub reason_code: Option<Code>,
     /// From the same place.
@@ -64,6 +66,23 @@ pub struct Waiting {
     pub question: Pending,
 }
 
+/// Runs that are not over.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Unfinished {
+    /// They wait for a person, and no process waits with them.
+    pub resting: Vec<Resting>,
+    /// Somebody must look after them. The oldest first.
+    pub restless: Vec<RunId>,
+}
+
+/// A question that only an answer or its time can bring on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Resting {
+    pub run_id: RunId,
+    pub interaction_id: InteractionId,
+    pub deadline: Option<Timestamp>,
+}
+
 impl Row {
     pub(super) fn of(run_id: RunId, folded: &Folded) -> Self {
         let Folded { fold, mark, damage } = folded;
@@ -85,6 +104,7 @@ impl Row {
             updated_at: fold.updated_at,
             attempt: state.attempt,
             question: state.question.as_ref().map(Question::of),
+            rests: state.rests(),
             reason_code,
             error_code,
             auto_decisions: state.auto_decisions,

@@ -81,6 +81,11 @@ impl Lock {
     }
 }
 
+/// The process that took the lock last; it may have given it back. Takes no lock to find out, so it is in nobody's way.
+pub(super) fn last_holder(folder: &Folder) -> Option<u32> {
+    folder::open(&folder.lock(), For::Reading).ok().and_then(|file| read(&file).pid)
+}
+
 fn read(file: &File) -> Note {
     let mut bytes = [0; NOTE];
     let len = file.read_at(&mut bytes, 0).unwrap_or(0);

@@ -10,7 +10,7 @@ use skillrun_model::{RunId, Timestamp};
 
 use super::append::Writer;
 use super::folder::{self, Folder, For, failed};
-use super::lock::{Boot, Lock};
+use super::lock::{self, Boot, Lock};
 use super::read::View;
 use super::recover::{self, OnDamage};
 use super::remove;
@@ -65,6 +65,11 @@ impl FileLog {
             .map_err(|error| self.missing(run, &path, error))
             .and_then(|found| recover::check(&folder, run, found.len()));
         checked.map_err(|kind| kind.of(run))
+    }
+
+    /// The process that opened a Log for writing last. It need not be its writer any more, nor alive.
+    pub fn last_writer(&self, run: RunId) -> Option<u32> {
+        lock::last_holder(&self.folder(run))
     }
 
     /// Moves everything from the first damage on aside, on somebody's word, and gives the Log a new epoch. It must not

@@ -9,10 +9,12 @@ use serde_json::value::RawValue;
 
 use super::envelope::SpanRef;
 use crate::codes::{Code, ErrorCategory, NextAction};
-use crate::ids::InteractionId;
+use crate::ids::{InteractionId, RunId};
 use crate::interaction::{DecisionPolicy, Pending};
 use crate::profile::ProfileId;
-use crate::status::{EndedBy, ExecutionMode, Phase, RunStatus, TurnState, wire_enum};
+use crate::status::{
+    Continuation, EndedBy, ExecutionMode, Permission, Phase, Posture, RunStatus, TurnState, wire_enum,
+};
 use crate::time::Timestamp;
 use crate::verdict::{RunError, Verdict};
 
@@ -70,6 +72,32 @@ pub struct RunStarted {
     pub engine: String,
     pub mode: ExecutionMode,
     pub versions: Versions,
+    /// Whether a later turn can go on in the session. This and what follows is absent when a recording was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continuation: Option<Continuation>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permission: Option<Permission>,
+    /// Whether the engine keeps to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub posture: Option<Posture>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_of: Option<RunId>,
+}
+
+impl RunStarted {
+    /// What is known of every run, a recorded one too.
+    pub fn new(engine: impl Into<String>, mode: ExecutionMode, versions: Versions) -> Self {
+        Self {
+            skill: None,
+            engine: engine.into(),
+            mode,
+            versions,
+            continuation: None,
+            permission: None,
+            posture: None,
+            retry_of: None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

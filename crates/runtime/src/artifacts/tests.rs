@@ -195,6 +195,9 @@ fn an_output_cannot_name_what_is_outside() {
     symlink(&secret, world.workspace().join("link.txt")).expect("a link");
     symlink(world.dir.path(), world.workspace().join("up")).expect("a link");
     world.file(".git/config", "x");
+    // What a path would mean if its `..` were left out.
+    world.file("secret.txt", "decoy");
+    world.file("artifacts/secret.txt", "decoy");
     fs::create_dir(world.workspace().join("folder")).expect("a folder");
     rustix::fs::mknodat(
         rustix::fs::CWD,
@@ -388,6 +391,10 @@ fn a_list_that_is_cut_anywhere_is_no_panic_and_loses_no_artifact() {
         assert_eq!(there.len(), 2, "cut at {cut}: {found:?}");
         assert_eq!(found.problems.len(), 1);
     }
+    fs::write(world.diff(), &whole[..whole.len() - 1]).expect("written");
+    let found = artifacts(&world.workspace(), &world.diff(), None, &[]);
+    let wanted = [("artifacts/a", "modified"), ("artifacts/b", "created"), ("artifacts/c", "deleted")];
+    assert_eq!(told(&found), wanted, "what it does say holds");
     for bad in ["", "[]", "{\"attempt\":1,\"created\":[\nnonsense\n"] {
         fs::write(world.diff(), bad).expect("written");
         assert_eq!(artifacts(&world.workspace(), &world.diff(), None, &[]).problems.len(), 1, "{bad}");

@@ -29,7 +29,7 @@ impl Log {
         let mut log = Self { events: Vec::new(), attempt: AttemptNumber(0), nanos: 0 };
         let versions = Versions { skillrun: "0".into(), engine: None, profile: 1 };
         let mode = ExecutionMode::Interactive;
-        log.control(Data::RunStarted(RunStarted { skill: None, engine: "scripted".into(), mode, versions }));
+        log.control(Data::RunStarted(RunStarted::new("scripted", mode, versions)));
         log
     }
 
@@ -251,6 +251,11 @@ fn an_answer_of_an_earlier_turn_is_not_that_of_a_later_one() {
     let mut not_started = Log { events: replied.events.clone(), ..replied };
     not_started.failed();
     assert_eq!(not_started.result().text, None, "the second turn never began");
+
+    let mut lost = Log { events: asked.events.clone(), ..asked };
+    lost.attempt();
+    lost.failed();
+    assert_eq!(lost.result().text, None, "the second turn was never settled");
 
     let mut canceled = Log { events: asked.events.clone(), ..asked };
     canceled.canceled();

@@ -98,6 +98,16 @@ fn too_much_costs_old_evidence_first_and_then_old_runs() {
 }
 
 #[test]
+fn a_failed_run_that_was_kept_for_an_older_one_goes_with_it() {
+    let bare = |run: RunUse| RunUse { evidence: Evidence::Absent, evidence_bytes: 0, ..run };
+    let runs = [bare(run(1, Standing::Succeeded, 1)), bare(run(2, Standing::Failed, 2))];
+    let failed = Keep { age: Some(DAY), count: None };
+    let retention = Retention { failed, max_bytes: Some(10), ..unlimited() };
+    let wanted = [(id(1), What::Run, Why::Size), (id(2), What::Run, Why::Age)];
+    assert_eq!(told(&plan(&runs, &retention, day(9))), wanted);
+}
+
+#[test]
 fn a_clock_that_was_set_back_removes_nothing() {
     assert_eq!(plan(&[run(1, Standing::Succeeded, 50)], &Retention::default(), day(1)), []);
 }
@@ -209,7 +219,7 @@ impl World {
         self.log.create(id(number)).expect("a Log");
         let versions = Versions { skillrun: "0".into(), engine: None, profile: 1 };
         let mode = ExecutionMode::Auto;
-        let mut data = vec![Data::RunStarted(RunStarted { skill: None, engine: "scripted".into(), mode, versions })];
+        let mut data = vec![Data::RunStarted(RunStarted::new("scripted", mode, versions))];
         data.extend(ending_event(standing));
         let events: Vec<Event> =
             data.into_iter().enumerate().map(|(at, data)| event(number, at as u64, data)).collect();

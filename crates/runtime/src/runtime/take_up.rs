@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use skillrun_collect::protocol::Request;
 use skillrun_collect::{Attached, attach};
-use skillrun_lifecycle::run::State;
 use skillrun_log::catalog::Catalog;
 use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::status::Continuation;
@@ -47,7 +46,18 @@ impl Runtime {
     /// Goes on with every run that is not over and that nobody owns. The catalog must be fresh.
     pub fn recover(&self, catalog: &mut Catalog) -> Result<Recovered, RuntimeError> {
         let mut recovered = Recovered::default();
-        for run in catalog.not_terminal()? {
+        // Questions that no process waits with need a timer at most, and their Logs need not be read for that.
+        let unfinished = catalog.unfinished()?;
+        {
+            let mut desk = self.inner.desk();
+            for question in &unfinished.resting {
+                if let Some(at) = question.deadline {
+                    desk.arm(at, question.run_id, question.interaction_id);
+                }
+            }
+        }
+        recovered.waiting = unfinished.resting.len();
+        for run in unfinished.restless {
             match self.inner.take_up(run) {
                 Ok(TakenUp::Working) => recovered.working.push(run),
                 Ok(TakenUp::Waiting) => recovered.waiting += 1,
@@ -59,18 +69,6 @@ impl Runtime {
         self.inner.wind_up();
         Ok(recovered)
     }
-}
-
-/// Nobody's process waits, and nothing is left to be written: only an answer or its time can bring it on.
-pub(super) fn rests(state: &State, record: &RunRecord) -> bool {
-    let is_sticky = record.engine.continuation == Continuation::Sticky;
-    state.status == Some(RunStatus::WaitingUser)
-        && !state.attempt_is_open
-        && !is_sticky
-        && !state.is_unfinished
-        && state.question.is_some()
-        && state.canceling.is_none()
-        && state.failing.is_none()
 }
 
 impl Inner {
@@ -87,7 +85,7 @@ impl Inner {
         if state.is_over() {
             return TakenUp::Over;
         }
-        if rests(state, &run.record) {
+        if state.rests() {
             let deadline =
                 state.question.as_ref().and_then(|question| Some((question.deadline?, question.interaction_id)));
             if let Some((at, interaction_id)) = deadline {

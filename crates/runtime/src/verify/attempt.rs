@@ -119,7 +119,9 @@ impl AttemptCheck {
                     Outcome::different(format!("seq {} is not what the evidence gives: {place} of its line", event.seq))
                 })
             }
-            Ok(None) => Some(Outcome::different(format!("seq {} is not in the evidence, which ends before", event.seq))),
+            Ok(None) => {
+                Some(Outcome::different(format!("seq {} is not in the evidence, which ends before", event.seq)))
+            }
             Err(error) => Some(unreadable(&error)),
         };
     }

@@ -56,9 +56,9 @@ pub(super) fn check(audit: &Path, number: AttemptNumber, over: Over<'_>) -> Outc
             Err(error) => return Outcome::lost(format!("{name} cannot be read ({error})")),
         }
     }
-    let beside = recorded(number).into_iter().find(|name| {
-        !record.hashes.contains_key(name) && audit.join(name).symlink_metadata().is_ok()
-    });
+    let beside = recorded(number)
+        .into_iter()
+        .find(|name| !record.hashes.contains_key(name) && audit.join(name).symlink_metadata().is_ok());
     match beside {
         Some(name) => Outcome::different(format!("{name} is there, and the host wrote no such file")),
         None => Outcome::Same,

@@ -19,11 +19,7 @@ impl Worker<'_> {
             let Some(host) = &mut self.host else { return Ok(self.next()) };
             if host.hear(attempt)?.is_gone {
                 self.bury_host();
-                return match self.run.happens(Input::ProcessGone) {
-                    Ok(effects) => self.carry_out(effects),
-                    Err(RuntimeError::Refused { .. }) => Ok(self.next()),
-                    Err(error) => Err(error),
-                };
+                return self.process_gone();
             }
             while let Some(next) = self.heed()? {
                 if !matches!(next, Next::Between) {
@@ -39,6 +35,15 @@ impl Worker<'_> {
                 }
             }
             self.wait(None)?;
+        }
+    }
+
+    /// The process that should have waited for the answer is gone.
+    pub(super) fn process_gone(&mut self) -> Result<Next, RuntimeError> {
+        match self.run.happens(Input::ProcessGone) {
+            Ok(effects) => self.carry_out(effects),
+            Err(RuntimeError::Refused { .. }) => Ok(self.next()),
+            Err(error) => Err(error),
         }
     }
 }

@@ -4,7 +4,8 @@ use skillrun_engine::descriptor::Executable;
 use skillrun_lifecycle::ProcessExit;
 use skillrun_lifecycle::closing::{self, ControlEvent};
 use skillrun_lifecycle::run::{Input, ProcessLeft, SettledAttempt};
-use skillrun_model::Code;
+use skillrun_model::status::Continuation;
+use skillrun_model::{Code, RunStatus};
 
 use super::{Next, Worker};
 use crate::artifacts;
@@ -50,7 +51,12 @@ impl Worker<'_> {
             artifacts: beside,
             process,
         }))?;
-        self.carry_out(effects)
+        let next = self.carry_out(effects)?;
+        let waits = self.run.state.status == Some(RunStatus::WaitingUser);
+        if waits && process == ProcessLeft::Gone && self.run.record.engine.continuation == Continuation::Sticky {
+            return self.process_gone();
+        }
+        Ok(next)
     }
 }
 

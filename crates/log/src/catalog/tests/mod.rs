@@ -105,7 +105,7 @@ fn text(len: usize) -> Data {
 fn started(skill: Option<&str>, engine: &str) -> Data {
     let versions = Versions { skillrun: "0".to_owned(), engine: None, profile: 1 };
     let skill = skill.map(str::to_owned);
-    Data::RunStarted(RunStarted { skill, engine: engine.to_owned(), mode: ExecutionMode::Interactive, versions })
+    Data::RunStarted(RunStarted { skill, ..RunStarted::new(engine, ExecutionMode::Interactive, versions) })
 }
 
 fn status(status: RunStatus) -> Data {

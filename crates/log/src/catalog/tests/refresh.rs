@@ -30,6 +30,7 @@ fn a_row_says_what_its_log_says() {
         updated_at: Some(moment(80)),
         attempt: AttemptNumber(0),
         question: Some(question),
+        rests: false,
         reason_code: Some(Code::CleanFinal),
         error_code: None,
         auto_decisions: 0,

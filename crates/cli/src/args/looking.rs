@@ -1,0 +1,200 @@
+//! Arguments of the commands that look at runs, and of those that look after the data folder.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use skillrun_model::{RunStatus, Timestamp};
+
+use super::Json;
+use super::parsers::{count, words};
+
+/// Rows of a list that nobody asked to be longer.
+const ROWS: u32 = 20;
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Ls {
+    /// Only runs of this status; may be given more than once
+    #[arg(long, value_name = "STATUS", value_parser = words(RunStatus::ALL, RunStatus::as_str))]
+    pub(crate) status: Vec<RunStatus>,
+    /// Only runs of this skill
+    #[arg(long, value_name = "NAME")]
+    pub(crate) skill: Option<String>,
+    /// Only runs on this engine
+    #[arg(long, short, value_name = "E")]
+    pub(crate) engine: Option<String>,
+    /// Only runs begun since then: 30min, 2h, 3d, or a date such as 2026-01-31 (UTC)
+    #[arg(long, value_name = "WHEN", value_parser = since)]
+    pub(crate) since: Option<Since>,
+    /// At most this many, the newest
+    #[arg(short = 'n', long = "number", value_name = "N", default_value_t = ROWS, value_parser = count)]
+    pub(crate) number: u32,
+    /// All of them
+    #[arg(long, conflicts_with = "number")]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Since {
+    Ago(Duration),
+    At(Timestamp),
+}
+
+fn since(text: &str) -> Result<Since, &'static str> {
+    const WRONG: &str = "neither a time such as 30min, 2h or 3d nor a date such as 2026-01-31";
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let seconds = match text[digits..].trim_start() {
+        "s" => Some(1),
+        "m" | "min" => Some(60),
+        "h" => Some(60 * 60),
+        "d" => Some(24 * 60 * 60),
+        "w" => Some(7 * 24 * 60 * 60),
+        _ => None,
+    };
+    if let Some(seconds) = seconds {
+        let number: u64 = text[..digits].parse().map_err(|_| WRONG)?;
+        return number.checked_mul(seconds).map(|seconds| Since::Ago(Duration::from_secs(seconds))).ok_or(WRONG);
+    }
+    let midnight = format!("{text}T00:00:00Z");
+    text.parse().or_else(|_| midnight.parse()).map(Since::At).map_err(|_| WRONG)
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct OneRun {
+    /// The run: its id, the beginning of it, or "last"
+    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = LOGS_HELP)]
+pub(crate) struct Logs {
+    /// The run: its id, the beginning of it, or "last"
+    pub(crate) run: String,
+    /// Go on until the run is over
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    #[command(flatten)]
+    pub(crate) form: LogForm,
+    /// Only of this attempt
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) attempt: Option<u32>,
+    /// Only what comes after the event with this number
+    #[arg(long, value_name = "SEQ", conflicts_with = "raw")]
+    pub(crate) since_seq: Option<u64>,
+}
+
+/// What is printed; the conversation as text where none is chosen.
+#[derive(Debug, Clone, Copy, clap::Args)]
+#[group(multiple = false)]
+pub(crate) struct LogForm {
+    /// The Log: one event of RASP per line
+    #[arg(long)]
+    pub(crate) rasp: bool,
+    /// The conversation: one event of FCMP per line
+    #[arg(long)]
+    pub(crate) fcmp: bool,
+    /// What the engine wrote, byte for byte, secrets masked
+    #[arg(long)]
+    pub(crate) raw: bool,
+    /// The conversation as one JSON document
+    #[arg(long, conflicts_with = "follow")]
+    pub(crate) json: bool,
+}
+
+const LOGS_HELP: &str = "\
+--raw writes to a terminal what it would obey as it is spelled, and the very bytes elsewhere.
+SEQ counts events of RASP; with --fcmp and --json those of FCMP.";
+
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = RESULT_HELP)]
+pub(crate) struct Result {
+    /// The run: its id, the beginning of it, or "last"
+    pub(crate) run: String,
+    /// Only the output, as JSON
+    #[arg(long, conflicts_with_all = ["text", "json"])]
+    pub(crate) output: bool,
+    /// Only the answer in words
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) text: bool,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+const RESULT_HELP: &str = "\
+Exit codes: 0 succeeded, 1 failed or not over, 3 timed out, 4 not found,
+6 waits for an answer, 7 output does not fit, 8 canceled.";
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Diff {
+    /// The run: its id, the beginning of it, or "last"
+    pub(crate) run: String,
+    /// Only of this attempt
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) attempt: Option<u32>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Interactions {
+    /// All questions of this run, also those that were answered
+    pub(crate) run: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Export {
+    /// The run: its id, the beginning of it, or "last"
+    pub(crate) run: String,
+    /// Where to [default: SKILL-ID.zip in the current folder]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Also the Log, the conversation and the evidence
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Gc {
+    /// Only tell what would be removed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_can_be_told_in_several_ways() {
+        let ago = |seconds| Ok(Since::Ago(Duration::from_secs(seconds)));
+        let at = |text: &str| Ok(Since::At(text.parse().expect("a moment")));
+        let cases = [
+            ("30s", ago(30)),
+            ("5m", ago(300)),
+            ("5 min", ago(300)),
+            ("2h", ago(7200)),
+            ("3d", ago(259_200)),
+            ("1w", ago(604_800)),
+            ("2026-01-31", at("2026-01-31T00:00:00Z")),
+            ("2026-01-31T12:00:00+01:00", at("2026-01-31T11:00:00Z")),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(since(text), expected, "{text}");
+        }
+        for text in ["", "h", "2", "-2h", "2y", "yesterday", "2026-13-01", "99999999999999999999d", "18446744073709551615w"] {
+            assert!(since(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! What is made of the Log: lines as they are, the conversation, or text.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::time::Duration;
+
+use serde::Deserialize;
+use skillrun_lifecycle::run::State;
+use skillrun_log::{Answer, Cursor, EventLog, FileLog, Limits, LogLine, Page, Seq, Tail, Tailed};
+use skillrun_model::fcmp::{FcmpEvent, Meta};
+use skillrun_model::rasp::Event;
+use skillrun_model::wire::LineWriter;
+use skillrun_model::{RunId, RunStatus};
+use skillrun_translate::FcmpTranslator;
+use skillrun_translate::transcript::Transcript;
+
+use super::{Follow, Part, What, warn_if_nobody_works};
+use crate::failure::Failure;
+use crate::place::{Place, note};
+use crate::words::plain_lines;
+
+/// A bell can be missed where a file system tells of no changes; then this is how late it gets.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
+
+pub(super) fn print(place: &Place, run: RunId, what: What, part: Part, follow: Follow) -> Result<(), Failure> {
+    let last = Seq(place.log.head(run)?.next_seq.0.saturating_sub(1));
+    let counts_rasp = matches!(what, What::Rasp | What::Transcript);
+    if counts_rasp && part.after > last.0 {
+        return Err(Failure::Input(format!("the Log of run {run} has {last} events, and none after {}", part.after)));
+    }
+    let mut printer = Printer::new(run, what, part);
+    match follow {
+        Follow::No => {
+            // What was given out once stays what it is, whatever version looks at it now.
+            let kept = if counts_rasp { None } else { File::open(place.folder(run).fcmp()).ok() };
+            match kept {
+                Some(kept) => printer.kept(BufReader::new(kept))?,
+                None => read(&place.log, run, &mut printer)?,
+            }
+        }
+        Follow::Yes => tail(place, run, &mut printer)?,
+    }
+    printer.finish()
+}
+
+fn read(log: &FileLog, run: RunId, printer: &mut Printer) -> Result<(), Failure> {
+    let mut cursor = match printer.what {
+        What::Rasp => Cursor { epoch: None, after: Seq(printer.part.after) },
+        What::Transcript | What::Fcmp | What::Document => Cursor::BEGINNING,
+    };
+    loop {
+        match log.read(run, cursor, Limits::default())? {
+            Answer::Page(page) if page.is_empty() => return Ok(()),
+            Answer::Page(page) => {
+                printer.page(&page)?;
+                cursor = page.cursor();
+            }
+            Answer::Reset(_) => {
+                printer.reset();
+                cursor = Cursor::BEGINNING;
+            }
+        }
+    }
+}
+
+/// Follows the Log, over questions too, until its last event was printed.
+fn tail(place: &Place, run: RunId, printer: &mut Printer) -> Result<(), Failure> {
+    let mut tail = Tail::new(&place.log, run, Cursor::BEGINNING)?;
+    let mut told = None;
+    let mut wait = Duration::ZERO;
+    loop {
+        match tail.next(Limits::default(), wait)? {
+            Tailed::Page(page) => {
+                printer.page(&page)?;
+                wait = Duration::ZERO;
+            }
+            Tailed::Reset(_) => printer.reset(),
+            Tailed::TimedOut => {
+                // Everything there is was read.
+                let status = printer.state.status;
+                if told != Some(status) {
+                    told = Some(status);
+                    at_rest(place, run, &printer.state);
+                }
+                wait = LOOK_AGAIN;
+            }
+        }
+        if printer.state.is_over() {
+            return Ok(());
+        }
+    }
+}
+
+/// What somebody should know who sees nothing more.
+fn at_rest(place: &Place, run: RunId, state: &State) {
+    match (state.status, &state.question) {
+        (Some(RunStatus::WaitingUser), Some(_)) => {
+            note(&format!("it waits for an answer: {}", crate::commands::interactions::reply_command(&run.to_string())));
+        }
+        (Some(RunStatus::Queued | RunStatus::Running), _) => warn_if_nobody_works(place, run),
+        (_, _) => {}
+    }
+}
+
+/// Prints events that come in the order of the Log.
+struct Printer {
+    what: What,
+    part: Part,
+    state: State,
+    fcmp: FcmpTranslator,
+    transcript: Transcript,
+    lines: LineWriter,
+    /// Of the document.
+    is_first: bool,
+}
+
+/// What it takes to choose a line of FCMP.
+#[derive(Deserialize)]
+struct Head {
+    seq: u64,
+    meta: Meta,
+}
+
+impl Printer {
+    fn new(run: RunId, what: What, part: Part) -> Self {
+        let mut printer = Self {
+            what,
+            part,
+            state: State::default(),
+            fcmp: FcmpTranslator::default(),
+            transcript: Transcript::default(),
+            lines: LineWriter::new(Box::new(io::stdout())),
+            is_first: true,
+        };
+        if what == What::Document {
+            // Kept until it is written; what goes wrong then is told then.
+            printer.lines.plain(&format!("{{\"run_id\":\"{run}\",\"events\":[\n")).ok();
+        }
+        printer
+    }
+
+    /// Seqs were lost in a power failure: what the Log says now is told from its beginning.
+    fn reset(&mut self) {
+        note("the Log was cut; it is told from the beginning");
+        self.state = State::default();
+        self.fcmp = FcmpTranslator::default();
+        self.transcript = Transcript::default();
+        self.part.after = 0;
+    }
+
+    fn page(&mut self, page: &Page) -> Result<(), Failure> {
+        for line in page.lines() {
+            match self.what {
+                What::Rasp => self.rasp(&line)?,
+                What::Transcript | What::Fcmp | What::Document => self.event(line.event()?)?,
+            }
+        }
+        self.lines.flush().map_err(to_stdout)
+    }
+
+    /// The very bytes of the line.
+    fn rasp(&mut self, line: &LogLine<'_>) -> Result<(), Failure> {
+        // A line of a later version is one all the same.
+        let event = line.event().ok();
+        if let Some(event) = &event {
+            self.state.evolve(event);
+        }
+        let is_wanted = event.is_none_or(|event| self.part.has_attempt(event.attempt_number));
+        if line.seq.0 <= self.part.after || !is_wanted {
+            return Ok(());
+        }
+        let mut out = io::stdout().lock();
+        out.write_all(line.json()).and_then(|()| out.write_all(b"\n")).map_err(to_stdout)
+    }
+
+    fn event(&mut self, event: Event) -> Result<(), Failure> {
+        self.state.evolve(&event);
+        let mut made = Vec::new();
+        self.fcmp.push(event, &mut |event| made.push(event));
+        made.iter().try_for_each(|event| self.said(event))
+    }
+
+    fn said(&mut self, event: &FcmpEvent) -> Result<(), Failure> {
+        let is_wanted = self.part.has_attempt(event.meta.attempt);
+        match self.what {
+            What::Transcript => {
+                // What is left out is read all the same: it may be what a later event speaks of.
+                let text = self.transcript.event(event);
+                if !is_wanted || event.meta.rasp_seq <= self.part.after {
+                    return Ok(());
+                }
+                self.lines.plain(&plain_lines(&text)).map_err(to_stdout)
+            }
+            What::Fcmp | What::Document if !is_wanted || event.seq <= self.part.after => Ok(()),
+            What::Fcmp => self.lines.fcmp(event).map_err(to_stdout),
+            What::Document => {
+                self.separate()?;
+                self.lines.fcmp(event).map_err(to_stdout)
+            }
+            What::Rasp => Ok(()),
+        }
+    }
+
+    /// `fcmp.jsonl`, as it was written when the run ended.
+    fn kept(&mut self, lines: impl BufRead) -> Result<(), Failure> {
+        for line in lines.lines() {
+            let line = line.map_err(|error| Failure::Owner(format!("fcmp.jsonl: {error}")))?;
+            let head: Head =
+                serde_json::from_str(&line).map_err(|error| Failure::Owner(format!("fcmp.jsonl: {error}")))?;
+            if !self.part.has_attempt(head.meta.attempt) || head.seq <= self.part.after {
+                continue;
+            }
+            if self.what == What::Document {
+                self.separate()?;
+            }
+            self.lines.plain(&(line + "\n")).map_err(to_stdout)?;
+        }
+        self.lines.flush().map_err(to_stdout)
+    }
+
+    fn separate(&mut self) -> Result<(), Failure> {
+        let comma = if std::mem::take(&mut self.is_first) { "" } else { "," };
+        self.lines.plain(comma).map_err(to_stdout)
+    }
+
+    fn finish(mut self) -> Result<(), Failure> {
+        if self.what == What::Document {
+            self.lines.plain("]}\n").map_err(to_stdout)?;
+        }
+        self.lines.flush().map_err(to_stdout)
+    }
+}
+
+fn to_stdout(error: io::Error) -> Failure {
+    Failure::Write { path: "stdout".to_owned(), error }
+}

@@ -1,0 +1,90 @@
+//! `skillrun logs`: the conversation of a run, its events, or what the engine wrote; and more of it as it comes.
+//!
+//! `events` prints what is made of the Log, `raw` the evidence.
+
+mod events;
+mod raw;
+mod visible;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use skillrun_model::{AttemptNumber, RunId};
+
+use crate::args::{Global, LogForm, Logs};
+use crate::exit::Outcome;
+use crate::failure::Failure;
+use crate::place::Place;
+
+/// Whether it is over when everything was printed that there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Follow {
+    /// Until the run is over.
+    Yes,
+    No,
+}
+
+/// What is printed of the Log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    Transcript,
+    Rasp,
+    Fcmp,
+    /// All of it as one document.
+    Document,
+}
+
+/// Which part of it.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    attempt: Option<AttemptNumber>,
+    /// The last event that the reader has; 0 for none.
+    after: u64,
+}
+
+impl Part {
+    fn has_attempt(&self, number: AttemptNumber) -> bool {
+        self.attempt.is_none_or(|attempt| attempt == number)
+    }
+}
+
+pub(crate) fn run(global: &Global, args: &Logs) -> Result<(), Failure> {
+    let place = Place::open(global)?;
+    let run = place.run(&args.run)?;
+    let follow = if args.follow { Follow::Yes } else { Follow::No };
+    if follow == Follow::Yes {
+        leave_on_interrupt()?;
+    }
+    let part = Part { attempt: args.attempt.map(AttemptNumber), after: args.since_seq.unwrap_or(0) };
+    match args.form {
+        LogForm { raw: true, .. } => raw::print(&place, run, part.attempt, follow),
+        form => events::print(&place, run, what(form), part, follow),
+    }
+}
+
+fn what(form: LogForm) -> What {
+    match form {
+        LogForm { rasp: true, .. } => What::Rasp,
+        LogForm { fcmp: true, .. } => What::Fcmp,
+        LogForm { json: true, .. } => What::Document,
+        LogForm { rasp: false, fcmp: false, json: false, raw: _ } => What::Transcript,
+    }
+}
+
+/// Whoever only looks can leave at any moment: the run is not ours.
+fn leave_on_interrupt() -> Result<(), Failure> {
+    let code = i32::from(Outcome::Interrupted.code());
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::new(AtomicBool::new(true)))
+            .map_err(|error| Failure::Owner(format!("signals cannot be heard ({error})")))?;
+    }
+    Ok(())
+}
+
+/// Says so where nothing will come, because nobody works on the run.
+fn warn_if_nobody_works(place: &Place, run: RunId) {
+    if place.owner(run).is_none() {
+        crate::place::note("nobody works on this run; `skillrun recover` goes on with it");
+    }
+}

@@ -1,0 +1,210 @@
+//! What the engine wrote, as the evidence has it: its stdout to ours, its stderr to ours.
+
+use std::io::{self, IsTerminal, Write};
+use std::mem::MaybeUninit;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+use skillrun_evidence::error::EvidenceErrorKind;
+use skillrun_evidence::feed::StepKind;
+use skillrun_evidence::{Extent, Folder, LiveFeed, Step};
+use skillrun_lifecycle::run::State;
+use skillrun_log::{Answer, Cursor, EventLog, Limits};
+use skillrun_model::{AttemptNumber, RunId, Stream};
+
+use super::visible::Visible;
+use super::{Follow, warn_if_nobody_works};
+use crate::failure::Failure;
+use crate::place::{Place, note};
+
+/// Where the system tells of no changes, this is how late it gets.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
+
+/// All that has a record: what hides a byte is on the disk before its record is.
+const RECORDED: Extent = Extent { stdout: u64::MAX, stderr: u64::MAX, pty: u64::MAX };
+
+pub(super) fn print(
+    place: &Place,
+    run: RunId,
+    attempt: Option<AttemptNumber>,
+    follow: Follow,
+) -> Result<(), Failure> {
+    match follow {
+        Follow::No => recorded(place, run, attempt),
+        Follow::Yes => live(place, run, attempt),
+    }
+}
+
+fn recorded(place: &Place, run: RunId, attempt: Option<AttemptNumber>) -> Result<(), Failure> {
+    let folder = place.folder(run);
+    let missing = || Failure::NotFound(format!("what the engine wrote is gone; `skillrun logs {run}` has the Log"));
+    let evidence = match Folder::open(folder.root()) {
+        Ok(evidence) => evidence,
+        Err(error) if matches!(error.kind, EvidenceErrorKind::NoAttempt) => {
+            if place.state(run)?.attempt == AttemptNumber::BEFORE_FIRST {
+                note("no engine was started yet");
+                return Ok(());
+            }
+            return Err(missing());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let mut streams = Streams::new();
+    let mut has_any = false;
+    for number in evidence.attempts().into_iter().filter(|number| attempt.is_none_or(|attempt| attempt == *number)) {
+        has_any = true;
+        let mut feed = evidence.attempt(number)?.feed()?;
+        while let Some(step) = feed.next_step()? {
+            streams.step(&step)?;
+        }
+        feed.problems().iter().for_each(|problem| note(&format!("attempt {number}: {problem}")));
+    }
+    if let (Some(attempt), false) = (attempt, has_any) {
+        return Err(Failure::NotFound(format!("run {run} has no attempt {attempt}")));
+    }
+    streams.flush()
+}
+
+/// Whoever follows is woken by the Log and by the files of the evidence; the Log says when an attempt is over.
+fn live(place: &Place, run: RunId, only: Option<AttemptNumber>) -> Result<(), Failure> {
+    let (sender, receiver) = channel();
+    let bell = sender.clone();
+    let _subscription = place.log.subscribe(
+        run,
+        Arc::new(move || {
+            bell.send(()).ok();
+        }),
+    )?;
+    let audit = place.folder(run).audit();
+    let mut watched = Watched::No;
+    let (mut state, mut cursor) = (State::default(), Cursor::BEGINNING);
+    let mut number = only.unwrap_or(AttemptNumber(1));
+    let mut feed = LiveFeed::open(&audit, number)?;
+    let mut streams = Streams::new();
+    let mut is_told = false;
+    loop {
+        if watched == Watched::No && audit.is_dir() {
+            watch(&audit, sender.clone());
+            watched = Watched::Yes;
+        }
+        // The Log first: what it says to be over is all there.
+        let is_behind = read(place, run, &mut state, &mut cursor)?;
+        while let Some(step) = feed.next_step(RECORDED)? {
+            streams.step(&step)?;
+        }
+        let is_settled = state.attempt > number || (state.attempt == number && !state.attempt_is_open);
+        if is_settled || state.is_over() {
+            let mut rest = feed.finish()?;
+            while let Some(step) = rest.next_step()? {
+                streams.step(&step)?;
+            }
+            number = AttemptNumber(number.0 + 1);
+            feed = LiveFeed::open(&audit, number)?;
+            streams.flush()?;
+            if only.is_some() || (state.is_over() && number > state.attempt) {
+                return Ok(());
+            }
+            continue;
+        }
+        streams.flush()?;
+        if !is_behind && !std::mem::replace(&mut is_told, true) && state.question.is_none() {
+            warn_if_nobody_works(place, run);
+        }
+        // An error is a timeout: a sender of it is ours.
+        receiver.recv_timeout(LOOK_AGAIN).ok();
+        while receiver.try_recv().is_ok() {}
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Watched {
+    Yes,
+    No,
+}
+
+/// Reads what is new in the Log; whether there may be more.
+fn read(place: &Place, run: RunId, state: &mut State, cursor: &mut Cursor) -> Result<bool, Failure> {
+    loop {
+        match place.log.read(run, *cursor, Limits::default())? {
+            Answer::Page(page) if page.is_empty() => return Ok(false),
+            Answer::Page(page) => {
+                for line in page.lines() {
+                    state.evolve(&line.event()?);
+                }
+                *cursor = page.cursor();
+            }
+            Answer::Reset(_) => (*state, *cursor) = (State::default(), Cursor::BEGINNING),
+        }
+    }
+}
+
+/// Rings when something is written in a folder. Where that cannot be, the Log still rings.
+fn watch(folder: &Path, bell: Sender<()>) {
+    let Ok(watch) = inotify::init(CreateFlags::CLOEXEC) else { return };
+    if inotify::add_watch(&watch, folder, WatchFlags::MODIFY | WatchFlags::CREATE).is_err() {
+        return;
+    }
+    let listen = move || {
+        let mut buffer = [MaybeUninit::uninit(); 4096];
+        let mut news = inotify::Reader::new(&watch, &mut buffer);
+        while news.next().is_ok() {
+            if bell.send(()).is_err() {
+                return;
+            }
+        }
+    };
+    thread::Builder::new().name("evidence".to_owned()).spawn(listen).ok();
+}
+
+/// Where the bytes go.
+struct Streams {
+    stdout: Way,
+    stderr: Way,
+}
+
+/// The very bytes, or what a terminal may see of them.
+enum Way {
+    Exact,
+    Visible(Visible),
+}
+
+impl Way {
+    fn to(out: &impl IsTerminal) -> Self {
+        if out.is_terminal() { Self::Visible(Visible::default()) } else { Self::Exact }
+    }
+
+    fn write(&mut self, bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
+        match self {
+            Self::Exact => out.write_all(bytes),
+            Self::Visible(visible) => visible.write(bytes, out),
+        }
+    }
+}
+
+impl Streams {
+    fn new() -> Self {
+        Self { stdout: Way::to(&io::stdout()), stderr: Way::to(&io::stderr()) }
+    }
+
+    fn step(&mut self, step: &Step<'_>) -> Result<(), Failure> {
+        let StepKind::Bytes { stream, bytes } = step.kind else { return Ok(()) };
+        let failed = |path: &str| {
+            let path = path.to_owned();
+            move |error| Failure::Write { path, error }
+        };
+        match stream {
+            Stream::Stdout => self.stdout.write(bytes, &mut io::stdout().lock()).map_err(failed("stdout")),
+            Stream::Stderr => self.stderr.write(bytes, &mut io::stderr().lock()).map_err(failed("stderr")),
+            // The same bytes once more, as a terminal would have had them.
+            Stream::Pty => Ok(()),
+        }
+    }
+
+    fn flush(&self) -> Result<(), Failure> {
+        io::stdout().flush().map_err(|error| Failure::Write { path: "stdout".to_owned(), error })
+    }
+}

@@ -1,0 +1,148 @@
+//! `skillrun ls`: the runs, the newest first.
+
+use serde_json::{Value, json};
+use skillrun_log::Catalog;
+use skillrun_log::catalog::{Query, Row};
+use skillrun_model::{RunStatus, Timestamp};
+use skillrun_runtime::owners::crashed;
+
+use crate::args::{Form, Global, Ls, Since};
+use crate::failure::Failure;
+use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
+use crate::place::{Place, note};
+use crate::short_ids::ShortIds;
+use crate::words::{counted, from_now, lasting, now, status_ink};
+
+pub(crate) fn run(global: &Global, args: &Ls) -> Result<(), Failure> {
+    let place = Place::open(global)?;
+    let mut catalog = place.catalog()?;
+    let now = now();
+    let since = args.since.map(|since| match since {
+        Since::At(moment) => moment,
+        Since::Ago(ago) => before(now, ago),
+    });
+    let most = if args.all { None } else { Some(args.number as usize) };
+    let query = Query {
+        statuses: args.status.clone(),
+        skill: args.skill.clone(),
+        engine: args.engine.clone(),
+        since,
+        limit: most,
+        after: None,
+    };
+    let rows = catalog.list(&query)?;
+    let more = match most {
+        Some(most) if rows.len() == most => matching(&mut catalog, &query)?.saturating_sub(most),
+        Some(_) | None => 0,
+    };
+    let ids = ShortIds::new(&place.ids());
+    match args.json.form() {
+        Form::Json => print_json(&json!({
+            "runs": rows.iter().map(|row| row_json(row, &ids)).collect::<Vec<_>>(),
+            "more": more,
+            "crashed_owners": crashed(&place.settings.data).len(),
+        }))?,
+        Form::Text => {
+            let output = Output::new(global.color, &place.settings.surroundings);
+            let text = if rows.is_empty() { nothing(&query, &mut catalog)? } else { list(&rows, &ids, now, &output) };
+            print(&text)?;
+            if more > 0 {
+                let runs = counted(more, "more run", "more runs");
+                print(&output.paint(Ink::Dim, &format!("{runs}; `skillrun ls --all` lists all of them")))?;
+                print("\n")?;
+            }
+            if !crashed(&place.settings.data).is_empty() {
+                note("an owner ended without a word; `skillrun recover` goes on with its runs");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A moment so long before another; the beginning of time where it goes back further.
+fn before(moment: Timestamp, ago: std::time::Duration) -> Timestamp {
+    let since_epoch = moment.millis_since(Timestamp::EPOCH).unwrap_or(0);
+    let millis = since_epoch.saturating_sub(u64::try_from(ago.as_millis()).unwrap_or(u64::MAX));
+    Timestamp::EPOCH.plus_nanos(millis.saturating_mul(1_000_000))
+}
+
+/// How many runs there are of this kind. Counting is cheap where only the status matters.
+fn matching(catalog: &mut Catalog, query: &Query) -> Result<usize, Failure> {
+    if query.skill.is_some() || query.engine.is_some() || query.since.is_some() {
+        return Ok(catalog.list(&Query { limit: None, ..query.clone() })?.len());
+    }
+    let counts = catalog.counts()?;
+    let is_wanted = |status: &RunStatus| query.statuses.is_empty() || query.statuses.contains(status);
+    let known: u64 = counts.by_status.iter().filter(|(status, _)| is_wanted(status)).map(|(_, count)| count).sum();
+    let unknown = if query.statuses.is_empty() { counts.unknown } else { 0 };
+    Ok(usize::try_from(known + unknown).unwrap_or(usize::MAX))
+}
+
+fn nothing(query: &Query, catalog: &mut Catalog) -> Result<String, Failure> {
+    let any = matching(catalog, &Query::default())?;
+    if any > 0 && *query != (Query { limit: query.limit, ..Query::default() }) {
+        return Ok(format!("No run is like that; there {}.\n", if any == 1 { "is 1" } else { "are others" }));
+    }
+    Ok("There is no run yet. `skillrun run SKILL` starts one; `skillrun skills` lists skills.\n".to_owned())
+}
+
+fn row_json(row: &Row, ids: &ShortIds) -> Value {
+    let mut value = json!(row);
+    if let Value::Object(fields) = &mut value {
+        fields.shift_insert(1, "short_id".to_owned(), json!(ids.of(row.run_id)));
+    }
+    value
+}
+
+fn list(rows: &[Row], ids: &ShortIds, now: Timestamp, output: &Output) -> String {
+    let heading = ["RUN", "STATUS", "SKILL", "ENGINE", "BEGAN", "TOOK"].map(|head| (Ink::Dim, head.to_owned()));
+    let lines = rows.iter().map(|row| {
+        let unknown = || "?".to_owned();
+        let status = row.status.map_or((Ink::Bad, "damaged".to_owned()), |s| (status_ink(s), s.to_string()));
+        [
+            (Ink::Bold, ids.of(row.run_id)),
+            status,
+            (Ink::Plain, row.skill.as_deref().map_or_else(unknown, plain)),
+            (Ink::Plain, row.engine.as_deref().map_or_else(unknown, plain)),
+            (Ink::Plain, row.created_at.map_or_else(unknown, |moment| from_now(moment, now))),
+            (Ink::Dim, took(row, now)),
+        ]
+    });
+    let table = output.table(&std::iter::once(heading).chain(lines).collect::<Vec<_>>(), LastColumn::Whole);
+    let mut text = String::new();
+    // What somebody has to know about a run has a line of its own, because the others leave it no room.
+    let details = std::iter::once(None).chain(rows.iter().map(detail));
+    for (line, detail) in table.lines().zip(details) {
+        text += &format!("{line}\n");
+        if let Some(detail) = detail {
+            let row = [(Ink::Plain, String::new()), (Ink::Plain, plain(&detail))];
+            text += &output.table(&[row], LastColumn::Cut);
+        }
+    }
+    text
+}
+
+/// How long it took, or takes by now. Waiting is not told: nobody works.
+fn took(row: &Row, now: Timestamp) -> String {
+    let end = match row.status {
+        Some(RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled) => row.updated_at,
+        Some(RunStatus::Running) => Some(now),
+        Some(RunStatus::Queued | RunStatus::WaitingUser) | None => None,
+    };
+    let (Some(begin), Some(end)) = (row.created_at, end) else { return String::new() };
+    lasting(end.millis_since(begin).unwrap_or(0))
+}
+
+fn detail(row: &Row) -> Option<String> {
+    if let Some(damage) = &row.damage {
+        return Some(format!("its Log {damage}"));
+    }
+    match row.status? {
+        RunStatus::WaitingUser => row.question.as_ref().map(|question| format!("asks: {}", question.prompt)),
+        RunStatus::Failed => {
+            let code = row.error_code.or(row.reason_code)?;
+            Some(format!("{code} · {}", code.summary()))
+        }
+        RunStatus::Queued | RunStatus::Running | RunStatus::Succeeded | RunStatus::Canceled => None,
+    }
+}

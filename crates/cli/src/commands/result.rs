@@ -1,0 +1,137 @@
+//! `skillrun result`: what came of a run.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use skillrun_lifecycle::run::State;
+use skillrun_model::{RunId, RunStatus};
+use skillrun_runtime::result::{self, ResultFold, RunResult};
+
+use super::interactions::{deadline_words, question_text, reply_command};
+use crate::args::{Form, Global, ResultOf};
+use crate::exit::Outcome;
+use crate::failure::Failure;
+use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
+use crate::place::{Place, note};
+use crate::words::{indented, lasting, now, plain_lines, size, status_ink};
+
+pub(crate) fn run(global: &Global, args: &ResultOf) -> Result<ExitCode, Failure> {
+    let place = Place::open(global)?;
+    let run = place.run(&args.run)?;
+    let Some(result) = read(&place, run)? else {
+        return not_over(&place, run, args.json.form());
+    };
+    if args.output {
+        match &result.output {
+            Some(output) => print_json(output)?,
+            None => note(&format!("run {run} gave no output")),
+        }
+    } else if args.text {
+        match &result.text {
+            Some(text) => print(&format!("{}\n", plain_lines(text.trim_end())))?,
+            None => note(&format!("run {run} gave no answer in words")),
+        }
+    } else {
+        match args.json.form() {
+            Form::Json => print_json(&result)?,
+            Form::Text => {
+                let output = Output::new(global.color, &place.settings.surroundings);
+                print(&text(&place, &result, &output))?;
+            }
+        }
+    }
+    Ok(outcome(&result).into())
+}
+
+/// The result of a run that is over: as it was written or, where that file is gone, made again from the Log.
+pub(super) fn read(place: &Place, run: RunId) -> Result<Option<RunResult>, Failure> {
+    let folder = place.folder(run);
+    match result::read(&folder) {
+        Ok(Some(result)) if place.state(run)?.is_over() => return Ok(Some(result)),
+        Ok(_) => {}
+        Err(error) => note(&format!("{}: {error}; it is made again from the Log", folder.result().display())),
+    }
+    let mut fold = ResultFold::default();
+    place.events(run, |event| {
+        fold.event(&event);
+        Ok(())
+    })?;
+    if let Some((attempt, bytes)) = fold.missing_output() {
+        let bytes = size(bytes);
+        note(&format!("the output of attempt {attempt}, {bytes}, does not stand in the Log, and is left out here"));
+    }
+    Ok(fold.finish(run))
+}
+
+pub(super) fn outcome(result: &RunResult) -> Outcome {
+    match result.status {
+        RunStatus::Succeeded => Outcome::Succeeded,
+        RunStatus::Canceled => Outcome::Canceled,
+        RunStatus::Failed | RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => {
+            result.error.as_ref().map_or(Outcome::Failed, Outcome::of_error)
+        }
+    }
+}
+
+fn not_over(place: &Place, run: RunId, form: Form) -> Result<ExitCode, Failure> {
+    let state = place.state(run)?;
+    let State { status, question, .. } = &state;
+    if form == Form::Json {
+        print_json(&json!({ "run_id": run, "status": status, "question": question }))?;
+    }
+    match (question, form) {
+        (Some(question), Form::Text) => {
+            let question_text = question_text(question);
+            let deadline = deadline_words(question, now());
+            let answer = reply_command(&run.to_string());
+            print(&format!("The run is not over; it waits for an answer:\n{question_text}  {deadline}\n  {answer}\n"))?;
+        }
+        (None, Form::Text) => {
+            let status = status.map_or("without a beginning", RunStatus::as_str);
+            print(&format!("The run is not over; it is {status}. `skillrun logs -f {run}` follows it.\n"))?;
+        }
+        (_, Form::Json) => {}
+    }
+    Ok(if question.is_some() { Outcome::Waiting } else { Outcome::Failed }.into())
+}
+
+fn text(place: &Place, result: &RunResult, output: &Output) -> String {
+    let mut rows = Vec::new();
+    let mut row = |label: &str, ink: Ink, text: String| rows.push([(Ink::Dim, label.to_owned()), (ink, text)]);
+    let reason = result.completion.map(|completion| format!(" · {}", completion.reason_code)).unwrap_or_default();
+    row("status", status_ink(result.status), result.status.to_string());
+    if let Some(error) = &result.error {
+        row("error", Ink::Plain, format!("{} · {}", error.code, plain(&error.message)));
+        error.details.iter().for_each(|detail| row("", Ink::Plain, plain(detail)));
+    } else if !reason.is_empty() {
+        row("reason", Ink::Plain, reason.trim_start_matches(" · ").to_owned());
+    }
+    row("took", Ink::Plain, format!("{}, {}", lasting(result.timing.elapsed_ms), attempts(result.attempts)));
+    for artifact in &result.artifacts {
+        row("file", Ink::Plain, format!("{} ({})", plain(&artifact.path), size(artifact.size)));
+    }
+    for warning in &result.warnings {
+        row("warning", Ink::Plain, format!("{warning} · {}", warning.summary()));
+    }
+    for action in &result.next_actions {
+        row("next", Ink::Plain, plain(&action.command));
+    }
+    row("folder", Ink::Plain, plain(&place.folder(result.run_id).root().to_string_lossy()));
+    let mut text = output.table(&rows, LastColumn::Whole);
+    match (&result.output, &result.text) {
+        (Some(value), _) => text += &format!("\n{}", pretty(&Value::Object(value.clone()))),
+        (None, Some(words)) => text += &format!("\n{}", indented(words, "")),
+        (None, None) => {}
+    }
+    text
+}
+
+fn attempts(count: u32) -> String {
+    crate::words::counted(count as usize, "attempt", "attempts")
+}
+
+/// JSON has no control characters but those that a terminal may see, except for one block that it need not escape.
+pub(super) fn pretty(value: &Value) -> String {
+    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+    plain_lines(&text) + "\n"
+}

@@ -1,0 +1,126 @@
+//! `skillrun show`: everything about one run on one page.
+//!
+//! `attempts` reads what happened in each attempt; `page` writes it for people.
+
+mod attempts;
+mod page;
+
+use serde::Serialize;
+use serde_json::json;
+use skillrun_lifecycle::run::State;
+use skillrun_model::rasp::Data;
+use skillrun_model::{RunId, Timestamp};
+use skillrun_runtime::RunRecord;
+use skillrun_runtime::result::RunResult;
+
+use crate::args::{Form, Global, OneRun};
+use crate::failure::Failure;
+use crate::output::{Output, print, print_json};
+use crate::place::{Place, note};
+use attempts::Attempts;
+
+/// What is known about a run.
+struct Known {
+    run: RunId,
+    /// None where `run.json` cannot be read; the rest is told all the same.
+    record: Option<RunRecord>,
+    state: State,
+    created_at: Option<Timestamp>,
+    updated_at: Option<Timestamp>,
+    canceled_by: Option<String>,
+    attempts: Attempts,
+    result: Option<RunResult>,
+    owner: Option<u32>,
+    files: Vec<File>,
+}
+
+/// A file or folder of a run.
+#[derive(Serialize)]
+struct File {
+    name: &'static str,
+    what: &'static str,
+    /// None for folders.
+    bytes: Option<u64>,
+}
+
+pub(crate) fn run(global: &Global, args: &OneRun) -> Result<(), Failure> {
+    let place = Place::open(global)?;
+    let run = place.run(&args.run)?;
+    let known = look(&place, run)?;
+    match args.json.form() {
+        Form::Text => {
+            let output = Output::new(global.color, &place.settings.surroundings);
+            print(&page::page(&place, &known, &output))
+        }
+        Form::Json => print_json(&json!({
+            "run_id": known.run,
+            "status": known.state.status,
+            "created_at": known.created_at,
+            "updated_at": known.updated_at,
+            "owner": known.owner,
+            "canceled_by": known.canceled_by,
+            "session_id": known.state.session_id,
+            "auto_decision_count": known.state.auto_decisions,
+            "last_auto_decision_at": known.state.last_auto_decision_at,
+            "question": known.state.question,
+            "attempts": known.attempts.list,
+            "result": known.result,
+            "record": known.record,
+            "folder": place.folder(run).root().to_string_lossy(),
+            "files": known.files,
+        })),
+    }
+}
+
+fn look(place: &Place, run: RunId) -> Result<Known, Failure> {
+    let record = match place.record(run) {
+        Ok(record) => Some(record),
+        Err(error) => {
+            note(&error.to_string());
+            None
+        }
+    };
+    let (mut state, mut attempts) = (State::default(), Attempts::default());
+    let (mut created_at, mut updated_at, mut canceled_by) = (None, None, None);
+    let read = place.events(run, |event| {
+        state.evolve(&event);
+        attempts.take(&event);
+        created_at.get_or_insert(event.ts);
+        updated_at = Some(event.ts);
+        if let Data::RunCanceled(canceled) = event.data {
+            canceled_by = canceled.by;
+        }
+        Ok(())
+    });
+    // What stands before a damage is worth showing.
+    if let Err(error) = read {
+        note(&error.to_string());
+    }
+    let folder = place.folder(run);
+    attempts.measure(&folder.audit());
+    let result = if state.is_over() { super::result::read(place, run)? } else { None };
+    let owner = if state.is_over() { None } else { place.owner(run) };
+    let files = files(folder.root());
+    Ok(Known { run, record, state, created_at, updated_at, canceled_by, attempts, result, owner, files })
+}
+
+/// Those of the files of a run that are there.
+fn files(root: &std::path::Path) -> Vec<File> {
+    const FILES: [(&str, &str); 10] = [
+        ("run.json", "what was asked for"),
+        ("events.jsonl", "the Log"),
+        ("result.json", "how it ended"),
+        ("fcmp.jsonl", "the conversation"),
+        ("parser_diagnostics.jsonl", "what was noticed while reading"),
+        ("inputs", "files that came with it"),
+        ("skill", "the skill as it was"),
+        ("workspace", "where the engine works"),
+        ("home", "the engine's home folder"),
+        (".audit", "evidence: what the engine wrote"),
+    ];
+    let file = |(name, what): (&'static str, &'static str)| {
+        let found = std::fs::metadata(root.join(name)).ok()?;
+        Some(File { name, what, bytes: found.is_file().then_some(found.len()) })
+    };
+    FILES.into_iter().filter_map(file).collect()
+}

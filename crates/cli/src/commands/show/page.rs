@@ -1,0 +1,235 @@
+//! The page, for people.
+
+use serde_json::Value;
+use skillrun_model::RunStatus;
+use skillrun_model::rasp::data::Exit;
+use skillrun_runtime::RunRecord;
+use skillrun_runtime::record::{Sharing, Workspace};
+
+use super::Known;
+use super::attempts::Attempt;
+use crate::commands::interactions::{deadline_words, question_text, reply_command};
+use crate::output::{Ink, LastColumn, Output, plain};
+use crate::place::Place;
+use crate::words::{counted, from_now, indented, lasting, moment, now, size, status_ink};
+
+/// Characters of a hash that tell one skill from another.
+const HASH: usize = 12;
+/// Lines of an answer that are shown; `skillrun result` prints all.
+const LINES: usize = 12;
+
+type Rows = Vec<[(Ink, String); 2]>;
+
+pub(super) fn page(place: &Place, known: &Known, output: &Output) -> String {
+    let mut parts = vec![head(known, output)];
+    parts.push(facts(place, known, output));
+    if !known.attempts.list.is_empty() {
+        parts.push(attempts(&known.attempts.list, output));
+    }
+    parts.extend(question(known, output));
+    parts.extend(result(known, output));
+    parts.push(files(place, known, output));
+    parts.join("\n")
+}
+
+fn head(known: &Known, output: &Output) -> String {
+    let id = output.paint(Ink::Bold, &known.run.to_string());
+    let status = known.state.status.map_or_else(
+        || output.paint(Ink::Bad, "damaged"),
+        |status| output.paint(status_ink(status), status.as_str()),
+    );
+    let error = known.result.as_ref().and_then(|result| result.error.as_ref());
+    let code = error.map(|error| error.code).or(known.state.verdict.as_ref().map(|verdict| verdict.reason_code));
+    let code = code.map(|code| format!(" · {code} · {}", code.summary())).unwrap_or_default();
+    let message = error.map(|error| indented(&error.message, "  ")).unwrap_or_default();
+    format!("{id}\n{status}{code}\n{message}")
+}
+
+fn row(label: &str, text: String) -> [(Ink, String); 2] {
+    [(Ink::Dim, label.to_owned()), (Ink::Plain, text)]
+}
+
+fn facts(place: &Place, known: &Known, output: &Output) -> String {
+    let mut rows = Rows::new();
+    if let Some(record) = &known.record {
+        rows.extend(of_record(place, record));
+    }
+    let now = now();
+    if let Some(at) = known.created_at {
+        rows.push(row("began", format!("{} ({})", moment(at), from_now(at, now))));
+    }
+    match (known.state.is_over(), known.created_at, known.updated_at) {
+        (true, Some(begin), Some(end)) => {
+            rows.push(row("ended", format!("{}, after {}", moment(end), lasting(end.millis_since(begin).unwrap_or(0)))));
+        }
+        (false, _, Some(last)) => rows.push(row("last event", format!("{} ({})", moment(last), from_now(last, now)))),
+        (_, _, _) => {}
+    }
+    if let Some(by) = &known.canceled_by {
+        rows.push(row("canceled by", plain(by)));
+    }
+    rows.extend(owner(known));
+    if known.state.auto_decisions > 0 {
+        let decisions = counted(known.state.auto_decisions as usize, "question", "questions");
+        rows.push(row("decided", format!("{decisions}, because nobody answered in time")));
+    }
+    output.table(&rows, LastColumn::Whole)
+}
+
+/// Who works on it. Nobody need do so while it waits.
+fn owner(known: &Known) -> Option<[(Ink, String); 2]> {
+    let working = match known.state.status? {
+        RunStatus::Queued | RunStatus::Running => true,
+        RunStatus::WaitingUser => false,
+        RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => return None,
+    };
+    match known.owner {
+        Some(pid) => Some(row("owner", format!("process {pid}"))),
+        None if working => {
+            let text = "nobody works on it; `skillrun recover` goes on with it".to_owned();
+            Some([(Ink::Dim, "owner".to_owned()), (Ink::Bad, text)])
+        }
+        None => None,
+    }
+}
+
+fn of_record(place: &Place, record: &RunRecord) -> Rows {
+    let (skill, engine, request) = (&record.skill, &record.engine, &record.request);
+    let version = |version: &Option<String>| version.as_deref().map(|v| format!(" {}", plain(v))).unwrap_or_default();
+    let hash: String = skill.hash.chars().take(HASH).collect();
+    let path = |path: &std::path::Path| plain(&path.to_string_lossy());
+    let posture = engine.posture.as_str().replace('_', " ");
+    let workspace = match &request.workspace {
+        Workspace::Own => path(&place.folder(record.run_id).workspace()),
+        Workspace::Folder { path: folder, sharing: Sharing::Alone } => path(folder.as_path()),
+        Workspace::Folder { path: folder, sharing: Sharing::Allowed } => {
+            format!("{}, which others may use too", path(folder.as_path()))
+        }
+    };
+    let mut rows = vec![
+        row("skill", format!("{}{} · {}", plain(&skill.name), version(&skill.version), plain(&hash))),
+        row("", path(skill.source.as_path())),
+        row("engine", format!("{}{} · {}", plain(&engine.name), version(&engine.version), engine.profile)),
+        row("", path(engine.program.as_path())),
+        row("permission", format!("{}, {posture}", request.permission.as_str())),
+        row("mode", request.mode.to_string()),
+    ];
+    let model = [&request.model, &request.effort].into_iter().flatten().map(|word| plain(word)).collect::<Vec<_>>();
+    if !model.is_empty() {
+        rows.push(row("model", model.join(", ")));
+    }
+    for (label, values) in [("input", &request.input), ("parameter", &request.parameter)] {
+        if !values.is_empty() {
+            rows.push(row(label, short(&Value::Object(values.clone()).to_string())));
+        }
+    }
+    for (slot, name) in &request.files {
+        rows.push(row("file", format!("{}: inputs/{}", plain(slot), plain(name))));
+    }
+    rows.push(row("workspace", workspace));
+    if let Some(before) = record.retry_of {
+        rows.push(row("retry of", before.to_string()));
+    }
+    rows
+}
+
+/// The beginning of what may be long.
+fn short(text: &str) -> String {
+    const CHARS: usize = 200;
+    let text = plain(text);
+    match text.char_indices().nth(CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+fn attempts(list: &[Attempt], output: &Output) -> String {
+    let heading = ["ATTEMPT", "TURN", "REASON", "EXIT", "TOOK", "BYTES"].map(|head| (Ink::Dim, head.to_owned()));
+    let line = |attempt: &Attempt| {
+        let begin = attempt.started_at;
+        let [turn, reason, exit, took] = match &attempt.ended {
+            None => [
+                "going on".to_owned(),
+                String::new(),
+                String::new(),
+                lasting(now().millis_since(begin).unwrap_or(0)),
+            ],
+            Some(ended) => [
+                ended.turn.to_string(),
+                ended.reason_code.to_string(),
+                exit(&ended.exit),
+                lasting(ended.at.millis_since(begin).unwrap_or(0)),
+            ],
+        };
+        let bytes = attempt.bytes.map_or_else(|| "gone".to_owned(), size);
+        [attempt.number.to_string(), turn, reason, exit, took, bytes].map(|text| (Ink::Plain, text))
+    };
+    let rows: Vec<_> = std::iter::once(heading).chain(list.iter().map(line)).collect();
+    output.table(&rows, LastColumn::Whole)
+}
+
+/// How the process ended. One that lives on has not.
+fn exit(exit: &Exit) -> String {
+    match (exit.code, &exit.signal, exit.ended_by) {
+        (Some(code), _, _) => code.to_string(),
+        (None, Some(signal), _) => plain(signal),
+        (None, None, Some(ended_by)) => ended_by.to_string(),
+        (None, None, None) => "none".to_owned(),
+    }
+}
+
+fn question(known: &Known, output: &Output) -> Option<String> {
+    let question = known.state.question.as_ref().filter(|_| !known.state.is_over())?;
+    let head = output.paint(Ink::Bold, &format!("question {}", question.interaction_id.0));
+    let deadline = output.paint(Ink::Dim, &deadline_words(question, now()));
+    let answer = reply_command(&known.run.to_string());
+    Some(format!("{head} · {}\n{}  {deadline}\n  {answer}\n", question.kind, question_text(question)))
+}
+
+fn result(known: &Known, output: &Output) -> Option<String> {
+    let result = known.result.as_ref()?;
+    let mut rows = Rows::new();
+    for artifact in &result.artifacts {
+        rows.push(row("artifact", format!("{} ({}, {})", plain(&artifact.path), size(artifact.size), artifact.media_type)));
+    }
+    for warning in &result.warnings {
+        rows.push(row("warning", format!("{warning} · {}", warning.summary())));
+    }
+    if let Some(usage) = &result.usage {
+        let tokens = [("in", usage.input_tokens), ("out", usage.output_tokens)];
+        let told: Vec<String> =
+            tokens.iter().filter_map(|(way, count)| count.map(|count| format!("{count} {way}"))).collect();
+        if !told.is_empty() {
+            rows.push(row("tokens", told.join(", ")));
+        }
+    }
+    for action in &result.next_actions {
+        rows.push(row("next", plain(&action.command)));
+    }
+    let mut text = output.table(&rows, LastColumn::Whole);
+    let (label, body) = match (&result.output, &result.text) {
+        (Some(value), _) => ("output", crate::commands::result::pretty(&Value::Object(value.clone()))),
+        (None, Some(words)) => ("answer", words.clone()),
+        (None, None) => return (!text.is_empty()).then_some(text),
+    };
+    let lines = body.trim_end().lines().count();
+    let shown: Vec<&str> = body.lines().take(LINES).collect();
+    text += &format!("{}\n{}", output.paint(Ink::Dim, label), indented(&shown.join("\n"), "  "));
+    if lines > LINES {
+        let more = counted(lines - LINES, "more line", "more lines");
+        text += &output.paint(Ink::Dim, &format!("  … {more}; `skillrun result {}` prints all\n", known.run));
+    }
+    Some(text)
+}
+
+fn files(place: &Place, known: &Known, output: &Output) -> String {
+    let folder = place.folder(known.run);
+    let rows = known.files.iter().map(|file| {
+        let name = if file.bytes.is_some() { file.name.to_owned() } else { format!("{}/", file.name) };
+        let size = file.bytes.map(|bytes| format!(" ({})", size(bytes))).unwrap_or_default();
+        [(Ink::Plain, String::new()), (Ink::Plain, name), (Ink::Dim, format!("{}{size}", file.what))]
+    });
+    let rows: Vec<_> = rows.collect();
+    let folder = plain(&folder.root().to_string_lossy());
+    format!("{}\n{}", output.paint(Ink::Bold, &folder), output.table(&rows, LastColumn::Cut))
+}

@@ -1,0 +1,71 @@
+//! The beginnings of ids that are enough to name a run. Ids begin with the time, so those of runs that were made
+//! together share a long one; it must be looked at all runs to know how much is needed.
+
+use skillrun_model::RunId;
+
+/// Shorter ones would become ambiguous with the next run.
+const LEAST: usize = 8;
+
+/// Knows all runs.
+#[derive(Debug)]
+pub(crate) struct ShortIds {
+    /// In order.
+    ids: Vec<String>,
+}
+
+impl ShortIds {
+    pub(crate) fn new(runs: &[RunId]) -> Self {
+        let mut ids: Vec<String> = runs.iter().map(ToString::to_string).collect();
+        ids.sort();
+        Self { ids }
+    }
+
+    /// The shortest beginning that no other run has.
+    pub(crate) fn of(&self, run: RunId) -> String {
+        let id = run.to_string();
+        let at = self.ids.partition_point(|other| *other < id);
+        // The most alike are the neighbours.
+        let before = at.checked_sub(1).and_then(|before| self.ids.get(before));
+        let after = self.ids[at..].iter().find(|other| **other != id);
+        let shared = before.into_iter().chain(after).map(|other| shared(&id, other)).max().unwrap_or(0);
+        let mut len = (shared + 1).max(LEAST);
+        // A dash at the end says nothing.
+        if id.as_bytes().get(len - 1) == Some(&b'-') {
+            len += 1;
+        }
+        id.get(..len).unwrap_or(&id).to_owned()
+    }
+}
+
+fn shared(one: &str, other: &str) -> usize {
+    one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_as_long_as_it_must_be() {
+        let ids = [
+            "019a0000-0000-7000-8000-000000000000",
+            "019b0000-0000-7000-8000-000000000000",
+            "019b0000-0001-7000-8000-000000000000",
+            "019b0000-1000-7000-8000-000000000000",
+            "019c0000-0000-7000-8000-000000000000",
+            "019c0000-0000-7000-9000-000000000000",
+        ];
+        let runs: Vec<RunId> = ids.iter().map(|id| id.parse().expect("an id")).collect();
+        let short = ShortIds::new(&runs);
+        let expected = [
+            "019a0000",
+            "019b0000-0000",
+            "019b0000-0001",
+            "019b0000-1",
+            "019c0000-0000-7000-8",
+            "019c0000-0000-7000-9",
+        ];
+        assert_eq!(runs.iter().map(|run| short.of(*run)).collect::<Vec<_>>(), expected);
+        assert_eq!(ShortIds::new(&[]).of(runs[0]), "019a0000");
+    }
+}

@@ -1,0 +1,147 @@
+//! A diagnosis as labelled text; whoever prints it has only to wrap.
+
+use skillrun_model::rasp::data::Exit;
+use skillrun_model::{RunStatus, Timestamp};
+
+use super::{AttemptStory, Diagnosis, Ending, Moment, Owner, Passage, Question, Resolution, words};
+
+/// A label, empty where the line belongs to the label above it, and its text.
+pub type Line = (&'static str, String);
+
+impl Diagnosis {
+    /// All of it, in the order in which one asks.
+    pub fn lines(&self) -> Vec<Line> {
+        let mut lines = vec![("run", self.run_id.to_string())];
+        let version = self.engine_version.as_deref().map_or_else(String::new, |version| format!(" {version}"));
+        lines.push(("skill", format!("{} on {}{version}, {}", self.skill, self.engine, self.mode)));
+        lines.push(("status", self.status_line()));
+        if let Owner::Somebody { pid: Some(pid) } = self.owner {
+            lines.push(("owner", format!("process {pid}")));
+        }
+        if let Some(decided) = &self.decided {
+            let rule = decided.rule.map_or_else(String::new, |rule| format!(" (rule {rule})"));
+            lines.push(("because", format!("{}{rule}", decided.words)));
+            lines.push(("reason", format!("{}: {}", decided.reason_code, decided.summary)));
+        }
+        if let Some(error) = &self.error {
+            lines.push((
+                "error",
+                format!("{} ({}): {}", error.code, error.category, super::passage::shown(&error.message)),
+            ));
+            lines.extend(error.details.iter().map(|detail| ("", super::passage::shown(detail))));
+        }
+        lines.extend(self.session_id.iter().map(|session| ("session", session.clone())));
+        self.attempts.iter().for_each(|attempt| lines.extend(attempt_lines(attempt)));
+        self.questions.iter().for_each(|question| lines.extend(question_lines(question)));
+        lines.extend(labelled("timeline", self.timeline.iter().map(moment_line)));
+        let findings = self.findings.iter().map(|finding| finding.words.clone());
+        lines.extend(labelled("looks wrong", findings));
+        let actions = self.next_actions.iter().map(|next| format!("{}: {}", next.action, next.command));
+        lines.extend(labelled("you can", actions));
+        lines
+    }
+
+    fn status_line(&self) -> String {
+        let (words, time) = (words::status(self.status), duration(self.elapsed_ms));
+        match self.status {
+            RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => {
+                format!("{words}, for {time} (since {})", moment(self.since))
+            }
+            RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => {
+                format!("{words}, after {time} (at {})", moment(self.since))
+            }
+        }
+    }
+}
+
+/// The label before the first line alone.
+fn labelled(label: &'static str, texts: impl Iterator<Item = String>) -> impl Iterator<Item = Line> {
+    texts.enumerate().map(move |(at, text)| (if at == 0 { label } else { "" }, text))
+}
+
+fn attempt_lines(attempt: &AttemptStory) -> Vec<Line> {
+    let number = attempt.attempt;
+    let bytes = format!("{} bytes on stdout, {} on stderr", attempt.bytes.stdout, attempt.bytes.stderr);
+    let Some(ending) = &attempt.ending else {
+        return vec![("attempt", format!("{number} is going on: {bytes} so far"))];
+    };
+    let Ending { turn, rule, reason_code, exit, .. } = ending;
+    let mut lines = vec![
+        ("attempt", format!("{number} {} (rule {rule}, {reason_code}): {bytes}", words::turn(*turn))),
+        ("", exit_line(exit)),
+    ];
+    lines.extend(attempt.evidence.iter().map(|passage| ("", passage_line(passage))));
+    lines
+}
+
+fn exit_line(exit: &Exit) -> String {
+    let left = match (exit.code, &exit.signal) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("signal {}", super::passage::shown(signal)),
+        (None, None) => "no exit".to_owned(),
+    };
+    match exit.ended_by {
+        Some(by) => format!("{left}, {}", words::ended_by(by)),
+        None => left,
+    }
+}
+
+fn passage_line(passage: &Passage) -> String {
+    let Passage { what, file, from, to, excerpt } = passage;
+    let text = excerpt.as_deref().map_or_else(String::new, |excerpt| format!(": {excerpt}"));
+    format!("{} in {file} {from}..{to}{text}", words::passage(*what))
+}
+
+fn question_lines(question: &Question) -> Vec<Line> {
+    let became = match &question.resolution {
+        Resolution::Open => match question.deadline {
+            Some(deadline) => {
+                format!("open until {}, {}", moment(deadline), words::on_deadline(question.on_deadline))
+            }
+            None => format!("open, {}", words::on_deadline(question.on_deadline)),
+        },
+        Resolution::Answered { mode, at } => format!("{} at {}", words::resolution(*mode), moment(*at)),
+        Resolution::TimedOut { fails_with, at } => format!("not answered by {} ({fails_with})", moment(*at)),
+        Resolution::Closed => "closed without an answer".to_owned(),
+    };
+    vec![("question", format!("{} ({}): {}", question.interaction_id.0, question.kind, question.prompt)), ("", became)]
+}
+
+fn moment_line(told: &Moment) -> String {
+    let attempt = told.attempt.map_or_else(String::new, |attempt| format!(" (attempt {attempt})"));
+    format!("{} +{} {}{attempt}", moment(told.at), duration(told.after_ms), words::moment(told.what))
+}
+
+/// To the millisecond; nobody looks for more here.
+fn moment(moment: Timestamp) -> String {
+    let text = moment.to_string();
+    text.split_once('.').map_or(text.clone(), |(whole, part)| format!("{whole}.{}Z", part.get(..3).unwrap_or("000")))
+}
+
+fn duration(ms: u64) -> String {
+    let (s, rest) = (ms / 1000, ms % 1000);
+    match s {
+        0..60 => format!("{s}.{rest:03} s"),
+        60..3600 => format!("{} min {} s", s / 60, s % 60),
+        3600.. => format!("{} h {} min", s / 3600, s / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_told_as_long_as_they_are() {
+        let cases = [
+            (0, "0.000 s"),
+            (59_999, "59.999 s"),
+            (60_000, "1 min 0 s"),
+            (3_599_999, "59 min 59 s"),
+            (90_060_000, "25 h 1 min"),
+        ];
+        for (ms, words) in cases {
+            assert_eq!(duration(ms), words);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Makes a diagnosis of what was gathered.
+
+use skillrun_model::codes::{NextAction, NextActionKind};
+use skillrun_model::{RunStatus, Timestamp};
+
+use super::finding::{FindingKind, findings};
+use super::story::Attempt;
+use super::{AttemptStory, Decided, Diagnosis, Ending, Material, Moment, MomentKind, words};
+
+pub(super) fn tell(material: &Material) -> Diagnosis {
+    let Material { record, story, .. } = material;
+    let status = story.status();
+    let findings = findings(material);
+    let timeline = timeline(&story.moments);
+    let elapsed = match status {
+        RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => material.now.millis_since(story.since),
+        RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => story.since.millis_since(record.created_at),
+    };
+    let is_full = findings.iter().any(|finding| matches!(finding.kind, FindingKind::DiskFull { .. }));
+    Diagnosis {
+        run_id: material.run_id,
+        skill: record.skill.name.clone(),
+        engine: record.engine.name.clone(),
+        engine_version: record.engine.version.clone(),
+        mode: record.request.mode,
+        status,
+        since: story.since,
+        elapsed_ms: elapsed.unwrap_or(0),
+        owner: material.owner,
+        decided: decided(material),
+        error: story.failed.as_ref().map(|failed| failed.error.clone()),
+        session_id: story.state.session_id.as_deref().map(super::passage::shown),
+        attempts: story.attempts.iter().map(|attempt| attempt_story(material, attempt)).collect(),
+        questions: story.questions.clone(),
+        timeline,
+        next_actions: next_actions(material, is_full),
+        findings,
+    }
+}
+
+/// The rule of the last turn, if it is what put the run where it is.
+fn decided(material: &Material) -> Option<Decided> {
+    let story = &material.story;
+    let verdict = story.attempts.last().and_then(|attempt| attempt.ended.as_ref()).map(|ended| &ended.verdict);
+    let by_turn = verdict.filter(|verdict| match story.ended_with {
+        Some(reason_code) => verdict.run_status == story.status() && verdict.reason_code == reason_code,
+        None => verdict.run_status == story.status(),
+    });
+    if let Some(verdict) = by_turn {
+        let reason_code = verdict.reason_code;
+        return Some(Decided {
+            rule: Some(verdict.rule),
+            words: words::rule(verdict.rule).to_owned(),
+            reason_code,
+            summary: reason_code.summary().to_owned(),
+        });
+    }
+    let reason_code = story.ended_with?;
+    Some(Decided {
+        rule: None,
+        words: words::without_turn(story.status(), story.attempts.len()).to_owned(),
+        reason_code,
+        summary: reason_code.summary().to_owned(),
+    })
+}
+
+fn attempt_story(material: &Material, attempt: &Attempt) -> AttemptStory {
+    let ending = attempt.ended.as_ref().zip(attempt.ended_at).map(|(ended, at)| Ending {
+        at,
+        turn: ended.verdict.turn,
+        rule: ended.verdict.rule,
+        reason_code: ended.verdict.reason_code,
+        confidence: ended.verdict.confidence,
+        exit: ended.exit.clone(),
+    });
+    AttemptStory {
+        attempt: attempt.number,
+        started_at: attempt.started_at,
+        bytes: attempt.bytes,
+        ending,
+        evidence: material.passages.get(&attempt.number).cloned().unwrap_or_default(),
+    }
+}
+
+fn timeline(moments: &[(MomentKind, Option<skillrun_model::AttemptNumber>, Timestamp)]) -> Vec<Moment> {
+    let mut moments = moments.to_vec();
+    // Evidence has the times of its bytes, which came before they were read. Same times stay in the order of the Log.
+    moments.sort_by_key(|(_, _, at)| *at);
+    let mut before = None;
+    let told = |(what, attempt, at): (MomentKind, _, Timestamp)| {
+        let after_ms = before.and_then(|before| at.millis_since(before)).unwrap_or(0);
+        before = Some(at);
+        Moment { what, attempt, at, after_ms }
+    };
+    moments.into_iter().map(told).collect()
+}
+
+fn next_actions(material: &Material, is_full: bool) -> Vec<NextAction> {
+    let (run, story) = (material.run_id, &material.story);
+    let mut actions = match story.status() {
+        RunStatus::WaitingUser => {
+            vec![NextAction { action: NextActionKind::Reply, command: format!("skillrun reply {run} TEXT") }]
+        }
+        RunStatus::Failed => story.failed.as_ref().map(|failed| failed.next_actions.clone()).unwrap_or_default(),
+        RunStatus::Queued | RunStatus::Running | RunStatus::Succeeded | RunStatus::Canceled => Vec::new(),
+    };
+    if is_full {
+        actions.insert(0, NextAction { action: NextActionKind::FreeDisk, command: "skillrun gc".to_owned() });
+    }
+    actions
+}

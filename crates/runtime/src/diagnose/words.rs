@@ -1,0 +1,138 @@
+//! One table from states to words, for everybody who shows a run: partial is told as partial, failure as failure.
+
+use skillrun_model::interaction::OnDeadline;
+use skillrun_model::rasp::data::ResolutionMode;
+use skillrun_model::status::CompletionState;
+use skillrun_model::verdict::Rule;
+use skillrun_model::{EndedBy, RunStatus, TurnState};
+
+use super::{MomentKind, PassageKind};
+
+pub fn status(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Queued => "waits for a slot",
+        RunStatus::Running => "is running",
+        RunStatus::WaitingUser => "waits for an answer",
+        RunStatus::Succeeded => "succeeded",
+        RunStatus::Failed => "failed",
+        RunStatus::Canceled => "was canceled",
+    }
+}
+
+pub fn turn(turn: TurnState) -> &'static str {
+    match turn {
+        TurnState::Completed => "completed",
+        TurnState::PartialFailed => "failed after part of an answer",
+        TurnState::Failed => "failed",
+        TurnState::Interrupted => "was interrupted",
+        TurnState::TimedOut => "ran out of time",
+    }
+}
+
+pub fn completion(completion: CompletionState) -> &'static str {
+    match completion {
+        CompletionState::Completed => "the work is done",
+        CompletionState::AwaitingUserInput => "the agent waits for an answer",
+        CompletionState::Interrupted => "the work was interrupted",
+        CompletionState::Unknown => "whether the work is done cannot be told",
+    }
+}
+
+pub fn ended_by(ended_by: EndedBy) -> &'static str {
+    match ended_by {
+        EndedBy::Exited => "it ended by itself",
+        EndedBy::HardTimeout => "ended by the host, its time was up",
+        EndedBy::Stall => "ended by the host, it was silent for too long",
+        EndedBy::Linger => "ended by the host after its answer was finished",
+        EndedBy::WaitTimeout => "ended by the host, nobody answered in time",
+        EndedBy::Canceled => "ended by the host, somebody canceled",
+        EndedBy::Budget => "ended by the host, it wrote more than it may",
+        EndedBy::HostError => "ended by the host, which could not go on",
+        EndedBy::HostLost => "its host was lost",
+        EndedBy::NotStarted => "it never started",
+    }
+}
+
+pub fn resolution(mode: ResolutionMode) -> &'static str {
+    match mode {
+        ResolutionMode::UserReply => "answered",
+        ResolutionMode::AutoDecideTimeout => "decided automatically, nobody had answered in time",
+        ResolutionMode::PermissionPolicy => "decided by the permissions of the run",
+    }
+}
+
+pub fn on_deadline(on_deadline: OnDeadline) -> &'static str {
+    match on_deadline {
+        OnDeadline::Wait => "it waits as long as it takes",
+        OnDeadline::AutoReply => "then it is answered automatically",
+        OnDeadline::FailRun => "then the run fails",
+    }
+}
+
+pub fn moment(what: MomentKind) -> &'static str {
+    match what {
+        MomentKind::Created => "accepted",
+        MomentKind::AttemptStarted => "started",
+        MomentKind::FirstOutput => "first output",
+        MomentKind::LastOutput => "last output",
+        MomentKind::AttemptSettled => "settled",
+        MomentKind::Asked => "asked",
+        MomentKind::Answered => "answered",
+        MomentKind::NotAnswered => "not answered in time",
+        MomentKind::CancelAsked => "cancel asked for",
+        MomentKind::Ended => "over",
+    }
+}
+
+pub fn passage(what: PassageKind) -> &'static str {
+    match what {
+        PassageKind::End => "end",
+        PassageKind::Marker => "done marker",
+        PassageKind::Answer => "answer",
+    }
+}
+
+/// The row of the settle table, in one sentence.
+pub fn rule(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Canceled => "somebody canceled before the attempt was settled",
+        Rule::Limit => "the engine said that it had reached a limit",
+        Rule::Failure => "the engine said that its turn failed",
+        Rule::MarkerOutputInvalid => {
+            "the agent said that it was done, and its output is missing or does not fit the schema"
+        }
+        Rule::MarkerInteractive => "the agent said that it was done, and its output is valid",
+        Rule::MarkerAuto => "the agent said that it was done and its output is valid; in auto mode the exit counts too",
+        Rule::TimedOut => "the engine took too long, or was silent for too long, and its host ended it",
+        Rule::HostEnded => "the host was lost, could not go on, or had no room for more evidence",
+        Rule::NotStarted => "the process of the engine never started",
+        Rule::BadExit => "the engine ended with an error, and no end of its turn says otherwise",
+        Rule::EndMissing => "the engine ended without an error, and without the end of its turn",
+        Rule::ExitUnknown => "nobody saw how the engine ended, and the end of its turn is missing",
+        Rule::AnswerMissing => "the turn ended as it should, and the agent had answered nothing",
+        Rule::AutoValid => "the turn ended as it should, and the answer holds what was asked for",
+        Rule::AutoInvalid => "the turn ended as it should, and its output is missing or does not fit the schema",
+        Rule::SoftCompletion => "the agent did not say that it was done, but its whole answer is a valid output",
+        Rule::MaxAttempt => "the turn ended without the work being done, and there may be no further one",
+        Rule::SessionMissing => "the agent asks, but its engine never named the session that an answer would go to",
+        Rule::Waiting => "the turn ended as it should, and the agent did not say that it was done",
+    }
+}
+
+/// Why a run is over, where no turn decided.
+pub fn without_turn(status: RunStatus, attempts: usize) -> &'static str {
+    let is_canceled = match status {
+        RunStatus::Canceled => true,
+        RunStatus::Queued
+        | RunStatus::Running
+        | RunStatus::WaitingUser
+        | RunStatus::Succeeded
+        | RunStatus::Failed => false,
+    };
+    match (is_canceled, attempts) {
+        (true, 0) => "somebody canceled before the engine was started",
+        (true, _) => "somebody canceled between two turns",
+        (false, 0) => "no engine could be started",
+        (false, _) => "it was decided after the last turn had ended",
+    }
+}
