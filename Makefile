@@ -20,11 +20,19 @@ endif
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
+# Where the runs of `make run` go.
+EXAMPLE_DATA ?= target/example-data
+EXAMPLE = cargo run --quiet --locked -p skillrun -- --data $(EXAMPLE_DATA)
+
 .PHONY: run
-run: ## Build, then read a recorded engine and print its conversation and verdict
+run: ## Build, then run an example skill that asks a question
 	cargo build --locked -p skillrun
 	@echo
-	cargo run --quiet --locked -p skillrun -- normalize testkit/corpus/codex-asks-then-done --schema testkit/corpus/output.schema.json --format conversation
+	@code=0; $(EXAMPLE) run examples/skills/name-a-release --engine scripted --mode interactive --input version=2.0 --follow || code=$$?; \
+	if [ $$code = 6 ]; then \
+	  echo; echo "Nobody is at a terminal, so this answers: skillrun reply last rivers"; echo; \
+	  code=0; $(EXAMPLE) reply last rivers --follow || code=$$?; \
+	fi; exit $$code
 
 .PHONY: build
 build: ## Build the release binary, target/release/skillrun
@@ -39,8 +47,9 @@ test: ## Format, lint, documentation and all tests
 	$(call timed,tests,$(RUN_TESTS))
 
 .PHONY: chaos
-chaos: ## The tests that kill at random, a hundred rounds
+chaos: ## The tests that kill at random, for longer
 	SKILLRUN_CHAOS_ROUNDS=100 cargo test --locked -p skillrun --test capture -- kill:: --nocapture
+	SKILLRUN_CHAOS_ROUNDS=200 cargo test --locked -p skillrun --test owners -- kill:: --nocapture
 
 .PHONY: schemas
 schemas: ## Write schemas/ anew from the types

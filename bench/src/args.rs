@@ -8,7 +8,7 @@ use crate::problem::Problem;
 pub(crate) const HELP: &str = "\
 Measures skillrun and writes docs/numbers.md.
 
-  --only PART      speed, memory, linearity, instructions or capture; may come several times; the page is not written then
+  --only PART      speed, memory, linearity, instructions, capture or runs; may come several times; the page is not written then
   --size BYTES     size of the inputs of `memory` [1073741824]
   --date DATE      date on the page [today]
   --page FILE      where the page goes [docs/numbers.md]
@@ -24,10 +24,12 @@ pub(crate) enum Part {
     Linearity,
     Instructions,
     Capture,
+    Runs,
 }
 
 impl Part {
-    const ALL: [Self; 5] = [Self::Speed, Self::Memory, Self::Linearity, Self::Instructions, Self::Capture];
+    const ALL: [Self; 6] =
+        [Self::Speed, Self::Memory, Self::Linearity, Self::Instructions, Self::Capture, Self::Runs];
 
     fn name(self) -> &'static str {
         match self {
@@ -36,6 +38,7 @@ impl Part {
             Self::Linearity => "linearity",
             Self::Instructions => "instructions",
             Self::Capture => "capture",
+            Self::Runs => "runs",
         }
     }
 }

@@ -68,14 +68,14 @@ impl Drop for Scratch {
     }
 }
 
-fn wall(command: &mut Command) -> Result<Duration, Problem> {
+pub(crate) fn wall(command: &mut Command) -> Result<Duration, Problem> {
     let begin = Instant::now();
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
     let took = begin.elapsed();
     if status.success() { Ok(took) } else { Err(Problem(format!("{command:?} ended with {status}"))) }
 }
 
-fn median(mut times: Vec<Duration>) -> Duration {
+pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times[times.len() / 2]
 }

@@ -4,6 +4,7 @@
 //! - [`memory`]: the most memory held for inputs of any size.
 //! - [`linearity`]: how processor time grows with hostile inputs.
 //! - [`capture`]: what recording a process costs, beside the bare command.
+//! - [`runs`]: what running a skill costs, beside the bare engine.
 //! - [`instructions`]: exact counts for small inputs, compared with `bench/accepted.txt`.
 //!
 //! [`program`] runs skillrun, [`table`] collects what is printed, [`args`] reads the command line.
@@ -16,6 +17,7 @@ mod linearity;
 mod memory;
 mod problem;
 mod program;
+mod runs;
 mod speed;
 mod table;
 
@@ -59,6 +61,7 @@ fn run() -> Result<(), Problem> {
             args::Part::Linearity => linearity::measure(&program, &mut table)?,
             args::Part::Instructions => instructions::measure(&program, &mut table)?,
             args::Part::Capture => capture::measure(&program, &mut table)?,
+            args::Part::Runs => runs::measure(&program, &mut table)?,
         }
     }
     let page = table.page(&args.date())?;

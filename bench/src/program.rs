@@ -44,6 +44,10 @@ impl Program {
         Command::new(&self.path)
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// `skillrun normalize` on a recording.
     pub(crate) fn normalize(&self, recording: &Recording, profile: Profile, output: Output) -> Command {
         let mut command = Command::new(&self.path);

@@ -13,6 +13,7 @@ use crate::problem::Problem;
 pub(crate) struct Table {
     rows: Vec<Row>,
     beside: Vec<[String; 5]>,
+    runs: Vec<[String; 5]>,
     failures: Vec<String>,
 }
 
@@ -35,6 +36,11 @@ impl Table {
     /// What recording costs: measured, the bare command, how they compare, target.
     pub(crate) fn beside(&mut self, name: &str, measured: &str, bare: &str, compared: &str, target: &str) {
         self.beside.push([name, measured, bare, compared, target].map(str::to_owned));
+    }
+
+    /// What running a skill costs, in the same columns.
+    pub(crate) fn run(&mut self, name: &str, measured: &str, bare: &str, compared: &str, target: &str) {
+        self.runs.push([name, measured, bare, compared, target].map(str::to_owned));
     }
 
     /// A target that was missed.
@@ -66,6 +72,12 @@ impl Table {
                 "| recorded | with `capture` | bare | compared | target |\n| --- | --- | --- | --- | --- |"
             );
             for row in &self.beside {
+                let _ = writeln!(page, "| {} |", row.join(" | "));
+            }
+        }
+        if !self.runs.is_empty() {
+            let _ = writeln!(page, "\n| run | measured | bare engine | compared | target |\n| --- | --- | --- | --- | --- |");
+            for row in &self.runs {
                 let _ = writeln!(page, "| {} |", row.join(" | "));
             }
         }

@@ -41,18 +41,41 @@ impl Outcome {
             Data::RunCompleted(_) => Some(Self::Succeeded),
             Data::RunFailed(RunFailed { error, .. }) => Some(Self::of_error(error)),
             Data::RunCanceled(_) => Some(Self::Canceled),
-            _ => None,
+            Data::RunStarted(_)
+            | Data::RunStatus(_)
+            | Data::RunHeartbeat(_)
+            | Data::MessageDelta(_)
+            | Data::MessageFinal(_)
+            | Data::ReasoningSummary(_)
+            | Data::InteractionRequested(_)
+            | Data::InteractionReplied(_)
+            | Data::InteractionTimeout(_)
+            | Data::AutoDecision(_)
+            | Data::ToolCallStarted(_)
+            | Data::ToolCallCompleted(_)
+            | Data::ToolCallFailed(_)
+            | Data::ArtifactCreated(_)
+            | Data::ArtifactIndexed(_)
+            | Data::ArtifactPreviewReady(_)
+            | Data::ParserWarning(_)
+            | Data::ParserError(_)
+            | Data::EngineError(_)
+            | Data::RawStdout(_)
+            | Data::RawStderr(_)
+            | Data::AttemptStarted(_)
+            | Data::AttemptEnded(_)
+            | Data::TurnUsage(_)
+            | Data::UserMessage(_) => None,
         }
     }
 
     pub(crate) fn of_error(error: &RunError) -> Self {
         if error.code == Code::OutputSchemaInvalid {
-            return Self::OutputInvalid;
-        }
-        match error.category {
-            ErrorCategory::Timeout => Self::TimedOut,
-            ErrorCategory::Interaction if error.code == Code::InteractionWaitTimeout => Self::TimedOut,
-            _ => Self::Failed,
+            Self::OutputInvalid
+        } else if error.category == ErrorCategory::Timeout || error.code == Code::InteractionWaitTimeout {
+            Self::TimedOut
+        } else {
+            Self::Failed
         }
     }
 

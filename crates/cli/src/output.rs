@@ -114,6 +114,42 @@ impl Output {
         line.push('\n');
         line
     }
+
+    /// Labels and their texts, which go on below themselves where the terminal ends.
+    pub(crate) fn labelled(&self, rows: &[(Ink, String, String)]) -> String {
+        let label_width = rows.iter().map(|(_, label, _)| label.width()).max().unwrap_or(0);
+        let room = self.width.map(|width| width.saturating_sub(label_width + GAP).max(NARROW));
+        let mut all = String::new();
+        for (ink, label, text) in rows {
+            let mut gap = " ".repeat(label_width - label.width() + GAP);
+            all.push_str(&self.paint(*ink, label));
+            for line in room.map_or_else(|| vec![text.clone()], |room| wrapped(text, room)) {
+                all.push_str(format!("{gap}{line}").trim_end());
+                all.push('\n');
+                gap = " ".repeat(label_width + GAP);
+            }
+        }
+        all
+    }
+}
+
+/// Text is broken into lines of this width at least, however narrow the terminal is.
+const NARROW: usize = 20;
+
+/// Lines of at most `room` columns, broken between words. A word that is longer is left whole: it may be a path.
+fn wrapped(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.width() + 1 + word.width() <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) | None => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
@@ -122,7 +158,20 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 
 pub(crate) fn print_json(document: &impl Serialize) -> Result<(), Failure> {
     let failed = |error: serde_json::Error| Failure::Write { path: "stdout".to_owned(), error: error.into() };
-    print(&(serde_json::to_string_pretty(document).map_err(failed)? + "\n"))
+    print(&(harmless(&serde_json::to_string_pretty(document).map_err(failed)?) + "\n"))
+}
+
+/// JSON without the control characters that it may have and a terminal obeys; it says the same.
+pub(crate) fn harmless(json: &str) -> String {
+    let is_obeyed = |character: char| matches!(character, '\u{7f}'..='\u{9f}');
+    let mut text = String::with_capacity(json.len());
+    for character in json.chars() {
+        match is_obeyed(character) {
+            true => text.push_str(&format!("\\u{:04x}", u32::from(character))),
+            false => text.push(character),
+        }
+    }
+    text
 }
 
 /// On one line, and nothing in it that a terminal obeys.
@@ -179,6 +228,30 @@ mod tests {
         assert_eq!(cut("完成完成", 6), "完成…");
         assert_eq!(cut("完成", 4), "完成");
         assert_eq!(cut("ab cd", 4), "ab…");
+    }
+
+    #[test]
+    fn texts_go_on_below_themselves() {
+        let rows = [
+            (Ink::Bold, "a".to_owned(), "one two three four five six".to_owned()),
+            (Ink::Bold, String::new(), "/a/path/that/is/longer/than/a/line".to_owned()),
+            (Ink::Bold, "label".to_owned(), String::new()),
+        ];
+        let narrow = Output { colour: Colour::Off, width: Some(27) };
+        let broken = concat!(
+            "a      one two three four\n       five six\n",
+            "       /a/path/that/is/longer/than/a/line\nlabel\n"
+        );
+        assert_eq!(narrow.labelled(&rows), broken);
+        let pipe = Output { width: None, ..narrow };
+        assert_eq!(pipe.labelled(&rows[..1]), "a  one two three four five six\n");
+    }
+
+    #[test]
+    fn json_says_the_same_without_what_a_terminal_obeys() {
+        let json = serde_json::to_string("\u{9b}31m\u{7f}\u{1b}é").expect("JSON");
+        assert_eq!(harmless(&json), "\"\\u009b31m\\u007f\\u001bé\"");
+        assert_eq!(serde_json::from_str::<String>(&harmless(&json)).expect("text"), "\u{9b}31m\u{7f}\u{1b}é");
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub struct Retention {
     pub canceled: Keep,
     /// Of all runs together; the oldest go first.
     pub max_bytes: Option<u64>,
-    /// Evidence goes this much earlier than the rest of a run.
+    /// The age at which evidence goes; the rest of the run stays as long as the others say.
     pub evidence_age: Option<Duration>,
 }
 

@@ -52,6 +52,15 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> PlaceError {
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Placed {
     paths: Vec<OsText>,
+    /// One of them is ours with all that is in it, whatever the agent made of it.
+    copy: Option<OsText>,
+}
+
+/// Whose it is what comes to lie in something that was put there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Content {
+    Ours,
+    Users,
 }
 
 fn placed_file(folder: &RunFolder) -> PathBuf {
@@ -117,14 +126,14 @@ impl Places {
         }
         let is_users = self.is_in_users_folder(record, &self.artifacts);
         if is_users {
-            self.note(folder, &self.artifacts).map_err(failed(&self.artifacts))?;
+            self.note(folder, &self.artifacts, Content::Users).map_err(failed(&self.artifacts))?;
         }
         fs::create_dir_all(&self.artifacts).map_err(failed(&self.artifacts))?;
         // Whole or not there: it is made beside and moved, so that a copy that was cut short is never used.
         if !self.skill.join("SKILL.md").exists() {
             let parent = self.skill.parent().unwrap_or(&self.workspace);
             if self.is_in_users_folder(record, &self.skill) {
-                self.note(folder, &self.skill).map_err(failed(&self.skill))?;
+                self.note(folder, &self.skill, Content::Ours).map_err(failed(&self.skill))?;
             }
             fs::create_dir_all(parent).map_err(failed(parent))?;
             let beside = folder.root().join("skill.patched");
@@ -145,13 +154,16 @@ impl Places {
     }
 
     /// Lists a path, and the folders above it that will be made for it, before anything is made.
-    fn note(&self, folder: &RunFolder, path: &Path) -> io::Result<()> {
+    fn note(&self, folder: &RunFolder, path: &Path, content: Content) -> io::Result<()> {
         let file = placed_file(folder);
         let mut placed: Placed = match fs::read(&file) {
             Ok(bytes) => serde_json::from_slice(&bytes)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Placed::default(),
             Err(error) => return Err(error),
         };
+        if content == Content::Ours {
+            placed.copy = Some(OsText::from(path));
+        }
         let made = path.ancestors().take_while(|path| *path != self.workspace && fs::symlink_metadata(path).is_err());
         let mut made: Vec<PathBuf> = made.map(Path::to_owned).collect();
         made.reverse();
@@ -167,7 +179,7 @@ impl Places {
     /// Lists files that an engine's settings were written to.
     pub(crate) fn note_files(&self, folder: &RunFolder, record: &RunRecord, files: &[PathBuf]) -> io::Result<()> {
         for path in files.iter().filter(|path| self.is_in_users_folder(record, path)) {
-            self.note(folder, path)?;
+            self.note(folder, path, Content::Users)?;
         }
         Ok(())
     }
@@ -175,17 +187,16 @@ impl Places {
 
 /// Takes out of the user's folder what was put there. Folders that have got something else in them stay.
 pub(crate) fn remove_placed(folder: &RunFolder, record: &RunRecord) {
-    let Workspace::Folder { path: workspace, .. } = &record.request.workspace else { return };
+    let Workspace::Folder { .. } = &record.request.workspace else { return };
     let file = placed_file(folder);
     let Ok(bytes) = fs::read(&file) else { return };
     let Ok(placed) = serde_json::from_slice::<Placed>(&bytes) else { return };
-    let artifacts = workspace.as_path().join("artifacts");
-    for path in placed.paths.iter().rev() {
-        let path = path.as_path();
-        // What the agent made there is the user's.
-        let is_folder_of_ours = path.join("SKILL.md").is_file() && path != artifacts;
+    for listed in placed.paths.iter().rev() {
+        let path = listed.as_path();
+        // What the agent made elsewhere is the user's.
+        let is_copy = placed.copy.as_ref() == Some(listed);
         let removed = match fs::symlink_metadata(path) {
-            Ok(found) if found.is_dir() && is_folder_of_ours => fs::remove_dir_all(path),
+            Ok(found) if found.is_dir() && is_copy => fs::remove_dir_all(path),
             Ok(found) if found.is_dir() => fs::remove_dir(path),
             Ok(_) => fs::remove_file(path),
             Err(error) => Err(error),

@@ -32,8 +32,13 @@ impl Transcript {
             }
             FcmpData::AssistantFinal(message) => {
                 let mark = if message.partial { " (partial: it was cut off)" } else { "" };
-                self.last_message.clone_from(&message.text);
-                writeln!(text, "assistant{mark}").and_then(|()| indented(&mut text, &message.text))
+                let words = without_envelope(&message.text);
+                self.last_message.clone_from(&words);
+                if words.trim().is_empty() && !message.text.trim().is_empty() {
+                    // Nothing but a question, which follows.
+                    return text;
+                }
+                writeln!(text, "assistant{mark}").and_then(|()| indented(&mut text, &words))
             }
             FcmpData::AssistantReasoning(reasoning) => {
                 writeln!(text, "reasoning").and_then(|()| indented(&mut text, &reasoning.text))
@@ -100,6 +105,20 @@ impl Transcript {
         self.attempt = Some(attempt);
         format!("\n-- attempt {attempt}\n")
     }
+}
+
+/// A message without the question in it: that is told as a question.
+fn without_envelope(text: &str) -> String {
+    const TAGS: (&str, &str) = ("<ASK_USER_YAML>", "</ASK_USER_YAML>");
+    let (mut words, mut rest) = (String::new(), text);
+    while let Some((before, behind)) = rest.split_once(TAGS.0)
+        && let Some((_, after)) = behind.split_once(TAGS.1)
+    {
+        words.push_str(before);
+        rest = after;
+    }
+    words.push_str(rest);
+    words
 }
 
 fn indented(text: &mut String, body: &str) -> std::fmt::Result {

@@ -110,7 +110,7 @@ SEQ counts events of RASP; with --fcmp and --json those of FCMP.";
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = RESULT_HELP)]
-pub(crate) struct Result {
+pub(crate) struct ResultOf {
     /// The run: its id, the beginning of it, or "last"
     pub(crate) run: String,
     /// Only the output, as JSON

@@ -20,7 +20,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub(crate) use capture::Capture;
 pub(crate) use config::{Config, ConfigCommand};
 pub(crate) use engines::{Engines, EnginesCommand, EnginesList};
-pub(crate) use looking::{Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, Result as ResultOf, Since};
+pub(crate) use looking::{Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ResultOf, Since};
 pub(crate) use normalize::{Format, Normalize};
 pub(crate) use runs::{Cancel, Own, Recover, Reply, Request, Retry, Run, Wait};
 pub(crate) use skills::{Skills, SkillsCommand};

@@ -98,7 +98,9 @@ fn list(rows: &[Row], ids: &ShortIds, now: Timestamp, output: &Output) -> String
     let heading = ["RUN", "STATUS", "SKILL", "ENGINE", "BEGAN", "TOOK"].map(|head| (Ink::Dim, head.to_owned()));
     let lines = rows.iter().map(|row| {
         let unknown = || "?".to_owned();
-        let status = row.status.map_or((Ink::Bad, "damaged".to_owned()), |s| (status_ink(s), s.to_string()));
+        // What stands before a damage is not how the run is.
+        let status = row.status.filter(|_| row.damage.is_none());
+        let status = status.map_or((Ink::Bad, "damaged".to_owned()), |s| (status_ink(s), s.to_string()));
         [
             (Ink::Bold, ids.of(row.run_id)),
             status,
@@ -124,7 +126,7 @@ fn list(rows: &[Row], ids: &ShortIds, now: Timestamp, output: &Output) -> String
 
 /// How long it took, or takes by now. Waiting is not told: nobody works.
 fn took(row: &Row, now: Timestamp) -> String {
-    let end = match row.status {
+    let end = match row.status.filter(|_| row.damage.is_none()) {
         Some(RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled) => row.updated_at,
         Some(RunStatus::Running) => Some(now),
         Some(RunStatus::Queued | RunStatus::WaitingUser) | None => None,
@@ -135,7 +137,7 @@ fn took(row: &Row, now: Timestamp) -> String {
 
 fn detail(row: &Row) -> Option<String> {
     if let Some(damage) = &row.damage {
-        return Some(format!("its Log {damage}"));
+        return Some(format!("its Log is {damage}"));
     }
     match row.status? {
         RunStatus::WaitingUser => row.question.as_ref().map(|question| format!("asks: {}", question.prompt)),

@@ -51,7 +51,8 @@ pub(crate) fn reply(global: &Global, args: &Args) -> Result<ExitCode, Failure> {
             answered(run, args.wait.json.form())
         }
         Done::Here(owner) => {
-            follow::follow(&place.settings, &owner, run, follow::Style::of(args.wait), &output).map(ExitCode::from)
+            let (known, style) = (state.last_seq, follow::Style::of(args.wait));
+            follow::follow(&place.settings, &owner, run, known, style, &output).map(ExitCode::from)
         }
         Done::Elsewhere | Done::Before => answered(run, args.wait.json.form()),
     }

@@ -11,7 +11,7 @@ use super::interactions::{deadline_words, question_text, reply_command};
 use crate::args::{Form, Global, ResultOf};
 use crate::exit::Outcome;
 use crate::failure::Failure;
-use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
+use crate::output::{Ink, LastColumn, Output, harmless, plain, print, print_json};
 use crate::place::{Place, note};
 use crate::words::{indented, lasting, now, plain_lines, size, status_ink};
 
@@ -27,9 +27,9 @@ pub(crate) fn run(global: &Global, args: &ResultOf) -> Result<ExitCode, Failure>
             None => note(&format!("run {run} gave no output")),
         }
     } else if args.text {
-        match &result.text {
-            Some(text) => print(&format!("{}\n", plain_lines(text.trim_end())))?,
-            None => note(&format!("run {run} gave no answer in words")),
+        match result.text.as_deref().map(str::trim_end) {
+            Some("") | None => note(&format!("run {run} gave no answer in words")),
+            Some(text) => print(&format!("{}\n", plain_lines(text)))?,
         }
     } else {
         match args.json.form() {
@@ -130,8 +130,7 @@ fn attempts(count: u32) -> String {
     crate::words::counted(count as usize, "attempt", "attempts")
 }
 
-/// JSON has no control characters but those that a terminal may see, except for one block that it need not escape.
+/// JSON for people to read.
 pub(super) fn pretty(value: &Value) -> String {
-    let text = serde_json::to_string_pretty(value).unwrap_or_default();
-    plain_lines(&text) + "\n"
+    harmless(&serde_json::to_string_pretty(value).unwrap_or_default()) + "\n"
 }

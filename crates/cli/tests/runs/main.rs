@@ -1,8 +1,10 @@
 //! Runs from request to end, with real hosts and real processes of the scripted engine.
 
+mod acceptance;
 mod lab;
 mod matrix;
 mod offline;
+mod profiles;
 mod queue;
 mod replies;
 mod rules;
@@ -10,3 +12,4 @@ mod rules_by_hand;
 mod sticky;
 mod stories;
 mod verify;
+mod workspaces;

@@ -1,6 +1,7 @@
 //! What people say to a run, at good moments and at bad ones.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use skillrun_lifecycle::run::Refusal;
@@ -251,5 +252,31 @@ fn a_cancel_and_an_answer_that_race_leave_a_run_that_is_over() {
             assert!(runtime.wait_idle(PATIENCE));
             lab.check_whole(run);
         }
+    }
+}
+
+/// A run was lost for good when somebody looked at it just as it got its slot.
+#[test]
+fn answers_that_nobody_asked_for_hold_up_no_run() {
+    let mut lab = Lab::new();
+    lab.slots = SlotLimits { total: 2, ..SlotLimits::default() };
+    let runtime = lab.runtime();
+    let new = lab.new_run(ExecutionMode::Auto, "- - output: {answer: blue}\n");
+    let runs: Vec<RunId> = (0..15).map(|_| runtime.submit(new.clone()).expect("accepted")).collect();
+    let is_over = AtomicBool::new(false);
+    let is_idle = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                runs.iter().for_each(|run| drop(runtime.reply(*run, reply(1, "never asked"))));
+            }
+        });
+        let is_idle = runtime.wait_idle(PATIENCE);
+        is_over.store(true, Ordering::Relaxed);
+        is_idle
+    });
+    assert!(is_idle);
+    for run in &runs {
+        assert_eq!(lab.state(*run).status, Some(RunStatus::Succeeded));
+        lab.check_whole(*run);
     }
 }

@@ -123,11 +123,9 @@ pub fn rule(rule: Rule) -> &'static str {
 pub fn without_turn(status: RunStatus, attempts: usize) -> &'static str {
     let is_canceled = match status {
         RunStatus::Canceled => true,
-        RunStatus::Queued
-        | RunStatus::Running
-        | RunStatus::WaitingUser
-        | RunStatus::Succeeded
-        | RunStatus::Failed => false,
+        RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser | RunStatus::Succeeded | RunStatus::Failed => {
+            false
+        }
     };
     match (is_canceled, attempts) {
         (true, 0) => "somebody canceled before the engine was started",

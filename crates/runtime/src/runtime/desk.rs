@@ -16,6 +16,8 @@ pub(super) struct Desk {
     active: HashMap<RunId, Arc<Mailbox>>,
     /// Questions whose time will be up, by moment.
     timers: BTreeMap<(Timestamp, u64), (RunId, InteractionId)>,
+    /// Where the timer of a run stands; there may be tens of thousands.
+    places: HashMap<RunId, (Timestamp, u64)>,
     armed: u64,
     pub(super) troubles: HashMap<RunId, Trouble>,
     pub(super) is_leaving: bool,
@@ -37,6 +39,7 @@ impl Desk {
             queue: Queue::new(slots),
             active: HashMap::new(),
             timers: BTreeMap::new(),
+            places: HashMap::new(),
             armed: 0,
             troubles: HashMap::new(),
             is_leaving: false,
@@ -68,16 +71,21 @@ impl Desk {
         self.disarm(run);
         self.armed += 1;
         self.timers.insert((at, self.armed), (run, interaction_id));
+        self.places.insert(run, (at, self.armed));
     }
 
     pub(super) fn disarm(&mut self, run: RunId) {
-        self.timers.retain(|_, (waiting, _)| *waiting != run);
+        if let Some(place) = self.places.remove(&run) {
+            self.timers.remove(&place);
+        }
     }
 
     /// The first that is due, taken out.
     pub(super) fn take_due(&mut self, now: Timestamp) -> Option<(RunId, InteractionId)> {
         let first = *self.timers.first_key_value().filter(|((at, _), _)| *at <= now)?.0;
-        self.timers.remove(&first)
+        let due = self.timers.remove(&first)?;
+        self.places.remove(&due.0);
+        Some(due)
     }
 
     pub(super) fn next_timer(&self) -> Option<Timestamp> {
@@ -102,11 +110,33 @@ impl Desk {
     pub(super) fn has(&self, run: RunId) -> bool {
         self.is_active(run)
             || self.queue.has(run)
-            || self.timers.values().any(|(waiting, _)| *waiting == run)
+            || self.places.contains_key(&run)
             || self.troubles.get(&run).is_some_and(|trouble| trouble.again.is_some())
     }
 
     pub(super) fn is_idle(&self) -> bool {
         self.active.is_empty() && self.queue.len() == 0 && self.timers.is_empty() && self.next_retry().is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_has_one_timer_and_the_first_is_due_first() {
+        let run = |n: u8| RunId::new(u64::from(n), [n; 10]);
+        let at = |seconds: u64| Timestamp::EPOCH.plus_nanos(seconds * 1_000_000_000);
+        let mut desk = Desk::new(SlotLimits::default());
+        desk.arm(at(30), run(1), InteractionId(1));
+        desk.arm(at(20), run(2), InteractionId(1));
+        desk.arm(at(10), run(1), InteractionId(2));
+        assert!(desk.has(run(1)) && !desk.is_idle());
+        assert_eq!((desk.take_due(at(9)), desk.next_timer()), (None, Some(at(10))));
+        assert_eq!(desk.take_due(at(30)), Some((run(1), InteractionId(2))), "the later one took the place of the first");
+        assert!(!desk.has(run(1)));
+        desk.disarm(run(2));
+        assert_eq!(desk.take_due(at(99)), None);
+        assert!(desk.is_idle());
     }
 }

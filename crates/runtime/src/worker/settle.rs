@@ -41,7 +41,10 @@ impl Worker<'_> {
         let diff = run.folder.audit().join(format!("fs-diff.{attempt}.json"));
         let found = artifacts::artifacts(&run.folder.workspace(), &diff, settled.verdict.output.as_ref(), rules);
         beside.extend(artifacts::control_events(&found));
-        beside.extend(artifacts::missing_warnings(&found));
+        if settled.verdict.run_status.is_terminal() {
+            // Until then a later turn may make it.
+            beside.extend(artifacts::missing_warnings(&found));
+        }
         let effects = run.happens(Input::Settled(SettledAttempt {
             facts: &read.facts,
             settled: &settled,

@@ -9,7 +9,7 @@ mod visible;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::SIGINT;
 use skillrun_model::{AttemptNumber, RunId};
 
 use crate::args::{Global, LogForm, Logs};
@@ -75,10 +75,8 @@ fn what(form: LogForm) -> What {
 /// Whoever only looks can leave at any moment: the run is not ours.
 fn leave_on_interrupt() -> Result<(), Failure> {
     let code = i32::from(Outcome::Interrupted.code());
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::new(AtomicBool::new(true)))
-            .map_err(|error| Failure::Owner(format!("signals cannot be heard ({error})")))?;
-    }
+    signal_hook::flag::register_conditional_shutdown(SIGINT, code, Arc::new(AtomicBool::new(true)))
+        .map_err(|error| Failure::Owner(format!("signals cannot be heard ({error})")))?;
     Ok(())
 }
 

@@ -64,9 +64,13 @@ fn recorded(place: &Place, run: RunId, attempt: Option<AttemptNumber>) -> Result
         feed.problems().iter().for_each(|problem| note(&format!("attempt {number}: {problem}")));
     }
     if let (Some(attempt), false) = (attempt, has_any) {
-        return Err(Failure::NotFound(format!("run {run} has no attempt {attempt}")));
+        return Err(no_attempt(run, attempt));
     }
     streams.flush()
+}
+
+fn no_attempt(run: RunId, attempt: AttemptNumber) -> Failure {
+    Failure::NotFound(format!("run {run} has no attempt {attempt}"))
 }
 
 /// Whoever follows is woken by the Log and by the files of the evidence; the Log says when an attempt is over.
@@ -92,7 +96,7 @@ fn live(place: &Place, run: RunId, only: Option<AttemptNumber>) -> Result<(), Fa
             watched = Watched::Yes;
         }
         // The Log first: what it says to be over is all there.
-        let is_behind = read(place, run, &mut state, &mut cursor)?;
+        read(place, run, &mut state, &mut cursor)?;
         while let Some(step) = feed.next_step(RECORDED)? {
             streams.step(&step)?;
         }
@@ -105,13 +109,16 @@ fn live(place: &Place, run: RunId, only: Option<AttemptNumber>) -> Result<(), Fa
             number = AttemptNumber(number.0 + 1);
             feed = LiveFeed::open(&audit, number)?;
             streams.flush()?;
+            if let Some(only) = only.filter(|only| *only > state.attempt) {
+                return Err(no_attempt(run, only));
+            }
             if only.is_some() || (state.is_over() && number > state.attempt) {
                 return Ok(());
             }
             continue;
         }
         streams.flush()?;
-        if !is_behind && !std::mem::replace(&mut is_told, true) && state.question.is_none() {
+        if !std::mem::replace(&mut is_told, true) && state.question.is_none() {
             warn_if_nobody_works(place, run);
         }
         // An error is a timeout: a sender of it is ours.
@@ -126,11 +133,11 @@ enum Watched {
     No,
 }
 
-/// Reads what is new in the Log; whether there may be more.
-fn read(place: &Place, run: RunId, state: &mut State, cursor: &mut Cursor) -> Result<bool, Failure> {
+/// Reads what is new in the Log.
+fn read(place: &Place, run: RunId, state: &mut State, cursor: &mut Cursor) -> Result<(), Failure> {
     loop {
         match place.log.read(run, *cursor, Limits::default())? {
-            Answer::Page(page) if page.is_empty() => return Ok(false),
+            Answer::Page(page) if page.is_empty() => return Ok(()),
             Answer::Page(page) => {
                 for line in page.lines() {
                     state.evolve(&line.event()?);

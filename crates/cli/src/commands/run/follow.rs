@@ -65,6 +65,8 @@ struct Following<'a> {
     run: RunId,
     style: Style,
     cursor: Cursor,
+    /// What was said up to here is known.
+    known: u64,
     state: State,
     fcmp: FcmpTranslator,
     transcript: Transcript,
@@ -84,10 +86,12 @@ enum Keyboard {
     Listening,
 }
 
+/// Follows a run from its event `known` on.
 pub(crate) fn follow(
     settings: &Settings,
     owner: &Owner,
     run: RunId,
+    known: u64,
     style: Style,
     output: &Output,
 ) -> Result<Outcome, Failure> {
@@ -108,6 +112,7 @@ pub(crate) fn follow(
         run,
         style,
         cursor: Cursor::BEGINNING,
+        known,
         state: State::default(),
         fcmp: FcmpTranslator::default(),
         transcript: Transcript::default(),
@@ -206,13 +211,17 @@ impl Following<'_> {
 
     fn event(&mut self, event: Event) -> Result<(), Failure> {
         self.state.evolve(&event);
-        self.outcome = Outcome::of(&event.data);
+        self.outcome = Outcome::of(&event.data).or(self.outcome);
         if self.style.conversation == Conversation::Left {
             return Ok(());
         }
+        let is_known = event.seq <= self.known;
         let mut text = String::new();
         let transcript = &mut self.transcript;
         self.fcmp.push(event, &mut |event| text.push_str(&transcript.event(&event)));
+        if is_known {
+            return Ok(());
+        }
         match self.style.form {
             Form::Text => output::print(&text),
             // The result alone is on stdout.

@@ -47,7 +47,7 @@ pub(crate) fn submit(
     }
     let output = Output::new(global.color, &settings.surroundings);
     let run = owner.runtime.submit(new)?;
-    follow::follow(settings, &owner, run, follow::Style::of(wait), &output).map(ExitCode::from)
+    follow::follow(settings, &owner, run, 0, follow::Style::of(wait), &output).map(ExitCode::from)
 }
 
 fn show_cached(global: &Global, settings: &Settings, run: RunId, wait: Wait) -> Result<ExitCode, Failure> {

@@ -25,6 +25,8 @@ struct Known {
     /// None where `run.json` cannot be read; the rest is told all the same.
     record: Option<RunRecord>,
     state: State,
+    /// Why the Log could not be read to its end.
+    damage: Option<String>,
     created_at: Option<Timestamp>,
     updated_at: Option<Timestamp>,
     canceled_by: Option<String>,
@@ -55,6 +57,7 @@ pub(crate) fn run(global: &Global, args: &OneRun) -> Result<(), Failure> {
         Form::Json => print_json(&json!({
             "run_id": known.run,
             "status": known.state.status,
+            "damage": known.damage,
             "created_at": known.created_at,
             "updated_at": known.updated_at,
             "owner": known.owner,
@@ -93,15 +96,14 @@ fn look(place: &Place, run: RunId) -> Result<Known, Failure> {
         Ok(())
     });
     // What stands before a damage is worth showing.
-    if let Err(error) = read {
-        note(&error.to_string());
-    }
+    let damage = read.err().map(|error| error.to_string());
     let folder = place.folder(run);
     attempts.measure(&folder.audit());
     let result = if state.is_over() { super::result::read(place, run)? } else { None };
     let owner = if state.is_over() { None } else { place.owner(run) };
     let files = files(folder.root());
-    Ok(Known { run, record, state, created_at, updated_at, canceled_by, attempts, result, owner, files })
+    let canceled_by = canceled_by.or_else(|| state.canceling.clone());
+    Ok(Known { run, record, state, damage, created_at, updated_at, canceled_by, attempts, result, owner, files })
 }
 
 /// Those of the files of a run that are there.

@@ -34,15 +34,22 @@ pub(super) fn page(place: &Place, known: &Known, output: &Output) -> String {
 
 fn head(known: &Known, output: &Output) -> String {
     let id = output.paint(Ink::Bold, &known.run.to_string());
+    if let Some(damage) = &known.damage {
+        return format!("{id}\n{}\n{}", output.paint(Ink::Bad, "damaged"), indented(damage, "  "));
+    }
     let status = known.state.status.map_or_else(
-        || output.paint(Ink::Bad, "damaged"),
+        || output.paint(Ink::Bad, "not begun"),
         |status| output.paint(status_ink(status), status.as_str()),
     );
-    let error = known.result.as_ref().and_then(|result| result.error.as_ref());
-    let code = error.map(|error| error.code).or(known.state.verdict.as_ref().map(|verdict| verdict.reason_code));
-    let code = code.map(|code| format!(" · {code} · {}", code.summary())).unwrap_or_default();
-    let message = error.map(|error| indented(&error.message, "  ")).unwrap_or_default();
-    format!("{id}\n{status}{code}\n{message}")
+    let Some(result) = known.result.as_ref() else { return format!("{id}\n{status}\n") };
+    let reason = result.completion.map(|completion| completion.reason_code);
+    let code = result.error.as_ref().map(|error| error.code).or(reason);
+    let code = code.map(|code| format!(" · {code}")).unwrap_or_default();
+    let message = result.error.as_ref().map(|error| {
+        let details: String = error.details.iter().map(|detail| indented(detail, "  ")).collect();
+        format!("{}{}{details}", indented(error.code.summary(), "  "), indented(&error.message, "  "))
+    });
+    format!("{id}\n{status}{code}\n{}", message.unwrap_or_default())
 }
 
 fn row(label: &str, text: String) -> [(Ink, String); 2] {
@@ -85,6 +92,8 @@ fn owner(known: &Known) -> Option<[(Ink, String); 2]> {
     };
     match known.owner {
         Some(pid) => Some(row("owner", format!("process {pid}"))),
+        // Nobody can.
+        None if known.damage.is_some() => None,
         None if working => {
             let text = "nobody works on it; `skillrun recover` goes on with it".to_owned();
             Some([(Ink::Dim, "owner".to_owned()), (Ink::Bad, text)])

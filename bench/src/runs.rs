@@ -1,0 +1,296 @@
+//! What running a skill costs, beside the bare engine in the same run; many at once; and very many that wait.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value};
+use skillrun_engine::Engines;
+use skillrun_runtime::{DataFolder, NewRun, Options, Runtime, Setup, SlotLimits, SystemClock};
+use skillrun_skill::{Layers, Skill};
+
+use crate::capture::{median, wall};
+use crate::problem::Problem;
+use crate::program::Program;
+use crate::table::Table;
+
+const RUNS: usize = 31;
+const RUN_TARGET: Duration = Duration::from_millis(30);
+
+const TOGETHER: u32 = 200;
+const CPU_TARGET: Duration = Duration::from_millis(25);
+
+const WAITING: u32 = 10_000;
+const MEMORY_TARGET: u64 = 100_000_000;
+const START_TARGET: Duration = Duration::from_secs(2);
+
+/// An engine that says what it is told and exits at once.
+const ENGINE: &str = r#"
+name = "quick"
+title = "An engine that exits at once"
+profile = "plain_text"
+continuation = "none"
+
+[executable]
+names = ["echo"]
+
+[start]
+argv = ["{{prompt_flags}}"]
+
+[prompt]
+argument = ["{{prompt}}"]
+
+[permission.workspace]
+posture = "not_enforced"
+
+[permission.read_only]
+posture = "not_enforced"
+
+[permission.full]
+posture = "not_enforced"
+"#;
+
+const ASKS: &str = "- - ask: {kind: open_text, prompt: Which colour?}\n";
+
+pub(crate) fn measure(program: &Program, table: &mut Table) -> Result<(), Problem> {
+    one(program, table)?;
+    together(program, table)?;
+    waiting(program, table)
+}
+
+/// A data folder with an engine and skills, which goes away by itself.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Result<Self, Problem> {
+        let root = std::env::temp_dir().join(format!("skillrun-bench-{}-{name}", std::process::id()));
+        fs::create_dir_all(root.join("engines"))?;
+        fs::create_dir_all(root.join("home"))?;
+        fs::write(root.join("engines/quick.toml"), ENGINE)?;
+        fs::write(root.join("config.toml"), "engines = \"engines\"\nconsent = [\"quick\"]\n")?;
+        let skill = root.join("skill");
+        fs::create_dir_all(skill.join("assets"))?;
+        fs::write(skill.join("SKILL.md"), "---\nname: skill\ndescription: For measuring.\n---\n\nSay it.\n")?;
+        fs::write(skill.join("assets/scripted.yaml"), ASKS)?;
+        Ok(Self(root))
+    }
+
+    fn skill(&self) -> PathBuf {
+        self.0.join("skill")
+    }
+
+    fn data(&self) -> PathBuf {
+        self.0.join("data")
+    }
+
+    fn command(&self, program: &Program, words: &[&str]) -> Command {
+        let mut command = program.command();
+        command.args(words).arg("--data").arg(self.data()).arg("--config").arg(self.0.join("config.toml"));
+        command.env("HOME", self.0.join("home")).current_dir(&self.0);
+        command
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+fn ms(time: Duration) -> String {
+    format!("{:.1} ms", time.as_secs_f64() * 1e3)
+}
+
+fn one(program: &Program, table: &mut Table) -> Result<(), Problem> {
+    let place = Place::new("one")?;
+    let (mut bare, mut run) = (Vec::new(), Vec::new());
+    for _ in 0..RUNS {
+        bare.push(wall(Command::new("echo").arg("hello"))?);
+        run.push(wall(&mut place.command(program, &["run", "skill", "--engine", "quick"]))?);
+    }
+    let (bare, run) = (median(bare), median(run));
+    let more = run.saturating_sub(bare);
+    eprintln!("runs: one {} more", ms(more));
+    let name = "`skillrun run` to its end, engine `echo`, median of 31";
+    table.run(name, &ms(run), &ms(bare), &format!("{} more", ms(more)), "at most 30 ms more");
+    if more > RUN_TARGET {
+        table.missed(format!("runs: one costs {} more", ms(more)));
+    }
+    Ok(())
+}
+
+fn together(program: &Program, table: &mut Table) -> Result<(), Problem> {
+    let place = Place::new("together")?;
+    let before = cpu()?;
+    for _ in 0..TOGETHER {
+        wall(Command::new("echo").arg("hello"))?;
+    }
+    let engines = cpu()?.saturating_sub(before) / TOGETHER;
+    let skill = Skill::load(&place.skill()).map_err(|error| Problem(error.to_string()))?;
+    let runtime = runtime(program, &place);
+    let begin = Instant::now();
+    let before = cpu()?;
+    for _ in 0..TOGETHER {
+        let new = NewRun {
+            skill: skill.clone(),
+            engine: "quick".to_owned(),
+            mode: None,
+            input: Map::new(),
+            parameter: Map::new(),
+            files: std::collections::BTreeMap::new(),
+            workspace: None,
+            script: None,
+            profile: None,
+            continuation: None,
+            options: Options::default(),
+            retry_of: None,
+            request_id: None,
+        };
+        runtime.submit(new).map_err(|error| Problem(error.to_string()))?;
+    }
+    if !runtime.wait_idle(Duration::from_secs(120)) {
+        return Err(Problem("runs: 200 together did not come to an end".to_owned()));
+    }
+    let (took, used) = (begin.elapsed(), cpu()?.saturating_sub(before) / TOGETHER);
+    let succeeded = results(&place.data())?;
+    if succeeded != TOGETHER {
+        return Err(Problem(format!("runs: only {succeeded} of {TOGETHER} together succeeded")));
+    }
+    let more = used.saturating_sub(engines);
+    eprintln!("runs: 200 together {} CPU each more, {:.1} s", ms(more), took.as_secs_f64());
+    let name = format!("200 runs together, CPU of each; {:.1} s in all", took.as_secs_f64());
+    table.run(&name, &ms(used), &ms(engines), &format!("{} more", ms(more)), "at most 25 ms more");
+    if more > CPU_TARGET {
+        table.missed(format!("runs: of 200 together each uses {} CPU more", ms(more)));
+    }
+    Ok(())
+}
+
+/// How many runs have succeeded.
+fn results(data: &Path) -> Result<u32, Problem> {
+    let mut succeeded = 0;
+    for entry in fs::read_dir(data.join("runs"))?.flatten() {
+        let Ok(text) = fs::read(entry.path().join("result.json")) else { continue };
+        let result: Value = serde_json::from_slice(&text).map_err(|error| Problem(error.to_string()))?;
+        succeeded += u32::from(result["status"] == "succeeded");
+    }
+    Ok(succeeded)
+}
+
+/// The runtime of a server: the hosts are the program that is measured, the owner is this process.
+fn runtime(program: &Program, place: &Place) -> Runtime {
+    let host = program.path().to_owned();
+    let setup = Setup {
+        data: DataFolder::new(place.data()),
+        clock: Arc::new(SystemClock),
+        engines: Engines::load(Some(&place.0.join("engines"))),
+        layers: Layers::shipped(),
+        defaults: Options::default(),
+        consents: vec!["quick".to_owned()],
+        redact_patterns: Vec::new(),
+        environment: std::env::vars_os().collect(),
+        own_program: host.clone(),
+        cwd: place.0.clone(),
+        user_home: place.0.join("home"),
+        temporary: std::env::temp_dir(),
+        host_command: Box::new(move || {
+            let mut command = Command::new(&host);
+            command.arg0("skillrun").arg("attempt-host");
+            command
+        }),
+    };
+    Runtime::new(setup, SlotLimits::default())
+}
+
+/// Processor time of this process and of all that it waited for.
+fn cpu() -> Result<Duration, Problem> {
+    let stat = fs::read_to_string("/proc/self/stat")?;
+    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    // utime, stime, cutime and cstime, in hundredths of a second on every Linux.
+    let ticks: u64 = fields.split_ascii_whitespace().skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
+    Ok(Duration::from_millis(ticks * 10))
+}
+
+fn waiting(program: &Program, table: &mut Table) -> Result<(), Problem> {
+    let place = Place::new("waiting")?;
+    // Half of them have a deadline far away.
+    for (mode, rest) in [("patient", &[][..]), ("timed", &["--no-reply-needed", "--session-timeout", "86400"][..])] {
+        let mut words = vec!["run", "skill", "--engine", "scripted", "--mode", "interactive"];
+        words.extend(rest);
+        if rest.is_empty() {
+            let status = place.command(program, &words).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+            if status.code() != Some(6) {
+                return Err(Problem(format!("runs: one that waits ended with {status}")));
+            }
+        } else {
+            // It stays because of its deadline, and is left alone.
+            let mut owner = place.command(program, &words).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+            sleep(Duration::from_secs(2));
+            owner.kill()?;
+            owner.wait()?;
+        }
+        eprintln!("runs: one that waits ({mode})");
+    }
+    let originals: Vec<PathBuf> = fs::read_dir(place.data().join("runs"))?
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect();
+    for number in 0..WAITING {
+        copy(&originals[number as usize % originals.len()], number)?;
+    }
+    let (first, _) = start(program, &place)?;
+    let (second, memory) = start(program, &place)?;
+    let seconds = |time: Duration| format!("{:.2} s", time.as_secs_f64());
+    let megabytes = format!("{:.1} MB", memory as f64 / 1e6);
+    eprintln!("runs: 10,000 waiting: {}, then {}, {megabytes}", seconds(first), seconds(second));
+    table.run("10,000 waiting runs, start with nothing but their Logs", &seconds(first), "–", "–", "under 2 s");
+    table.run("the same once more", &seconds(second), "–", "–", "under 2 s");
+    table.run("memory of their owner", &megabytes, "–", "–", "under 100 MB");
+    if first.max(second) > START_TARGET {
+        table.missed(format!("runs: 10,000 waiting take {} to start", seconds(first.max(second))));
+    }
+    if memory > MEMORY_TARGET {
+        table.missed(format!("runs: 10,000 waiting take {megabytes}"));
+    }
+    Ok(())
+}
+
+/// Another run like one that waits, as if it had been made later.
+fn copy(original: &Path, number: u32) -> Result<(), Problem> {
+    let id = original.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let other = format!("{}{number:012x}", &id[..id.len() - 12]);
+    let target = original.with_file_name(&other);
+    fs::create_dir(&target)?;
+    for name in ["run.json", "events.jsonl"] {
+        fs::write(target.join(name), fs::read_to_string(original.join(name))?.replace(&id, &other))?;
+    }
+    fs::copy(original.join("lock"), target.join("lock"))?;
+    Ok(())
+}
+
+/// Starts an owner of everything: how long it takes until it has taken over, and its memory then.
+fn start(program: &Program, place: &Place) -> Result<(Duration, u64), Problem> {
+    let begin = Instant::now();
+    let mut command = place.command(program, &["own", "--all"]);
+    let mut owner = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let mut line = String::new();
+    if let Some(stdout) = owner.stdout.take() {
+        BufReader::new(stdout).read_line(&mut line)?;
+    }
+    let took = begin.elapsed();
+    let status = fs::read_to_string(format!("/proc/{}/status", owner.id()))?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib: u64 = peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0);
+    owner.kill()?;
+    owner.wait()?;
+    if line.trim() != "ready" {
+        return Err(Problem(format!("runs: the owner of 10,000 said {line:?}")));
+    }
+    Ok((took, kib * 1024))
+}

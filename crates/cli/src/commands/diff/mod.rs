@@ -1,0 +1,145 @@
+//! `skillrun diff`: which files a run changed, attempt by attempt.
+//!
+//! `changes` reads the list that the host of an attempt made of them.
+
+mod changes;
+
+use std::fs::File;
+use std::io;
+
+use serde_json::{Value, json};
+use skillrun_model::{AttemptNumber, RunId};
+use skillrun_runtime::RunFolder;
+use skillrun_runtime::record::Snapshot;
+
+use crate::args::{Diff, Form, Global};
+use crate::failure::Failure;
+use crate::output::{Ink, Output, plain, print, print_json};
+use crate::place::Place;
+use crate::words::{counted, plain_lines, size};
+use changes::{Change, ChangeKind, Changes, Version};
+
+pub(crate) fn run(global: &Global, args: &Diff) -> Result<(), Failure> {
+    let place = Place::open(global)?;
+    let run = place.run(&args.run)?;
+    let folder = place.folder(run);
+    let last = place.state(run)?.attempt;
+    let wanted = match args.attempt {
+        Some(number) if number > last.0 => {
+            return Err(Failure::NotFound(format!("run {run} has no attempt {number}; it has {last}")));
+        }
+        Some(number) => number..=number,
+        None => 1..=last.0,
+    };
+    let output = Output::new(global.color, &place.settings.surroundings);
+    let mut document = Vec::new();
+    let mut is_any = false;
+    for number in wanted.map(AttemptNumber) {
+        let Some(mut changes) = open(&folder, number)? else { continue };
+        is_any = true;
+        match args.json.form() {
+            Form::Json => document.push(attempt_json(number, &mut changes)?),
+            Form::Text => attempt_text(number, &mut changes, &output)?,
+        }
+    }
+    match args.json.form() {
+        Form::Json => print_json(&json!({ "run_id": run, "attempts": document })),
+        Form::Text if is_any => Ok(()),
+        Form::Text => print(&format!("{}\n", why_none(&place, run, last))),
+    }
+}
+
+fn open(folder: &RunFolder, number: AttemptNumber) -> Result<Option<Changes<File>>, Failure> {
+    let path = folder.audit().join(format!("fs-diff.{number}.json"));
+    let failed = |error: io::Error| Failure::Owner(format!("{}: {error}", path.display()));
+    match File::open(&path) {
+        Ok(file) => Changes::new(path.display().to_string(), file).map(Some).map_err(failed),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Why there is nothing to show.
+fn why_none(place: &Place, run: RunId, last: AttemptNumber) -> String {
+    let was_off = place.record(run).is_ok_and(|record| record.request.snapshot == Snapshot::Off);
+    if was_off {
+        "Nobody looked at the files: the run was started with --no-snapshot.".to_owned()
+    } else if last == AttemptNumber::BEFORE_FIRST {
+        "No engine was started yet.".to_owned()
+    } else if place.folder(run).audit().join("removed.json").exists() {
+        "The list of changes is gone with the evidence of this run.".to_owned()
+    } else {
+        "There is no list of changes yet; it is made when an attempt is over.".to_owned()
+    }
+}
+
+fn attempt_json(number: AttemptNumber, changes: &mut Changes<File>) -> Result<Value, Failure> {
+    let [mut created, mut modified, mut deleted] = [(); 3].map(|()| Vec::new());
+    while let Some(Change { kind, entry, .. }) = changes.next_change()? {
+        match kind {
+            ChangeKind::Created => created.push(entry),
+            ChangeKind::Modified => modified.push(entry),
+            ChangeKind::Deleted => deleted.push(entry),
+        }
+    }
+    Ok(json!({ "attempt": number, "created": created, "modified": modified, "deleted": deleted }))
+}
+
+/// Printed as it is read: there may be a million.
+fn attempt_text(number: AttemptNumber, changes: &mut Changes<File>, output: &Output) -> Result<(), Failure> {
+    let mut count = 0_usize;
+    print(&format!("{}\n", output.paint(Ink::Bold, &format!("attempt {number}"))))?;
+    while let Some(change) = changes.next_change()? {
+        count += 1;
+        print(&change_text(&change, output))?;
+    }
+    let total = if count == 0 { "nothing changed".to_owned() } else { counted(count, "change", "changes") };
+    print(&format!("{}\n", output.paint(Ink::Dim, &total)))
+}
+
+fn change_text(change: &Change, output: &Output) -> String {
+    let (mark, ink) = match change.kind {
+        ChangeKind::Created => ("A", Ink::Good),
+        ChangeKind::Modified => ("M", Ink::Warning),
+        ChangeKind::Deleted => ("D", Ink::Bad),
+    };
+    let path = plain(&change.path.as_path().to_string_lossy());
+    let rest = describe(change);
+    let rest = if rest.is_empty() { rest } else { format!("  {}", output.paint(Ink::Dim, &plain(&rest))) };
+    let mut text = format!("{} {path}{rest}\n", output.paint(ink, mark));
+    for line in change.diff.iter().flat_map(|diff| diff.lines()) {
+        let ink = match line.as_bytes().first() {
+            Some(b'+') => Ink::Good,
+            Some(b'-') => Ink::Bad,
+            Some(b'@') => Ink::Dim,
+            Some(_) | None => Ink::Plain,
+        };
+        text += &format!("    {}\n", output.paint(ink, &plain_lines(line)));
+    }
+    text
+}
+
+/// What it was and is, as far as it is not a file like any other.
+fn describe(change: &Change) -> String {
+    let words = |version: &Version| {
+        let size = version.size.map(size);
+        let target = version.target.as_ref().map(|to| format!("link to {}", to.as_path().to_string_lossy()));
+        let kind = if version.kind == "file" { None } else { Some(version.kind.clone()) };
+        size.or(target).or(kind).unwrap_or_default()
+    };
+    let mut told = match (&change.before, &change.after) {
+        (Some(before), Some(after)) if words(before) == words(after) => vec![words(after)],
+        (Some(before), Some(after)) => vec![format!("{} → {}", words(before), words(after))],
+        (Some(one), None) | (None, Some(one)) => vec![words(one)],
+        (None, None) => Vec::new(),
+    };
+    if let (Some(Version { mode: Some(before), .. }), Some(Version { mode: Some(after), .. })) =
+        (&change.before, &change.after)
+        && before != after
+    {
+        told.push(format!("mode {before} → {after}"));
+    }
+    told.extend(change.omitted.as_deref().map(|why| format!("no text: {}", why.replace('_', " "))));
+    told.retain(|words| !words.is_empty());
+    told.join(", ")
+}

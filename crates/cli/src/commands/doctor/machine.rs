@@ -1,0 +1,73 @@
+//! What is around us.
+
+use std::path::Path;
+
+use skillrun_engine::{Disk, find};
+use skillrun_model::Timestamp;
+use skillrun_runtime::record::FORMAT;
+
+use super::Check;
+use crate::settings::Settings;
+use crate::words::{counted, moment, now};
+
+/// No clock can have told a time before this was written.
+const WRITTEN: &str = "2026-01-01T00:00:00Z";
+
+pub(super) fn versions() -> Check {
+    let (rasp, fcmp) = (skillrun_model::rasp::PROTOCOL_VERSION, skillrun_model::fcmp::PROTOCOL_VERSION);
+    Check::good("skillrun", format!("{} · {rasp} · {fcmp} · runs of format {FORMAT}", env!("CARGO_PKG_VERSION")))
+}
+
+/// Hosts are started and found through it.
+pub(super) fn proc() -> Check {
+    match Path::new("/proc/self/exe").exists() && Path::new("/proc/sys/kernel/random/boot_id").exists() {
+        true => Check::good("/proc", "is there"),
+        false => Check::wrong("/proc", "is not there, or not all of it", "mount it; no run can be started without"),
+    }
+}
+
+pub(super) fn clock() -> Check {
+    let now = now();
+    match WRITTEN.parse::<Timestamp>().is_ok_and(|written| written < now) {
+        true => Check::good("clock", moment(now)),
+        false => Check::wrong("clock", format!("says {}", moment(now)), "set it; deadlines and lists go by it"),
+    }
+}
+
+pub(super) fn settings(settings: &Settings) -> Check {
+    let path = settings.file.path.display();
+    match settings.file.path.exists() {
+        true => Check::good("settings", path.to_string()),
+        false => Check::good("settings", format!("there is no {path}; everything has its default")),
+    }
+}
+
+pub(super) fn layers(settings: &Settings) -> Check {
+    match settings.layers() {
+        Ok(_) => Check::good("layers", "the rules that are added to skills can be used"),
+        Err(error) => Check::wrong("layers", error.to_string(), "correct that file, or unset the setting `layers`"),
+    }
+}
+
+/// Programs are looked for and not started; `skillrun engines` asks them for their versions.
+pub(super) fn engines(settings: &Settings) -> Vec<Check> {
+    let engines = settings.engines();
+    let is_there = |engine: &&skillrun_engine::Descriptor| {
+        engine.name.as_str() != "scripted" && find(engine, &settings.engine_surroundings(engine), &Disk).is_ok()
+    };
+    let installed: Vec<&str> = engines.iter().filter(is_there).map(|engine| engine.name.as_str()).collect();
+    let mut checks = vec![match installed.as_slice() {
+        [] => Check::warning("engines", "none is installed", "`skillrun engines` tells how to install each"),
+        some => Check::good("engines", format!("{}: {}", counted(some.len(), "is installed", "are installed"), some.join(", "))),
+    }];
+    checks.extend(engines.broken().map(|error| Check::wrong("engines", error.to_string(), "correct that file")));
+    let is_known = |name: &String| engines.iter().any(|engine| engine.name.as_str() == name);
+    if let Some(name) = settings.engine.as_ref().filter(|name| !is_known(name)) {
+        checks.push(Check::wrong(
+            "engines",
+            format!("the setting `engine` is \"{name}\", which there is not"),
+            "`skillrun config set engine NAME`",
+        ));
+    }
+    checks
+}

@@ -1,0 +1,200 @@
+//! `skillrun export`: a run as a zip file, to be given away.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IsTerminal, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+use serde_json::json;
+use skillrun_model::RunId;
+use skillrun_runtime::bundle::{self, BundleError, BundleKind, Summary};
+
+use crate::args::{Export, Form, Global};
+use crate::failure::Failure;
+use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
+use crate::place::Place;
+use crate::short_ids::ShortIds;
+use crate::words::{counted, size};
+
+/// Files that are named; of more only the number is told.
+const NAMED: usize = 20;
+
+pub(crate) fn run(global: &Global, args: &Export) -> Result<(), Failure> {
+    let place = Place::open(global)?;
+    let run = place.run(&args.run)?;
+    let path = match &args.out {
+        Some(path) => place.settings.surroundings.absolute_path(path),
+        None => place.settings.cwd().join(default_name(&place, run)?),
+    };
+    if !args.force && path.symlink_metadata().is_ok() {
+        return Err(in_the_way(&path));
+    }
+    let kind = if args.full { BundleKind::Full } else { BundleKind::Result };
+    let draft = Draft::create(&path)?;
+    let mut out = Counting::new(&draft.file);
+    let summary = bundle::write(&place.folder(run), kind, &mut out).map_err(|error| failed(&path, error))?;
+    out.done();
+    let bytes = draft.keep(&path, if args.force { Existing::Replace } else { Existing::Refuse })?;
+    match args.json.form() {
+        Form::Json => print_json(&json!({
+            "run_id": run,
+            "file": path.to_string_lossy(),
+            "bytes": bytes,
+            "bundle": summary,
+        })),
+        Form::Text => {
+            let output = Output::new(global.color, &place.settings.surroundings);
+            print(&text(&path, bytes, &summary, &output))
+        }
+    }
+}
+
+fn default_name(place: &Place, run: RunId) -> Result<String, Failure> {
+    let skill = place.record(run)?.skill.name;
+    let safe = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
+    let skill: String = skill.trim_start_matches('.').chars().map(safe).collect();
+    Ok(format!("{skill}-{}.zip", ShortIds::new(&place.ids()).of(run)))
+}
+
+fn in_the_way(path: &Path) -> Failure {
+    Failure::Input(format!("{}: is there already; give --force to replace it, or another name with -o", path.display()))
+}
+
+fn failed(path: &Path, error: BundleError) -> Failure {
+    match error {
+        BundleError::NoResult => {
+            Failure::Owner("the run is not over and has no result yet; give --full to export what there is".to_owned())
+        }
+        BundleError::Write(error) => Failure::Write { path: path.display().to_string(), error },
+        BundleError::Evidence(error) => error.into(),
+        error @ (BundleError::Read { .. } | BundleError::Zip(_)) => Failure::Owner(error.to_string()),
+    }
+}
+
+fn text(path: &Path, bytes: u64, summary: &Summary, output: &Output) -> String {
+    let row = |name: &str, rest: String| [(Ink::Plain, String::new()), (Ink::Plain, plain(name)), (Ink::Dim, rest)];
+    let rows: Vec<_> = summary.files.iter().take(NAMED).map(|file| row(&file.name, size(file.size))).collect();
+    let mut text = format!("{} ({})\n", plain(&path.to_string_lossy()), size(bytes));
+    text += &output.table(&rows, LastColumn::Whole);
+    if summary.files.len() > NAMED {
+        let more = counted(summary.files.len() - NAMED, "more file", "more files");
+        text += &format!("  … {more}\n");
+    }
+    for name in &summary.changed {
+        let warning = output.paint(Ink::Warning, "changed since the run:");
+        text += &format!("{warning} {}\n", plain(name));
+    }
+    for left_out in &summary.left_out {
+        let warning = output.paint(Ink::Warning, "left out:");
+        text += &format!("{warning} {}, {}\n", plain(&left_out.name), plain(&left_out.why));
+    }
+    text
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Existing {
+    Replace,
+    Refuse,
+}
+
+/// A file that has its name only once it is whole.
+struct Draft {
+    path: PathBuf,
+    file: File,
+    is_kept: bool,
+}
+
+impl Draft {
+    fn create(target: &Path) -> Result<Self, Failure> {
+        let name = target.file_name().map(|name| name.to_string_lossy().into_owned());
+        let Some(name) = name.filter(|_| !target.is_dir()) else {
+            return Err(Failure::Input(format!("{}: is a folder; give the name of a file", target.display())));
+        };
+        let path = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+        // What a run holds is its owner's; whoever gives it away decides who may read it.
+        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path);
+        let file = file.map_err(|error| Failure::Write { path: target.display().to_string(), error })?;
+        Ok(Self { path, file, is_kept: false })
+    }
+
+    /// Gives it its name; how large it is.
+    fn keep(mut self, target: &Path, existing: Existing) -> Result<u64, Failure> {
+        let failed = |error: io::Error| Failure::Write { path: target.display().to_string(), error };
+        let bytes = self.file.metadata().map_err(failed)?.len();
+        let renamed = match existing {
+            Existing::Replace => fs::rename(&self.path, target),
+            Existing::Refuse => match renameat_with(CWD, &self.path, CWD, target, RenameFlags::NOREPLACE) {
+                Err(Errno::EXIST) => return Err(in_the_way(target)),
+                // Not every file system can; it was looked at before.
+                Err(Errno::INVAL | Errno::NOSYS) => fs::rename(&self.path, target),
+                other => other.map_err(io::Error::from),
+            },
+        };
+        renamed.map_err(failed)?;
+        self.is_kept = true;
+        Ok(bytes)
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            fs::remove_file(&self.path).ok();
+        }
+    }
+}
+
+/// Tells whoever waits at a terminal how much was written.
+struct Counting<'a> {
+    out: &'a File,
+    written: u64,
+    told: Instant,
+    is_told: bool,
+}
+
+/// What is done sooner needs no words.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl<'a> Counting<'a> {
+    fn new(out: &'a File) -> Self {
+        Self { out, written: 0, told: Instant::now(), is_told: false }
+    }
+
+    fn tell(&mut self) {
+        if self.told.elapsed() < PATIENCE || !io::stderr().is_terminal() {
+            return;
+        }
+        self.told = Instant::now();
+        self.is_told = true;
+        // Nothing is lost with it.
+        let _ = write!(io::stderr(), "\rwritten {:<12}", size(self.written));
+    }
+
+    fn done(&self) {
+        if self.is_told {
+            let _ = write!(io::stderr(), "\r{:20}\r", "");
+        }
+    }
+}
+
+impl Write for Counting<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.written += written as u64;
+        self.tell();
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl Seek for Counting<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.out.seek(to)
+    }
+}

@@ -1,0 +1,95 @@
+//! `skillrun gc`: removes what is older, or more, than the settings allow. Runs that are not over stay.
+
+use serde_json::json;
+use skillrun_runtime::retention::{Outcome, Removal, What, Why, carry_out, measure_all, plan};
+
+use crate::args::{Form, Gc, Global};
+use crate::failure::Failure;
+use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
+use crate::place::{Place, note};
+use crate::short_ids::ShortIds;
+use crate::words::{counted, now, size};
+
+/// Runs that are named; of more only the number is told.
+const NAMED: usize = 20;
+
+pub(crate) fn run(global: &Global, args: &Gc) -> Result<(), Failure> {
+    let place = Place::open(global)?;
+    let data = &place.settings.data;
+    let failed = |error: std::io::Error| Failure::Owner(format!("{}: {error}", data.runs().display()));
+    let now = now();
+    // Asked for before they are gone.
+    let ids = ShortIds::new(&place.ids());
+    let planned = plan(&measure_all(data).map_err(failed)?, &place.settings.retention, now);
+    let outcome = match args.dry_run {
+        true => Outcome { removed: planned, skipped: Vec::new() },
+        false => carry_out(&place.log, data, &planned, now),
+    };
+    let bytes: u64 = outcome.removed.iter().map(|removal| removal.bytes).sum();
+    if args.json.form() == Form::Json {
+        let removal = |removal: &Removal| {
+            json!({
+                "run_id": removal.run,
+                "what": what_word(removal.what),
+                "why": removal.why,
+                "bytes": removal.bytes,
+            })
+        };
+        return print_json(&json!({
+            "dry_run": args.dry_run,
+            "removed": outcome.removed.iter().map(removal).collect::<Vec<_>>(),
+            "bytes": bytes,
+            "skipped": outcome.skipped.iter()
+                .map(|skipped| json!({ "run_id": skipped.run, "why": skipped.why.to_string() }))
+                .collect::<Vec<_>>(),
+        }));
+    }
+    let output = Output::new(global.color, &place.settings.surroundings);
+    print(&text(&outcome.removed, bytes, args.dry_run, &ids, &output))?;
+    for skipped in &outcome.skipped {
+        note(&format!("{} stays: {}", skipped.run, skipped.why));
+    }
+    Ok(())
+}
+
+fn what_word(what: What) -> &'static str {
+    match what {
+        What::Evidence => "evidence",
+        What::Run => "run",
+    }
+}
+
+fn why_words(why: Why) -> &'static str {
+    match why {
+        Why::Age => "old enough",
+        Why::Count => "more than are kept",
+        Why::Size => "more room than is allowed",
+    }
+}
+
+fn text(removed: &[Removal], bytes: u64, dry_run: bool, ids: &ShortIds, output: &Output) -> String {
+    if removed.is_empty() {
+        return "Nothing to remove. `skillrun config list` shows how long runs are kept, as retention.\n".to_owned();
+    }
+    let row = |removal: &Removal| {
+        [
+            (Ink::Bold, ids.of(removal.run)),
+            (Ink::Plain, what_word(removal.what).to_owned()),
+            (Ink::Plain, size(removal.bytes)),
+            (Ink::Dim, why_words(removal.why).to_owned()),
+        ]
+    };
+    let rows: Vec<_> = removed.iter().take(NAMED).map(row).collect();
+    let mut text = output.table(&rows, LastColumn::Whole);
+    if removed.len() > NAMED {
+        text += &format!("… {} more\n", removed.len() - NAMED);
+    }
+    let count = |what: What| removed.iter().filter(|removal| removal.what == what).count();
+    let runs = counted(count(What::Run), "run", "runs");
+    let total = match count(What::Evidence) {
+        0 => runs,
+        evidence => format!("{runs}, and the evidence of {}", counted(evidence, "run", "runs")),
+    };
+    let did = if dry_run { "would be removed" } else { "removed" };
+    text + &plain(&format!("{total} {did}, {}", size(bytes))) + "\n"
+}

@@ -1,0 +1,181 @@
+//! What is refused before anything starts, and what no longer matters once a run was accepted.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use skillrun_model::{Code, ExecutionMode, ProfileId, RunStatus};
+use skillrun_runtime::record::Sharing;
+use skillrun_runtime::{AcceptError, NewRun};
+use skillrun_skill::Skill;
+
+use crate::lab::{Lab, PATIENCE, on, sticky, with};
+
+const DONE: &str = "- - output: {answer: blue}\n    done: true\n";
+
+/// A skill that wants a colour.
+fn picky(lab: &Lab) -> Skill {
+    let schema = json!({
+        "type": "object",
+        "properties": { "colour": { "type": "string" } },
+        "required": ["colour"],
+        "additionalProperties": false,
+    });
+    let root = lab.path("skills/picky");
+    fs::create_dir_all(root.join("assets")).expect("a folder");
+    fs::write(root.join("assets/input.json"), schema.to_string()).expect("written");
+    lab.skill("picky", json!({ "schemas": { "input": "assets/input.json", "output": "assets/output.json" } }))
+}
+
+/// An engine that is a program of its own.
+fn installed(lab: &Lab, name: &str, how: &str) {
+    lab.add_engine(name, "");
+    let file = lab.path("engines").join(format!("{name}.toml"));
+    let text = fs::read_to_string(&file).expect("readable");
+    fs::write(&file, text.replace("kind = \"self\"", &format!("kind = \"installed\"\n{how}"))).expect("written");
+}
+
+fn object(value: Value) -> serde_json::Map<String, Value> {
+    let Value::Object(object) = value else { panic!("an object") };
+    object
+}
+
+#[test]
+fn what_is_wrong_with_a_request_is_said_in_a_sentence_and_nothing_is_left() {
+    let lab = Lab::new();
+    installed(&lab, "absent", "names = [\"skillrun-absent\"]");
+    let good = lab.new_run(ExecutionMode::Auto, DONE);
+    let broken = lab.skill("broken", json!({}));
+    fs::write(broken.root.join("assets/output.json"), r#"{"type": "no such type"}"#).expect("written");
+    let no_json = lab.skill("no-json", json!({}));
+    fs::write(no_json.root.join("assets/output.json"), "{").expect("written");
+    let missing = lab.skill("missing", json!({}));
+    fs::remove_file(missing.root.join("assets/output.json")).expect("removed");
+    let auto_only = lab.skill("auto-only", json!({ "execution_modes": ["auto"] }));
+    let elsewhere = lab.skill("elsewhere", json!({ "engines": ["codex"] }));
+    let nonsense = lab.skill("nonsense", json!({ "runtime_options": { "session_timeout_sec": "soon" } }));
+    let interactive = ExecutionMode::Interactive;
+    let of = |skill: &Skill| NewRun { skill: skill.clone(), ..good.clone() };
+    let file = |path: PathBuf| NewRun { files: BTreeMap::from([("photo".to_owned(), path)]), ..good.clone() };
+    let in_folder = |path: PathBuf| NewRun { workspace: Some((path, Sharing::Alone)), ..good.clone() };
+    let wants = picky(&lab);
+    let requests: Vec<(&str, NewRun)> = vec![
+        ("colour", of(&wants)),
+        ("colour", NewRun { input: object(json!({ "colour": 7 })), ..of(&wants) }),
+        ("size", NewRun { input: object(json!({ "colour": "red", "size": 1 })), ..of(&wants) }),
+        ("scriptd", on(good.clone(), "scriptd")),
+        ("absent is not installed: there is no skillrun-absent in PATH", on(good.clone(), "absent")),
+        ("does not run in interactive mode", NewRun { mode: Some(interactive), ..of(&auto_only) }),
+        ("it runs on codex", of(&elsewhere)),
+        ("output.json", of(&broken)),
+        ("output.json", of(&no_json)),
+        ("output.json", of(&missing)),
+        ("session_timeout_sec", of(&nonsense)),
+        ("nowhere.yaml", NewRun { script: Some(lab.path("nowhere.yaml")), ..good.clone() }),
+        ("assets/scripted.yaml", NewRun { script: None, ..good.clone() }),
+        ("nowhere.png", file(lab.path("nowhere.png"))),
+        ("is no file", file(lab.path("home"))),
+        ("nowhere", in_folder(lab.path("nowhere"))),
+        ("is no folder", in_folder(good.script.clone().expect("a script"))),
+        ("cannot go on with a session", NewRun {
+            mode: Some(interactive),
+            profile: Some(ProfileId::PlainText),
+            ..good.clone()
+        }),
+        ("hard_timeout_sec", with(good.clone(), |options| options.hard_timeout_sec = Some(0.0))),
+    ];
+    let runtime = lab.runtime();
+    for (words, new) in requests {
+        let refused = runtime.submit(new).expect_err(words);
+        let sentence = refused.to_string();
+        assert!(sentence.contains(words), "{words}: {sentence}");
+        assert!(!sentence.contains('\n') && sentence.len() < 600, "one sentence: {sentence}");
+    }
+    assert_eq!(lab.run_folders(), Vec::<String>::new());
+    assert!(!lab.data().workspaces().join("lock").exists(), "no folder was claimed");
+    let run = runtime.submit(good).expect("and the good one is accepted");
+    assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));
+}
+
+#[test]
+fn an_engine_that_nothing_holds_back_needs_consent() {
+    let lab = Lab::new();
+    // It is installed, and would do what it likes.
+    let program = lab.path("bin/free");
+    fs::create_dir_all(lab.path("bin")).expect("a folder");
+    fs::copy(crate::lab::PROGRAM, &program).expect("copied");
+    installed(&lab, "free", &format!("path = {:?}", program.display().to_string()));
+    let runtime = lab.runtime();
+    let refused = runtime.submit(on(lab.new_run(ExecutionMode::Auto, DONE), "free")).expect_err("refused");
+    assert!(matches!(refused, AcceptError::NoConsent { .. }), "{refused}");
+    assert!(refused.to_string().contains("skillrun config set consent free"), "{refused}");
+    assert_eq!(lab.run_folders(), Vec::<String>::new());
+}
+
+#[test]
+fn a_run_goes_on_whatever_becomes_of_its_skill() {
+    let lab = Lab::new();
+    let runtime = lab.runtime();
+    let valid = "- - ask: {prompt: Which?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
+    let invalid = "- - ask: {prompt: Which?}\n- - output: {colour: '{{reply}}'}\n    done: true\n";
+    let input = lab.path("photo.png");
+    fs::write(&input, "pixels").expect("written");
+    let mut runs = Vec::new();
+    for script in [valid, invalid] {
+        let new = lab.new_run(ExecutionMode::Interactive, script);
+        let new = NewRun { files: BTreeMap::from([("photo".to_owned(), input.clone())]), ..new };
+        for new in [new.clone(), sticky(new)] {
+            let script = new.script.clone().expect("a script");
+            let run = runtime.submit(new).expect("accepted");
+            lab.wait_asked(run, 1);
+            runs.push((run, script));
+        }
+    }
+    // All of it is gone, or says something else.
+    fs::remove_dir_all(lab.path("skills")).expect("removed");
+    fs::remove_file(&input).expect("removed");
+    for (run, script) in &runs {
+        fs::write(script, "- - exit: 9\n").expect("written");
+        runtime.reply(*run, crate::lab::reply(1, "blue")).expect("answered");
+    }
+    for (number, (run, _)) in runs.iter().enumerate() {
+        let state = lab.wait_over(*run);
+        let wanted = if number < 2 { None } else { Some(Code::OutputSchemaInvalid) };
+        assert_eq!((lab.failure(*run), state.attempt.0), (wanted, 2));
+        let copy = lab.data().run(*run).inputs().join("1-photo.png");
+        assert_eq!(fs::read_to_string(copy).expect("there"), "pixels");
+    }
+    assert!(runtime.wait_idle(PATIENCE));
+    runs.iter().for_each(|(run, _)| lab.check_whole(*run));
+}
+
+#[test]
+fn an_output_schema_that_is_deleted_after_acceptance_still_counts() {
+    let lab = Lab::new();
+    let runtime = lab.runtime();
+    let new = lab.new_run(ExecutionMode::Auto, "- - output: {colour: blue}\n");
+    let schema = new.skill.root.join("assets/output.json");
+    let run = runtime.accept(new).expect("accepted");
+    fs::remove_file(&schema).expect("removed");
+    runtime.take_up(run).expect("taken up");
+    lab.wait_over(run);
+    assert!(runtime.wait_idle(PATIENCE));
+    assert_eq!(lab.failure(run), Some(Code::OutputSchemaInvalid));
+    assert_eq!(lab.verdicts(run)[0].reason_code, Code::OutputInvalid);
+    lab.check_whole(run);
+}
+
+/// Nothing that is not valid is called valid because the copy inside the run cannot be read any more.
+#[test]
+fn a_run_whose_own_copy_of_the_skill_is_gone_is_never_called_valid() {
+    let lab = Lab::new();
+    let runtime = lab.runtime();
+    let run = runtime.accept(lab.new_run(ExecutionMode::Auto, DONE)).expect("accepted");
+    fs::remove_dir_all(lab.data().run(run).skill()).expect("removed");
+    runtime.take_up(run).expect("taken up");
+    assert_eq!(lab.wait_over(run).status, Some(RunStatus::Failed));
+    assert!(runtime.wait_idle(PATIENCE));
+    assert!(lab.result(run).error.is_some_and(|error| !error.message.is_empty()));
+    lab.check_whole(run);
+}
