@@ -28,7 +28,7 @@ EXAMPLE = cargo run --quiet --locked -p skillrun -- --data $(EXAMPLE_DATA)
 run: ## Build, then run an example skill that asks a question
 	cargo build --locked -p skillrun
 	@echo
-	@code=0; $(EXAMPLE) run examples/skills/name-a-release --engine scripted --mode interactive --input version=2.0 --follow || code=$$?; \
+	@code=0; $(EXAMPLE) run examples/skills/name-a-release --engine scripted --mode interactive --input version=v2 --follow || code=$$?; \
 	if [ $$code = 6 ]; then \
 	  echo; echo "Nobody is at a terminal, so this answers: skillrun reply last rivers"; echo; \
 	  code=0; $(EXAMPLE) reply last rivers --follow || code=$$?; \

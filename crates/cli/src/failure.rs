@@ -15,7 +15,7 @@ use skillrun_log::{LogError, LogErrorKind};
 use skillrun_runtime::{AcceptError, RecordError, RuntimeError};
 use skillrun_skill::archive::ArchiveErrorKind;
 use skillrun_skill::search::FindError;
-use skillrun_skill::{ArchiveError, SkillError};
+use skillrun_skill::{ArchiveError, SkillError, SkillErrorKind};
 
 use crate::nearest::nearest;
 use crate::output::plain;
@@ -123,6 +123,7 @@ impl From<FindError> for Failure {
                 let offer = |known: &str| format!("there is no skill \"{name}\"; did you mean \"{known}\"?");
                 Self::NotFound(suggestion.map_or_else(|| error.to_string(), offer))
             }
+            FindError::Unusable(SkillError { kind: SkillErrorKind::NoFolder, .. }) => Self::NotFound(error.to_string()),
             FindError::Unusable(_) => Self::Input(error.to_string()),
         }
     }
@@ -156,7 +157,9 @@ impl From<AcceptError> for Failure {
             AcceptError::Engine(error) => error.into(),
             AcceptError::Runtime(error) => error.into(),
             AcceptError::NotInstalled(_) => Self::NotFound(error.to_string()),
-            AcceptError::Write { .. } | AcceptError::QueueFull { .. } => Self::Owner(error.to_string()),
+            AcceptError::Skill(SkillError { kind: SkillErrorKind::Io(_), .. })
+            | AcceptError::Write { .. }
+            | AcceptError::QueueFull { .. } => Self::Owner(error.to_string()),
             AcceptError::Skill(_)
             | AcceptError::Input(_)
             | AcceptError::EngineNotSupported { .. }

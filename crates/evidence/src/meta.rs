@@ -20,6 +20,8 @@ pub struct Meta {
     pub signal: Option<String>,
     pub ended_by: Option<EndedBy>,
     pub started_at: Option<Timestamp>,
+    /// Why the process did not start, or what went wrong in the host.
+    pub host_words: Option<String>,
     /// What the host noticed.
     pub warnings: Vec<Warning>,
     /// What in the file could not be understood, in words.
@@ -65,6 +67,7 @@ impl Meta {
             signal: record.signal,
             ended_by: record.ended_by,
             started_at: Some(record.started_at),
+            host_words: record.error.map(|error| error.message),
             warnings: record.warnings,
             problems: Vec::new(),
         }
@@ -85,7 +88,8 @@ impl Meta {
             signal: text(file.signal, "signal", &mut problems),
             ended_by,
             started_at: word(file.started_at, "started_at", &mut problems),
-            // Only hosts write them, and a host's record is read where there is one.
+            // Only hosts write these, and a host's record is read where there is one.
+            host_words: None,
             warnings: Vec::new(),
             problems,
         }

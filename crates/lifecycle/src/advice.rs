@@ -35,9 +35,17 @@ pub(crate) fn timeout(ended_by: Option<EndedBy>) -> RunError {
     error(ErrorCategory::Timeout, Code::Timeout, message)
 }
 
-pub(crate) fn not_started(code: Code) -> RunError {
-    plain(ErrorCategory::Engine, code)
+pub(crate) fn not_started(code: Code, words: Option<&str>) -> RunError {
+    error(ErrorCategory::Engine, code, words.unwrap_or(code.summary()))
 }
+
+/// The host ended the attempt, or is gone.
+pub(crate) fn host(code: Code, words: Option<&str>) -> RunError {
+    error(ErrorCategory::Host, code, words.unwrap_or(code.summary()))
+}
+
+/// The system's words for a full disk, which a host passes on.
+const NO_SPACE: &str = "No space left on device";
 
 fn exit_words(exit: &ProcessExit) -> String {
     match exit {
@@ -92,6 +100,7 @@ pub(crate) fn next_actions_for(error: &RunError, run: RunId) -> Vec<NextAction> 
         ErrorCategory::Output => &[NextActionKind::FixOutput, NextActionKind::FixSkill, NextActionKind::Retry],
         ErrorCategory::Session => &[NextActionKind::Retry, NextActionKind::Diagnose],
         ErrorCategory::Interaction => &[NextActionKind::RaiseMaxAttempt, NextActionKind::Retry],
+        ErrorCategory::Host if error.message.contains(NO_SPACE) => &[NextActionKind::FreeDisk, NextActionKind::Retry],
         ErrorCategory::Host => &[NextActionKind::Retry, NextActionKind::Diagnose],
         ErrorCategory::Skill => &[NextActionKind::FixSkill],
         ErrorCategory::Usage | ErrorCategory::Input => &[NextActionKind::FixInput],

@@ -39,6 +39,8 @@ pub struct Control<'a> {
     pub cancel_recorded: bool,
     pub ended_by: Option<EndedBy>,
     pub exit: ProcessExit,
+    /// What the host says about its own trouble.
+    pub host_words: Option<&'a str>,
     /// The skill's output schema, if it has one.
     pub schema: Option<&'a dyn OutputValidator>,
     /// The number a question gets, should there be one.

@@ -249,7 +249,7 @@ impl Gate<'_> {
                     Rule::NotStarted,
                     TurnState::Failed,
                     reason,
-                    advice::not_started(reason),
+                    advice::not_started(reason, self.control.host_words),
                 ));
             }
             Some(EndedBy::Exited | EndedBy::Linger | EndedBy::Canceled) | None => {}
@@ -292,7 +292,8 @@ impl Gate<'_> {
     }
 
     fn host_ended(&self, reason: Code) -> Decision {
-        Decision::failed(Rule::HostEnded, TurnState::Interrupted, reason, advice::plain(ErrorCategory::Host, reason))
+        let error = advice::host(reason, self.control.host_words);
+        Decision::failed(Rule::HostEnded, TurnState::Interrupted, reason, error)
     }
 
     fn auto(&self) -> Decision {

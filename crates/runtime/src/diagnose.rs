@@ -82,6 +82,8 @@ pub struct AttemptStory {
     pub attempt: AttemptNumber,
     pub started_at: Timestamp,
     pub bytes: OutputBytes,
+    /// The same process goes on in the next attempt.
+    pub process_continues: bool,
     /// None while it is open.
     pub ending: Option<Ending>,
     pub evidence: Vec<Passage>,

@@ -78,6 +78,7 @@ pub(crate) fn judge(
         cancel_recorded: state.canceling.is_some() || ended_by == Some(EndedBy::Canceled),
         ended_by,
         exit: ProcessExit::of(meta),
+        host_words: meta.host_words.as_deref(),
         schema: rules.schema.as_ref().map(|schema| schema as &dyn OutputValidator),
         next_interaction: InteractionId(state.interactions + 1),
         request_policy: record.request.default_decision_policy,

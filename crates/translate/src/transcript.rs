@@ -16,12 +16,26 @@ const LINE_CHARS: usize = 66;
 /// Writes a conversation down, event by event.
 #[derive(Debug, Default)]
 pub struct Transcript {
+    asks: Asks,
     attempt: Option<AttemptNumber>,
     /// The last message, so that a question that repeats it need not be read twice.
     last_message: String,
 }
 
+/// Who shows how a question can be answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Asks {
+    #[default]
+    Here,
+    /// Whoever prints this also asks, with options to pick from.
+    Elsewhere,
+}
+
 impl Transcript {
+    pub fn new(asks: Asks) -> Self {
+        Self { asks, ..Self::default() }
+    }
+
     /// The text of one event; empty when it says nothing to a reader.
     pub fn event(&mut self, event: &FcmpEvent) -> String {
         let mut text = self.separator(event.meta.attempt);
@@ -60,7 +74,7 @@ impl Transcript {
             }
             FcmpData::UserInputRequired(pending) => {
                 let is_told = pending.prompt.trim() == self.last_message.trim();
-                question(&mut text, pending, is_told)
+                question(&mut text, pending, is_told, self.asks)
             }
             FcmpData::UserInputReplied(reply) => {
                 writeln!(text, "user ({})", reply.resolution_mode).and_then(|()| indented(&mut text, &reply.text))
@@ -82,7 +96,7 @@ impl Transcript {
             FcmpData::RawStdout(raw) => raw_line(&mut text, "stdout", raw.text.as_deref()),
             FcmpData::RawStderr(raw) => raw_line(&mut text, "stderr", raw.text.as_deref()),
             FcmpData::ConversationStatus(change) => match change.status {
-                Some(RunStatus::WaitingUser) => writeln!(text, "… waiting for the user"),
+                Some(RunStatus::WaitingUser) if self.asks == Asks::Here => writeln!(text, "… waiting for the user"),
                 Some(_) | None => Ok(()),
             },
             // The final message has the same text, once.
@@ -144,13 +158,13 @@ fn raw_line(text: &mut String, stream: &str, line: Option<&str>) -> std::fmt::Re
     }
 }
 
-fn question(text: &mut String, pending: &Pending, is_told: bool) -> std::fmt::Result {
+fn question(text: &mut String, pending: &Pending, is_told: bool, asks: Asks) -> std::fmt::Result {
     let where_it_is = if is_told { ": the message above" } else { "" };
     writeln!(text, "question {} ({}){where_it_is}", pending.interaction_id.0, pending.kind)?;
     if !is_told {
         indented(text, &pending.prompt)?;
     }
-    for option in &pending.options {
+    for option in pending.options.iter().filter(|_| asks == Asks::Here) {
         let mark = if option.default { "  (default)" } else { "" };
         writeln!(text, "  - {}: {}{mark}", option.value, option.label)?;
     }

@@ -29,6 +29,9 @@ pub(crate) fn run(global: &Global, args: &Export) -> Result<(), Failure> {
         Some(path) => place.settings.surroundings.absolute_path(path),
         None => place.settings.cwd().join(default_name(&place, run)?),
     };
+    if path.is_dir() {
+        return Err(Failure::Input(format!("{}: is a folder; give the name of a file", path.display())));
+    }
     if !args.force && path.symlink_metadata().is_ok() {
         return Err(in_the_way(&path));
     }
@@ -109,10 +112,8 @@ struct Draft {
 
 impl Draft {
     fn create(target: &Path) -> Result<Self, Failure> {
-        let name = target.file_name().map(|name| name.to_string_lossy().into_owned());
-        let Some(name) = name.filter(|_| !target.is_dir()) else {
-            return Err(Failure::Input(format!("{}: is a folder; give the name of a file", target.display())));
-        };
+        // Only a folder has none, and that was looked at.
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
         let path = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
         // What a run holds is its owner's; whoever gives it away decides who may read it.
         let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path);

@@ -181,7 +181,7 @@ impl Asked {
                 format!("answered {} · {mode}\n{}{files}", moment(at), indented(reply, "  "))
             }
             (_, _, _) if self.is_open => {
-                format!("{}\n  {}\n", deadline_words(&self.question, now()), reply_command(&run.to_string()))
+                format!("  {}\n  {}\n", deadline_words(&self.question, now()), reply_command(&run.to_string()))
             }
             (_, _, _) => "closed without an answer\n".to_owned(),
         };

@@ -13,8 +13,14 @@ use crate::place::{Place, note};
 use crate::short_ids::ShortIds;
 use crate::words::{counted, from_now, lasting, now, status_ink};
 
+const NONE: &str = "There is no run yet. `skillrun run SKILL` starts one; `skillrun skills` lists skills.\n";
+
 pub(crate) fn run(global: &Global, args: &Ls) -> Result<(), Failure> {
     let place = Place::open(global)?;
+    // Whoever only looks makes no data folder.
+    if args.json.form() == Form::Text && !place.settings.data.runs().exists() {
+        return print(NONE);
+    }
     let mut catalog = place.catalog()?;
     let now = now();
     let since = args.since.map(|since| match since {
@@ -81,9 +87,12 @@ fn matching(catalog: &mut Catalog, query: &Query) -> Result<usize, Failure> {
 fn nothing(query: &Query, catalog: &mut Catalog) -> Result<String, Failure> {
     let any = matching(catalog, &Query::default())?;
     if any > 0 && *query != (Query { limit: query.limit, ..Query::default() }) {
-        return Ok(format!("No run is like that; there {}.\n", if any == 1 { "is 1" } else { "are others" }));
+        return Ok(match any {
+            1 => "The only run is not like that.\n".to_owned(),
+            more => format!("None of {more} runs is like that.\n"),
+        });
     }
-    Ok("There is no run yet. `skillrun run SKILL` starts one; `skillrun skills` lists skills.\n".to_owned())
+    Ok(NONE.to_owned())
 }
 
 fn row_json(row: &Row, ids: &ShortIds) -> Value {

@@ -72,6 +72,7 @@ struct Circumstances {
     mode: ExecutionMode,
     exit: ProcessExit,
     ended_by: Option<EndedBy>,
+    host_words: Option<String>,
     started_at: Timestamp,
 }
 
@@ -96,6 +97,7 @@ impl Circumstances {
             mode: args.mode.or(meta.execution_mode).unwrap_or(ExecutionMode::Auto),
             exit,
             ended_by: args.ended_by.or(meta.ended_by),
+            host_words: meta.host_words.clone().filter(|_| args.ended_by.is_none()),
             started_at: meta.started_at.unwrap_or(Timestamp::EPOCH),
         }
     }
@@ -183,7 +185,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn circumstances(&self, attempt: AttemptNumber, how: &Circumstances, profile: ProfileId) -> Control<'_> {
+    fn circumstances<'a>(&'a self, attempt: AttemptNumber, how: &'a Circumstances, profile: ProfileId) -> Control<'a> {
         Control {
             mode: how.mode,
             attempt,
@@ -193,6 +195,7 @@ impl Run<'_> {
             cancel_recorded: how.ended_by == Some(EndedBy::Canceled),
             ended_by: how.ended_by,
             exit: how.exit.clone(),
+            host_words: how.host_words.as_deref(),
             schema: self.schema,
             next_interaction: InteractionId(self.interactions + 1),
             request_policy: None,

@@ -15,6 +15,9 @@ use crate::output::{Ink, LastColumn, Output, harmless, plain, print, print_json}
 use crate::place::{Place, note};
 use crate::words::{indented, lasting, now, plain_lines, size, status_ink};
 
+/// The text of a run that did not succeed.
+pub(super) const LAST_MESSAGE: &str = "last message";
+
 pub(crate) fn run(global: &Global, args: &ResultOf) -> Result<ExitCode, Failure> {
     let place = Place::open(global)?;
     let run = place.run(&args.run)?;
@@ -98,13 +101,13 @@ fn not_over(place: &Place, run: RunId, form: Form) -> Result<ExitCode, Failure> 
 fn text(place: &Place, result: &RunResult, output: &Output) -> String {
     let mut rows = Vec::new();
     let mut row = |label: &str, ink: Ink, text: String| rows.push([(Ink::Dim, label.to_owned()), (ink, text)]);
-    let reason = result.completion.map(|completion| format!(" · {}", completion.reason_code)).unwrap_or_default();
     row("status", status_ink(result.status), result.status.to_string());
     if let Some(error) = &result.error {
         row("error", Ink::Plain, format!("{} · {}", error.code, plain(&error.message)));
         error.details.iter().for_each(|detail| row("", Ink::Plain, plain(detail)));
-    } else if !reason.is_empty() {
-        row("reason", Ink::Plain, reason.trim_start_matches(" · ").to_owned());
+    }
+    if let (RunStatus::Succeeded, Some(completion)) = (result.status, result.completion) {
+        row("reason", Ink::Plain, completion.reason_code.to_string());
     }
     row("took", Ink::Plain, format!("{}, {}", lasting(result.timing.elapsed_ms), attempts(result.attempts)));
     for artifact in &result.artifacts {
@@ -120,7 +123,11 @@ fn text(place: &Place, result: &RunResult, output: &Output) -> String {
     let mut text = output.table(&rows, LastColumn::Whole);
     match (&result.output, &result.text) {
         (Some(value), _) => text += &format!("\n{}", pretty(&Value::Object(value.clone()))),
-        (None, Some(words)) => text += &format!("\n{}", indented(words, "")),
+        (None, Some(words)) if result.status == RunStatus::Succeeded => {
+            text += &format!("\n{}", indented(words, ""));
+        }
+        // What was said last is no answer.
+        (None, Some(words)) => text += &format!("\n{LAST_MESSAGE}:\n{}", indented(words, "  ")),
         (None, None) => {}
     }
     text

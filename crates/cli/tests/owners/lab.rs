@@ -101,7 +101,11 @@ impl Lab {
             let words = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
             let environment = String::from_utf8_lossy(&read("environ")).into_owned();
             let is_dead = String::from_utf8_lossy(&read("status")).contains("State:\tZ");
-            if !is_dead && !words.is_empty() && (words.contains(&own) || environment.contains(&own)) {
+            // A host has neither in its words nor in its environment whose it is, but in the files it holds.
+            let links = || fs::read_dir(entry.path().join("fd")).into_iter().flatten().flatten();
+            let holds = || links().any(|fd| fs::read_link(fd.path()).is_ok_and(|path| path.starts_with(self.root.path())));
+            let is_ours = words.contains(&own) || environment.contains(&own);
+            if !is_dead && !words.is_empty() && (is_ours || (words.starts_with("skillrun") && holds())) {
                 found.push(words);
             }
         }

@@ -1,4 +1,6 @@
 //! Owners of runs as processes of their own: killed at any moment, beside each other, on full and read-only disks.
 
+mod beside;
+mod faults;
 mod kill;
 mod lab;

@@ -37,6 +37,9 @@ const LADDER: &str = r#"
 ladder = [{ signal = "SIGINT", pause_ms = 50 }, { signal = "SIGTERM", pause_ms = 50 }, { signal = "SIGKILL", pause_ms = 0 }]
 "#;
 
+/// Enough for a process to exit, however busy the machine is.
+const LINGER: f64 = 5.0;
+
 /// Time that nothing here uses up, however busy the machine is.
 pub(crate) const LONG: f64 = 600.0;
 
@@ -129,7 +132,7 @@ impl Lab {
             script: Some(self.script(script)),
             profile: None,
             continuation: None,
-            options: Options { linger_sec: Some(LONG), ..Options::default() },
+            options: Options { linger_sec: Some(LINGER), ..Options::default() },
             retry_of: None,
             request_id: None,
         }

@@ -140,7 +140,8 @@ fn a_full_queue_refuses_and_leaves_nothing_behind() {
     lab.wait(holds, "slot", is_running);
     let new = lab.new_run(ExecutionMode::Auto, DONE);
     let queued = [(); 2].map(|()| runtime.submit(new.clone()).expect("accepted"));
-    let in_folder = NewRun { workspace: Some((folder.clone(), skillrun_runtime::record::Sharing::Alone)), ..new.clone() };
+    let in_folder =
+        NewRun { workspace: Some((folder.clone(), skillrun_runtime::record::Sharing::Alone)), ..new.clone() };
     for new in [new.clone(), in_folder.clone()] {
         let refused = runtime.submit(new).expect_err("full");
         assert!(matches!(refused, AcceptError::QueueFull { queued: 2 }), "{refused:?}");

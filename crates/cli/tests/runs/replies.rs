@@ -18,10 +18,9 @@ const ASKS_TWICE: &str = "- - ask: {prompt: One?}\n- - ask: {prompt: Two?}\n- - 
 const HANGS: &str = "- - say: I begin.\n  - hang\n";
 
 fn refusal(said: Result<(), RuntimeError>) -> Refusal {
-    match said.expect_err("refused") {
-        RuntimeError::Refused { refusal, .. } => refusal,
-        other => panic!("{other}"),
-    }
+    let error = said.expect_err("refused");
+    let RuntimeError::Refused { refusal, .. } = error else { panic!("{error}") };
+    refusal
 }
 
 /// Who answered, in the order of the Log.
@@ -66,7 +65,8 @@ fn only_the_question_that_is_open_can_be_answered() {
 fn the_same_request_is_carried_out_once_and_remembered_to_the_end() {
     let lab = Lab::new();
     let runtime = lab.runtime();
-    let new = lab.new_run(ExecutionMode::Interactive, &ASKS.replace("- - output", "- - ask: {prompt: More?}\n- - output"));
+    let new =
+        lab.new_run(ExecutionMode::Interactive, &ASKS.replace("- - output", "- - ask: {prompt: More?}\n- - output"));
     for new in [new.clone(), sticky(new)] {
         let run = runtime.submit(new).expect("accepted");
         let said = |number: u32, key: &str| Reply { request_id: Some(key.to_owned()), ..reply(number, "blue") };

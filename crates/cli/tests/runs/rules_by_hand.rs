@@ -8,12 +8,18 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::Value;
 use skillrun_lifecycle::run::State;
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
+use skillrun_runtime::NewRun;
 use skillrun_runtime::runtime::TakenUp;
 
-use crate::lab::{Lab, PATIENCE, PROGRAM, kill_hard, sticky};
+use crate::lab::{LONG, Lab, PATIENCE, PROGRAM, kill_hard, sticky, with};
 use crate::offline::{Told, check_same, row};
 
 const DONE_AND_HANGS: &str = "- - output: {answer: blue}\n    done: true\n  - end\n  - hang\n";
+
+/// Its process may hang after its end for as long as the test takes.
+fn patient(new: NewRun) -> NewRun {
+    with(new, |options| options.linger_sec = Some(LONG))
+}
 
 fn rows(lab: &Lab, run: RunId) -> Vec<String> {
     lab.verdicts(run).iter().map(row).collect()
@@ -33,7 +39,7 @@ fn a_cancel_that_came_before_settles_the_attempt_whatever_the_engine_said() {
     let silent = "- - say: I begin.\n  - hang\n";
     let fails = "- - say: I begin.\n  - fail: the model is gone\n  - hang\n";
     for (script, words) in [(said, "blue"), (silent, "I begin"), (fails, "I begin")] {
-        let run = runtime.submit(lab.new_run(ExecutionMode::Auto, script)).expect("accepted");
+        let run = runtime.submit(patient(lab.new_run(ExecutionMode::Auto, script))).expect("accepted");
         lab.wait_said(run, words);
         runtime.cancel(run, "somebody").expect("canceled");
         lab.wait_over(run);
@@ -68,7 +74,7 @@ fn a_host_that_is_killed_loses_its_attempt_unless_it_was_done() {
         ),
     ];
     for (mode, script, words, is) in cases {
-        let run = runtime.submit(lab.new_run(mode, script)).expect("accepted");
+        let run = runtime.submit(patient(lab.new_run(mode, script))).expect("accepted");
         lab.wait_recorded(run, 1, words);
         kill_hard(host_pid(&lab.state(run)));
         lab.wait_over(run);

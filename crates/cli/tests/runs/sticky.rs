@@ -95,8 +95,7 @@ fn a_process_that_leaves_between_turns_loses_the_session() {
         "- - ask: {prompt: Which?}\n  - end\n  - sleep_ms: 300\n  - exit: 0\n- - say: never\n",
         "- - ask: {prompt: Which?}\n  - end\n  - sleep_ms: 300\n  - crash: SIGKILL\n- - say: never\n",
     ];
-    let runs: Vec<RunId> =
-        scripts.iter().cycle().take(12).map(|script| start(&lab, &runtime, script)).collect();
+    let runs: Vec<RunId> = scripts.iter().cycle().take(12).map(|script| start(&lab, &runtime, script)).collect();
     for run in &runs {
         let state = lab.wait_over(*run);
         assert_eq!((state.status, state.attempt.0), (Some(RunStatus::Failed), 1), "{:?}", lab.types(*run));
@@ -106,6 +105,24 @@ fn a_process_that_leaves_between_turns_loses_the_session() {
         assert!([Some(Code::SessionLost), Some(Code::EngineFailed)].contains(&lab.failure(*run)));
         lab.check_whole(*run);
     }
+}
+
+/// It waited for an answer that nobody could have given to anyone, because the process was gone before its turn was
+/// settled.
+#[test]
+fn a_process_that_left_while_nobody_looked_has_lost_the_session() {
+    let lab = Lab::new();
+    let runtime = lab.runtime();
+    let run = start(&lab, &runtime, "- - say: I begin.\n  - sleep_ms: 300\n  - ask: {prompt: Which?}\n");
+    lab.wait_said(run, "I begin.");
+    drop(runtime);
+    lab.wait_until("end of the process", || lab.data().run(run).audit().join("host.1.json").exists());
+    let runtime = lab.runtime();
+    runtime.take_up(run).expect("taken up");
+    assert_eq!(lab.wait_over(run).status, Some(RunStatus::Failed), "{:?}", lab.types(run));
+    assert!(runtime.wait_idle(PATIENCE));
+    assert_eq!((rows(&lab, run), lab.failure(run)), (vec![WAITING.to_owned()], Some(Code::SessionLost)));
+    lab.check_whole(run);
 }
 
 #[test]

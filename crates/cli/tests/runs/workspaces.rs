@@ -163,7 +163,8 @@ fn an_owner_that_finds_a_run_takes_out_what_another_put_in() {
     let folder = project(&lab);
     let runtime = lab.runtime();
     let script = "- - say: I begin.\n  - sleep_ms: 300\n  - exit: 3\n";
-    let run = runtime.submit(within(lab.new_run(ExecutionMode::Auto, script), &folder, Sharing::Alone)).expect("accepted");
+    let run =
+        runtime.submit(within(lab.new_run(ExecutionMode::Auto, script), &folder, Sharing::Alone)).expect("accepted");
     lab.wait_said(run, "I begin.");
     drop(runtime);
     assert!(folder.join(".agents/skills").is_dir(), "the engine needs it still");
@@ -272,7 +273,8 @@ fn a_folder_that_goes_away_while_the_run_is_queued_fails_it() {
     let folder = project(&lab);
     let runtime = lab.runtime();
     let holds = runtime.submit(lab.new_run(ExecutionMode::Auto, HANGS)).expect("accepted");
-    let run = runtime.submit(within(lab.new_run(ExecutionMode::Auto, WRITES), &folder, Sharing::Alone)).expect("accepted");
+    let run =
+        runtime.submit(within(lab.new_run(ExecutionMode::Auto, WRITES), &folder, Sharing::Alone)).expect("accepted");
     fs::remove_dir_all(&folder).expect("removed");
     runtime.cancel(holds, "the test").expect("canceled");
     assert_eq!(lab.wait_over(run).status, Some(RunStatus::Failed));
@@ -293,7 +295,8 @@ fn a_file_that_the_output_names_is_an_artifact_in_the_users_folder_too() {
     let folder = project(&lab);
     let runtime = lab.runtime();
     let script = "- - output: {answer: README.md}\n    done: true\n";
-    let run = runtime.submit(within(lab.new_run(ExecutionMode::Auto, script), &folder, Sharing::Alone)).expect("accepted");
+    let run =
+        runtime.submit(within(lab.new_run(ExecutionMode::Auto, script), &folder, Sharing::Alone)).expect("accepted");
     lab.wait_over(run);
     assert!(runtime.wait_idle(PATIENCE));
     assert_eq!(lab.output(run), json!({ "answer": "README.md" }));

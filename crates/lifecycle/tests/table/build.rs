@@ -225,6 +225,7 @@ impl How {
             cancel_recorded: self.cancel_recorded,
             ended_by: self.ended_by,
             exit: self.exit.clone(),
+            host_words: None,
             schema: self.schema.then_some(&AnswerSchema as &dyn OutputValidator),
             next_interaction: InteractionId(self.next_interaction),
             request_policy: self.request_policy,

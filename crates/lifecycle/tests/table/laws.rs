@@ -118,6 +118,7 @@ fn control() -> impl Strategy<Value = Control<'static>> {
                 cancel_recorded,
                 ended_by,
                 exit,
+                host_words: None,
                 schema: schema.then_some(&AnswerSchema as &dyn OutputValidator),
                 next_interaction: InteractionId(next),
                 request_policy: request,

@@ -1,7 +1,7 @@
 //! A diagnosis as labelled text; whoever prints it has only to wrap.
 
 use skillrun_model::rasp::data::Exit;
-use skillrun_model::{RunStatus, Timestamp};
+use skillrun_model::{RunStatus, Timestamp, TurnState};
 
 use super::{AttemptStory, Diagnosis, Ending, Moment, Owner, Passage, Question, Resolution, words};
 
@@ -68,9 +68,13 @@ fn attempt_lines(attempt: &AttemptStory) -> Vec<Line> {
     let Ending { turn, rule, reason_code, exit, .. } = ending;
     let mut lines = vec![
         ("attempt", format!("{number} {} (rule {rule}, {reason_code}): {bytes}", words::turn(*turn))),
-        ("", exit_line(exit)),
+        ("", if attempt.process_continues { "its process goes on".to_owned() } else { exit_line(exit) }),
     ];
-    lines.extend(attempt.evidence.iter().map(|passage| ("", passage_line(passage))));
+    let mut before = None;
+    for passage in &attempt.evidence {
+        lines.push(("", passage_line(passage, before, *turn)));
+        before = Some(passage);
+    }
     lines
 }
 
@@ -86,10 +90,16 @@ fn exit_line(exit: &Exit) -> String {
     }
 }
 
-fn passage_line(passage: &Passage) -> String {
+fn passage_line(passage: &Passage, before: Option<&Passage>, turn: TurnState) -> String {
     let Passage { what, file, from, to, excerpt } = passage;
+    let what = words::passage(*what, turn);
+    let is_same = |before: &Passage| (&before.file, before.from, before.to) == (file, *from, *to);
+    if before.is_some_and(is_same) {
+        // A marker usually stands in the answer.
+        return format!("{what} in the same bytes");
+    }
     let text = excerpt.as_deref().map_or_else(String::new, |excerpt| format!(": {excerpt}"));
-    format!("{} in {file} {from}..{to}{text}", words::passage(*what))
+    format!("{what} in {file} {from}..{to}{text}")
 }
 
 fn question_lines(question: &Question) -> Vec<Line> {

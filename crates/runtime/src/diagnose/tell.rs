@@ -77,6 +77,7 @@ fn attempt_story(material: &Material, attempt: &Attempt) -> AttemptStory {
         attempt: attempt.number,
         started_at: attempt.started_at,
         bytes: attempt.bytes,
+        process_continues: material.hosts.get(&attempt.number).is_some_and(|host| host.process_continues),
         ending,
         evidence: material.passages.get(&attempt.number).cloned().unwrap_or_default(),
     }
@@ -104,6 +105,8 @@ fn next_actions(material: &Material, is_full: bool) -> Vec<NextAction> {
         RunStatus::Failed => story.failed.as_ref().map(|failed| failed.next_actions.clone()).unwrap_or_default(),
         RunStatus::Queued | RunStatus::Running | RunStatus::Succeeded | RunStatus::Canceled => Vec::new(),
     };
+    // That has just been done.
+    actions.retain(|next| next.action != NextActionKind::Diagnose);
     if is_full {
         actions.insert(0, NextAction { action: NextActionKind::FreeDisk, command: "skillrun gc".to_owned() });
     }

@@ -84,11 +84,16 @@ pub fn moment(what: MomentKind) -> &'static str {
     }
 }
 
-pub fn passage(what: PassageKind) -> &'static str {
-    match what {
-        PassageKind::End => "end",
-        PassageKind::Marker => "done marker",
-        PassageKind::Answer => "answer",
+/// What a passage is in a turn that ended like this. What was said in a turn that did not complete is no answer.
+pub fn passage(what: PassageKind, turn: TurnState) -> &'static str {
+    match (what, turn) {
+        (PassageKind::End, _) => "end",
+        (PassageKind::Marker, _) => "done marker",
+        (PassageKind::Answer, TurnState::Completed) => "answer",
+        (
+            PassageKind::Answer,
+            TurnState::PartialFailed | TurnState::Failed | TurnState::Interrupted | TurnState::TimedOut,
+        ) => "last message",
     }
 }
 

@@ -42,7 +42,15 @@ pub(super) fn folder(place: &Place) -> Vec<Check> {
     let root = place.settings.data.root();
     if !root.exists() {
         let existing = root.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
-        return vec![Check::good("data", format!("{} is made with the first run", root.display())), disk(existing)];
+        let made = match rustix::fs::access(existing, rustix::fs::Access::WRITE_OK) {
+            Ok(()) => Check::good("data", format!("{} is made with the first run", root.display())),
+            Err(_) => Check::wrong(
+                "data",
+                format!("{} is not there, and cannot be made in {}", root.display(), existing.display()),
+                "choose another folder with --data DIR",
+            ),
+        };
+        return vec![made, disk(existing)];
     }
     let mut checks = vec![writable(root), disk(root)];
     let socket = socket(root).map_or_else(

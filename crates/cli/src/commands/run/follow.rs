@@ -16,7 +16,7 @@ use skillrun_model::{RunId, RunStatus};
 use skillrun_runtime::result::RunResult;
 use skillrun_runtime::{Reply, RuntimeError, result};
 use skillrun_translate::FcmpTranslator;
-use skillrun_translate::transcript::Transcript;
+use skillrun_translate::transcript::{Asks, Transcript};
 
 use super::ask::{self, Meant, Typed};
 use crate::args::{Form, Wait};
@@ -115,7 +115,7 @@ pub(crate) fn follow(
         known,
         state: State::default(),
         fcmp: FcmpTranslator::default(),
-        transcript: Transcript::default(),
+        transcript: Transcript::new(if is_terminal { Asks::Elsewhere } else { Asks::Here }),
         asked: None,
         listens: if is_terminal { Keyboard::NotYet } else { Keyboard::None },
         interrupts: 0,

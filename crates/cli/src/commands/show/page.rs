@@ -9,6 +9,7 @@ use skillrun_runtime::record::{Sharing, Workspace};
 use super::Known;
 use super::attempts::Attempt;
 use crate::commands::interactions::{deadline_words, question_text, reply_command};
+use crate::commands::result::{LAST_MESSAGE, pretty};
 use crate::output::{Ink, LastColumn, Output, plain};
 use crate::place::Place;
 use crate::words::{counted, from_now, indented, lasting, moment, now, size, status_ink};
@@ -42,8 +43,12 @@ fn head(known: &Known, output: &Output) -> String {
         |status| output.paint(status_ink(status), status.as_str()),
     );
     let Some(result) = known.result.as_ref() else { return format!("{id}\n{status}\n") };
-    let reason = result.completion.map(|completion| completion.reason_code);
-    let code = result.error.as_ref().map(|error| error.code).or(reason);
+    let code = match result.status {
+        RunStatus::Succeeded => result.completion.map(|completion| completion.reason_code),
+        RunStatus::Failed => result.error.as_ref().map(|error| error.code),
+        // How the last turn ended is not why.
+        RunStatus::Canceled | RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => None,
+    };
     let code = code.map(|code| format!(" · {code}")).unwrap_or_default();
     let message = result.error.as_ref().map(|error| {
         let details: String = error.details.iter().map(|detail| indented(detail, "  ")).collect();
@@ -217,8 +222,9 @@ fn result(known: &Known, output: &Output) -> Option<String> {
     }
     let mut text = output.table(&rows, LastColumn::Whole);
     let (label, body) = match (&result.output, &result.text) {
-        (Some(value), _) => ("output", crate::commands::result::pretty(&Value::Object(value.clone()))),
-        (None, Some(words)) => ("answer", words.clone()),
+        (Some(value), _) => ("output", pretty(&Value::Object(value.clone()))),
+        (None, Some(words)) if result.status == RunStatus::Succeeded => ("answer", words.clone()),
+        (None, Some(words)) => (LAST_MESSAGE, words.clone()),
         (None, None) => return (!text.is_empty()).then_some(text),
     };
     let lines = body.trim_end().lines().count();

@@ -68,20 +68,27 @@ fn wrapped(label: &str, text: &str) -> String {
         }
     }
     let label_of = |at: usize| if at == 0 { label } else { "" };
-    lines.iter().enumerate().map(|(at, line)| format!("{}\n", format!("{:LABEL$}{line}", label_of(at)).trim_end())).collect()
+    lines
+        .iter()
+        .enumerate()
+        .map(|(at, line)| format!("{}\n", format!("{:LABEL$}{line}", label_of(at)).trim_end()))
+        .collect()
 }
 
 /// Without ids, times, and what an engine costs.
 fn steady(text: &str) -> String {
+    let text = text.replace(env!("CARGO_PKG_VERSION"), "VERSION");
     let mut steady = String::new();
-    let mut rest = text;
+    let mut rest = text.as_str();
     while let Some(c) = rest.chars().next() {
         let is_id = |text: &str| {
-            let shape = |(at, c): (usize, char)| if [8, 13, 18, 23].contains(&at) { c == '-' } else { c.is_ascii_hexdigit() };
+            let shape =
+                |(at, c): (usize, char)| if [8, 13, 18, 23].contains(&at) { c == '-' } else { c.is_ascii_hexdigit() };
             text.len() >= 36 && text.is_char_boundary(36) && text[..36].char_indices().all(shape)
         };
         let is_time = |text: &str| {
-            text.get(..24).is_some_and(|time| time.ends_with('Z') && time.as_bytes()[10] == b'T' && time.starts_with("20"))
+            text.get(..24)
+                .is_some_and(|time| time.ends_with('Z') && time.as_bytes()[10] == b'T' && time.starts_with("20"))
         };
         if is_id(rest) {
             steady.push_str("ID");
@@ -106,22 +113,110 @@ fn steady(text: &str) -> String {
 fn a_success() {
     let lab = Lab::new();
     let run = played(&lab, lab.new_run(ExecutionMode::Auto, DONE));
-    assert_snapshot!(shown(&now(&lab, run)), @"");
+    assert_snapshot!(shown(&now(&lab, run)), @r#"
+    run         ID
+    skill       probe on scripted VERSION, auto
+    status      succeeded, after N s (at TIME)
+    because     the agent said that it was done and its output is valid; in auto
+                mode the exit counts too (rule 3c)
+    reason      DONE_MARKER_FOUND: The agent finished its turn with the done marker,
+                and the output is good.
+    session     ID
+    attempt     1 completed (rule 3c, DONE_MARKER_FOUND): 548 bytes on stdout, 17 on
+                stderr
+                exit code 0, it ended by itself
+                end in stdout.1.log 425..548:
+                {"type":"turn.completed","usage":{"input_tokens":3,"cached_input_tok
+                ens":0,"output_tokens":5,"reasoning_output_tokens":0}}
+                done marker in stdout.1.log 298..425:
+                {"type":"item.completed","item":{"id":"item_2","type":"agent_message
+                ","text":"{\"__SKILL_DONE__\":true,\"answer\":\"blue\"}"}}
+                answer in the same bytes
+    timeline    TIME +N s accepted
+                TIME +N s started (attempt 1)
+                TIME +N s first output (attempt 1)
+                TIME +N s last output (attempt 1)
+                TIME +N s settled (attempt 1)
+                TIME +N s over
+    looks wrong LOW_CONFIDENCE_PARSE, 2 times: lines that could not be read as the
+                engine's format
+    "#);
 }
 
 #[test]
 fn an_engine_that_says_it_failed() {
     let lab = Lab::new();
-    let script = "- - say: Half a word.\n  - fail: The model is \\u001b[31maway.\n";
+    let script = "- - say: Half a word.\n  - fail: \"The model is \\e[31maway.\"\n";
     let run = played(&lab, lab.new_run(ExecutionMode::Auto, script));
-    assert_snapshot!(shown(&now(&lab, run)), @"");
+    assert_snapshot!(shown(&now(&lab, run)), @r#"
+    run         ID
+    skill       probe on scripted VERSION, auto
+    status      failed, after N s (at TIME)
+    because     the engine said that its turn failed (rule 2b)
+    reason      ENGINE_FAILED: The engine said that its turn failed, or its process
+                ended with an error.
+    error       ENGINE_FAILED (engine): The model is away.
+    session     ID
+    attempt     1 failed after part of an answer (rule 2b, ENGINE_FAILED): 327 bytes
+                on stdout, 0 on stderr
+                exit code 1, it ended by itself
+                end in stdout.1.log 253..327:
+                {"type":"turn.failed","error":{"message":"The model is
+                \u001b[31maway."}}
+                last message in stdout.1.log 101..195:
+                {"type":"item.completed","item":{"id":"item_0","type":"agent_message
+                ","text":"Half a word."}}
+    timeline    TIME +N s accepted
+                TIME +N s started (attempt 1)
+                TIME +N s first output (attempt 1)
+                TIME +N s last output (attempt 1)
+                TIME +N s settled (attempt 1)
+                TIME +N s over
+    looks wrong ENGINE_ERROR: The model is away.
+                ENGINE_RETRY: The model is away.
+    you can     inspect_evidence: skillrun logs ID --rasp
+                retry: skillrun retry ID
+                retry_other_engine: skillrun retry ID --engine ENGINE
+    "#);
 }
 
 #[test]
 fn an_output_that_does_not_fit() {
     let lab = Lab::new();
     let run = played(&lab, lab.new_run(ExecutionMode::Auto, "- - output: {other: 1}\n    done: true\n"));
-    assert_snapshot!(shown(&now(&lab, run)), @"");
+    assert_snapshot!(shown(&now(&lab, run)), @r#"
+    run         ID
+    skill       probe on scripted VERSION, auto
+    status      failed, after N s (at TIME)
+    because     the agent said that it was done, and its output is missing or does
+                not fit the schema (rule 3)
+    reason      DONE_MARKER_OUTPUT_INVALID: The agent declared the work done, but
+                its output is missing or does not fit the schema.
+    error       OUTPUT_SCHEMA_INVALID (output): the output does not fit the skill's
+                schema: the output: Additional properties are not allowed ('other'
+                was unexpected)
+                the output: Additional properties are not allowed ('other' was
+                unexpected)
+                the output: "answer" is a required property
+    session     ID
+    attempt     1 completed (rule 3, DONE_MARKER_OUTPUT_INVALID): 246 bytes on
+                stdout, 0 on stderr
+                exit code 0, it ended by itself
+                end in stdout.1.log 220..246: {"type":"turn.completed"}
+                done marker in stdout.1.log 101..220:
+                {"type":"item.completed","item":{"id":"item_0","type":"agent_message
+                ","text":"{\"__SKILL_DONE__\":true,\"other\":1}"}}
+                answer in the same bytes
+    timeline    TIME +N s accepted
+                TIME +N s started (attempt 1)
+                TIME +N s first output (attempt 1)
+                TIME +N s last output (attempt 1)
+                TIME +N s settled (attempt 1)
+                TIME +N s over
+    you can     fix_output: skillrun result ID
+                fix_skill: skillrun skills validate DIR
+                retry: skillrun retry ID
+    "#);
 }
 
 #[test]
@@ -129,7 +224,31 @@ fn a_timeout() {
     let lab = Lab::new();
     let new = lab.new_run(ExecutionMode::Auto, "- - say: Hm.\n  - hang: true\n");
     let run = played(&lab, NewRun { options: Options { hard_timeout_sec: Some(1.0), ..new.options.clone() }, ..new });
-    assert_snapshot!(shown(&now(&lab, run)), @"");
+    assert_snapshot!(shown(&now(&lab, run)), @r#"
+    run         ID
+    skill       probe on scripted VERSION, auto
+    status      failed, after N s (at TIME)
+    because     the engine took too long, or was silent for too long, and its host
+                ended it (rule 4)
+    reason      TIMEOUT: The engine ran longer than allowed, or was silent for too
+                long, and the host ended it.
+    error       TIMEOUT (timeout): the engine ran longer than it may and was ended
+    session     ID
+    attempt     1 ran out of time (rule 4, TIMEOUT): 186 bytes on stdout, 0 on
+                stderr
+                signal SIGINT, ended by the host, its time was up
+                last message in stdout.1.log 101..186:
+                {"type":"item.completed","item":{"id":"item_0","type":"agent_message
+                ","text":"Hm."}}
+    timeline    TIME +N s accepted
+                TIME +N s started (attempt 1)
+                TIME +N s first output (attempt 1)
+                TIME +N s last output (attempt 1)
+                TIME +N s settled (attempt 1)
+                TIME +N s over
+    you can     raise_timeout: skillrun retry ID --timeout SECONDS
+                inspect_evidence: skillrun logs ID --rasp
+    "#);
 }
 
 #[test]
@@ -138,30 +257,115 @@ fn an_engine_that_dies_without_a_word() {
     let run = played(&lab, lab.new_run(ExecutionMode::Auto, "- - exit: 3\n"));
     let diagnosis = now(&lab, run);
     assert!(finds(&diagnosis, |kind| matches!(kind, FindingKind::NoOutput { .. })));
-    assert_snapshot!(shown(&diagnosis), @"");
+    assert_snapshot!(shown(&diagnosis), @r#"
+    run         ID
+    skill       probe on scripted VERSION, auto
+    status      failed, after N s (at TIME)
+    because     the engine ended with an error, and no end of its turn says
+                otherwise (rule 6)
+    reason      ENGINE_FAILED: The engine said that its turn failed, or its process
+                ended with an error.
+    error       ENGINE_FAILED (engine): the engine exited with code 3
+    attempt     1 failed (rule 6, ENGINE_FAILED): 0 bytes on stdout, 0 on stderr
+                exit code 3, it ended by itself
+    timeline    TIME +N s accepted
+                TIME +N s started (attempt 1)
+                TIME +N s settled (attempt 1)
+                TIME +N s over
+    looks wrong the engine wrote nothing at all in attempt 1
+    you can     inspect_evidence: skillrun logs ID --rasp
+                retry: skillrun retry ID
+                retry_other_engine: skillrun retry ID --engine ENGINE
+    "#);
 }
 
 #[test]
 fn a_question_that_waits() {
     let lab = Lab::new();
     let runtime = lab.runtime();
-    let script = "- - ask: {kind: choose_one, prompt: Which colour?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
+    let script =
+        "- - ask: {kind: choose_one, prompt: Which colour?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
     let run = runtime.submit(lab.new_run(ExecutionMode::Interactive, script)).expect("accepted");
     lab.wait_asked(run, 1);
     let diagnosis = look(&lab, run, Owner::Nobody, SystemClock.now());
     // It waits for ever, so nobody need be there.
     assert!(!finds(&diagnosis, |kind| matches!(kind, FindingKind::QuestionWithoutOwner | FindingKind::WithoutOwner)));
-    assert_snapshot!(shown(&diagnosis), @"");
+    assert_snapshot!(shown(&diagnosis), @r#"
+    run         ID
+    skill       probe on scripted VERSION, interactive
+    status      waits for an answer, for N s (since TIME)
+    because     the turn ended as it should, and the agent did not say that it was
+                done (rule 14)
+    reason      TURN_ENDED_WITHOUT_MARKER: An interactive turn ended cleanly, and
+                nothing in it says that the work is done.
+    session     ID
+    attempt     1 completed (rule 14, TURN_ENDED_WITHOUT_MARKER): 306 bytes on
+                stdout, 0 on stderr
+                exit code 0, it ended by itself
+                end in stdout.1.log 280..306: {"type":"turn.completed"}
+                answer in stdout.1.log 101..280:
+                {"type":"item.completed","item":{"id":"item_0","type":"agent_message
+                ","text":"<ASK_USER_YAML>\nask_user:\n kind: \"choose_one\"\n
+                prompt: \"Which colour?\"\n</ASK_USER_YAML>"}}
+    question    1 (choose_one): Which colour?
+                open, it waits as long as it takes
+    timeline    TIME +N s accepted
+                TIME +N s started (attempt 1)
+                TIME +N s first output (attempt 1)
+                TIME +N s last output (attempt 1)
+                TIME +N s settled (attempt 1)
+                TIME +N s asked (attempt 1)
+    you can     reply: skillrun reply ID TEXT
+    "#);
     runtime.reply(run, reply(1, "blue")).expect("answered");
     lab.wait_over(run);
-    assert_snapshot!(shown(&now(&lab, run)), @"");
+    assert_snapshot!(shown(&now(&lab, run)), @r#"
+    run         ID
+    skill       probe on scripted VERSION, interactive
+    status      succeeded, after N s (at TIME)
+    because     the agent said that it was done, and its output is valid (rule 3b)
+    reason      DONE_MARKER_FOUND: The agent finished its turn with the done marker,
+                and the output is good.
+    session     ID
+    attempt     1 completed (rule 14, TURN_ENDED_WITHOUT_MARKER): 306 bytes on
+                stdout, 0 on stderr
+                exit code 0, it ended by itself
+                end in stdout.1.log 280..306: {"type":"turn.completed"}
+                answer in stdout.1.log 101..280:
+                {"type":"item.completed","item":{"id":"item_0","type":"agent_message
+                ","text":"<ASK_USER_YAML>\nask_user:\n kind: \"choose_one\"\n
+                prompt: \"Which colour?\"\n</ASK_USER_YAML>"}}
+    attempt     2 completed (rule 3b, DONE_MARKER_FOUND): 254 bytes on stdout, 0 on
+                stderr
+                exit code 0, it ended by itself
+                end in stdout.2.log 228..254: {"type":"turn.completed"}
+                done marker in stdout.2.log 101..228:
+                {"type":"item.completed","item":{"id":"item_0","type":"agent_message
+                ","text":"{\"__SKILL_DONE__\":true,\"answer\":\"blue\"}"}}
+                answer in the same bytes
+    question    1 (choose_one): Which colour?
+                answered at TIME
+    timeline    TIME +N s accepted
+                TIME +N s started (attempt 1)
+                TIME +N s first output (attempt 1)
+                TIME +N s last output (attempt 1)
+                TIME +N s settled (attempt 1)
+                TIME +N s asked (attempt 1)
+                TIME +N s answered
+                TIME +N s started (attempt 2)
+                TIME +N s first output (attempt 2)
+                TIME +N s last output (attempt 2)
+                TIME +N s settled (attempt 2)
+                TIME +N s over
+    "#);
 }
 
 #[test]
 fn a_question_whose_time_is_up() {
     let lab = Lab::new();
     let runtime = lab.runtime();
-    let new = sticky(lab.new_run(ExecutionMode::Interactive, "- - ask: {kind: open_text, prompt: Which?}\n- - end: true\n"));
+    let new =
+        sticky(lab.new_run(ExecutionMode::Interactive, "- - ask: {kind: open_text, prompt: Which?}\n- - end: true\n"));
     let run = runtime.submit(new).expect("accepted");
     lab.wait_asked(run, 1);
     let later = SystemClock.now().plus_nanos(2_000 * 1_000_000_000);
@@ -169,13 +373,41 @@ fn a_question_whose_time_is_up() {
     assert!(finds(&diagnosis, |kind| matches!(kind, FindingKind::DeadlinePassed { .. })), "{diagnosis:#?}");
     assert!(finds(&diagnosis, |kind| matches!(kind, FindingKind::QuestionWithoutOwner)), "{diagnosis:#?}");
     let diagnosis = look(&lab, run, Owner::Somebody { pid: Some(7) }, SystemClock.now());
-    assert!(!finds(&diagnosis, |kind| matches!(kind, FindingKind::DeadlinePassed { .. } | FindingKind::QuestionWithoutOwner)));
+    assert!(!finds(&diagnosis, |kind| matches!(
+        kind,
+        FindingKind::DeadlinePassed { .. } | FindingKind::QuestionWithoutOwner
+    )));
     assert!(diagnosis.lines().contains(&("owner", "process 7".to_owned())));
     runtime.cancel(run, "a test").expect("canceled");
     lab.wait_over(run);
     let diagnosis = now(&lab, run);
     assert_eq!(diagnosis.questions[0].resolution, Resolution::Closed);
-    assert_snapshot!(shown(&diagnosis), @"");
+    assert_snapshot!(shown(&diagnosis), @r#"
+    run         ID
+    skill       probe on scripted VERSION, interactive
+    status      was canceled, after N s (at TIME)
+    because     somebody canceled between two turns
+    reason      CANCELED: Somebody canceled the run before the attempt was settled.
+    session     ID
+    attempt     1 completed (rule 14, TURN_ENDED_WITHOUT_MARKER): 298 bytes on
+                stdout, 0 on stderr
+                its process goes on
+                end in stdout.1.log 272..298: {"type":"turn.completed"}
+                answer in stdout.1.log 101..272:
+                {"type":"item.completed","item":{"id":"item_0","type":"agent_message
+                ","text":"<ASK_USER_YAML>\nask_user:\n kind: \"open_text\"\n prompt:
+                \"Which?\"\n</ASK_USER_YAML>"}}
+    question    1 (open_text): Which?
+                closed without an answer
+    timeline    TIME +N s accepted
+                TIME +N s started (attempt 1)
+                TIME +N s first output (attempt 1)
+                TIME +N s last output (attempt 1)
+                TIME +N s settled (attempt 1)
+                TIME +N s asked (attempt 1)
+                TIME +N s cancel asked for
+                TIME +N s over
+    "#);
 }
 
 #[test]
@@ -190,7 +422,27 @@ fn a_cancel_in_the_middle() {
     assert!(diagnosis.attempts[0].ending.is_none());
     runtime.cancel(run, "a test").expect("canceled");
     lab.wait_over(run);
-    assert_snapshot!(shown(&now(&lab, run)), @"");
+    assert_snapshot!(shown(&now(&lab, run)), @r#"
+    run         ID
+    skill       probe on scripted VERSION, auto
+    status      was canceled, after N s (at TIME)
+    because     somebody canceled before the attempt was settled (rule 1)
+    reason      CANCELED: Somebody canceled the run before the attempt was settled.
+    session     ID
+    attempt     1 was interrupted (rule 1, CANCELED): 186 bytes on stdout, 0 on
+                stderr
+                signal SIGINT, ended by the host, somebody canceled
+                last message in stdout.1.log 101..186:
+                {"type":"item.completed","item":{"id":"item_0","type":"agent_message
+                ","text":"Hm."}}
+    timeline    TIME +N s accepted
+                TIME +N s started (attempt 1)
+                TIME +N s first output (attempt 1)
+                TIME +N s last output (attempt 1)
+                TIME +N s cancel asked for
+                TIME +N s settled (attempt 1)
+                TIME +N s over
+    "#);
 }
 
 #[test]
@@ -207,7 +459,31 @@ fn a_lost_host() {
     assert!(killed.success());
     lab.wait_over(run);
     assert!(runtime.wait_idle(crate::lab::PATIENCE));
-    assert_snapshot!(shown(&now(&lab, run)), @"");
+    assert_snapshot!(shown(&now(&lab, run)), @r#"
+    run         ID
+    skill       probe on scripted VERSION, auto
+    status      failed, after N s (at TIME)
+    because     the host was lost, could not go on, or had no room for more evidence
+                (rule 5)
+    reason      ATTEMPT_LOST: The host that watched the engine vanished, so nobody
+                knows how the attempt ended.
+    error       ATTEMPT_LOST (host): The host that watched the engine vanished, so
+                nobody knows how the attempt ended.
+    session     ID
+    attempt     1 was interrupted (rule 5, ATTEMPT_LOST): 186 bytes on stdout, 0 on
+                stderr
+                no exit, its host was lost
+                last message in stdout.1.log 101..186:
+                {"type":"item.completed","item":{"id":"item_0","type":"agent_message
+                ","text":"Hm."}}
+    timeline    TIME +N s accepted
+                TIME +N s started (attempt 1)
+                TIME +N s first output (attempt 1)
+                TIME +N s last output (attempt 1)
+                TIME +N s settled (attempt 1)
+                TIME +N s over
+    you can     retry: skillrun retry ID
+    "#);
     // What its host could not vouch for is compared with nothing; the rest comes out the same.
     let report = super::check(&lab, run);
     assert!(report.is_good(), "{report:#?}");
@@ -221,7 +497,14 @@ fn a_run_in_the_queue() {
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, DONE)).expect("accepted");
     let diagnosis = look(&lab, run, Owner::Nobody, SystemClock.now().plus_nanos(65_000_000_000));
     assert!(diagnosis.elapsed_ms >= 65_000);
-    assert_snapshot!(shown(&diagnosis), @"");
+    assert_snapshot!(shown(&diagnosis), @r#"
+    run         ID
+    skill       probe on scripted VERSION, auto
+    status      waits for a slot, for 1 min 5 s (since TIME)
+    timeline    TIME +N s accepted
+    looks wrong it is queued, and nobody works on it; whoever takes it up goes on
+                from its Log
+    "#);
 }
 
 #[test]
@@ -233,7 +516,10 @@ fn what_is_missing_or_torn_is_found() {
     fs::remove_file(folder.audit().join("stdout.1.log")).expect("removed");
     let diagnosis = now(&lab, run);
     assert!(finds(&diagnosis, |kind| matches!(kind, FindingKind::LogTorn { files } if files == &["events.torn.1"])));
-    assert!(finds(&diagnosis, |kind| matches!(kind, FindingKind::EvidenceMissing { file, .. } if file == "stdout.1.log")));
+    assert!(finds(
+        &diagnosis,
+        |kind| matches!(kind, FindingKind::EvidenceMissing { file, .. } if file == "stdout.1.log")
+    ));
     assert!(diagnosis.attempts[0].evidence.iter().all(|passage| passage.excerpt.is_none()));
     fs::write(folder.audit().join("removed.json"), "{}").expect("written");
     let diagnosis = now(&lab, run);

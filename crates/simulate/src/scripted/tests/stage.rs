@@ -109,6 +109,7 @@ impl Played {
             cancel_recorded: false,
             ended_by: None,
             exit: self.exit.clone(),
+            host_words: None,
             schema: None,
             next_interaction: InteractionId(1),
             request_policy: None,

@@ -1,0 +1,151 @@
+//! Owners beside each other on one data folder, in the background, and interrupted.
+
+use std::fs;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::lab::{Lab, PATIENCE, is_end, kind};
+
+const SLOW: &str = "- - say: I begin.\n  - sleep_ms: 700\n  - output: {answer: blue}\n    done: true\n";
+const ASKS: &str = "- - ask: {kind: open_text, prompt: Which colour?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
+
+fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let begin = Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(begin.elapsed() < PATIENCE, "no {what} in time");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn wait_exit(child: &mut Child) -> ExitStatus {
+    wait_for("exit", || child.try_wait().expect("waited"))
+}
+
+fn wait_type(lab: &Lab, run: &str, word: &str) {
+    wait_for(word, || lab.events(run).iter().any(|event| kind(event) == word).then_some(()));
+}
+
+fn wait_end(lab: &Lab, run: &str) -> Value {
+    wait_for("end", || lab.events(run).last().filter(|event| is_end(event)).cloned())
+}
+
+fn only_run(lab: &Lab) -> String {
+    wait_for("run", || lab.runs().first().cloned())
+}
+
+fn interrupt(child: &Child) {
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("sent");
+    assert!(sent.success());
+}
+
+#[test]
+fn ctrl_c_cancels_and_waits_for_the_end() {
+    let lab = Lab::new();
+    lab.skill("slow", SLOW);
+    let mut owner = lab.start(&["run", "./slow", "--engine", "scripted"]);
+    let run = only_run(&lab);
+    wait_type(&lab, &run, "agent.message.final");
+    interrupt(&owner);
+    assert_eq!(wait_exit(&mut owner).code(), Some(130));
+    assert_eq!(kind(&wait_end(&lab, &run)), "run.canceled");
+    lab.wait_quiet();
+}
+
+#[test]
+fn a_second_ctrl_c_leaves_it_running_with_another_owner() {
+    let lab = Lab::new();
+    lab.skill("slow", "- - ignore: [SIGINT, SIGTERM]\n  - say: I begin.\n  - sleep_ms: 60000\n");
+    let mut owner = lab.start(&["run", "./slow", "--engine", "scripted"]);
+    let run = only_run(&lab);
+    wait_type(&lab, &run, "agent.message.final");
+    interrupt(&owner);
+    wait_for("cancel", || lab.events(&run).iter().any(|event| event["data"]["phase"] == "canceling").then_some(()));
+    interrupt(&owner);
+    assert_eq!(wait_exit(&mut owner).code(), Some(130));
+    // The one in the background brings the cancel to its end.
+    assert_eq!(kind(&wait_end(&lab, &run)), "run.canceled");
+    lab.wait_quiet();
+    let left: Vec<_> = fs::read_dir(lab.data().join("owners")).expect("a folder").flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn no_wait_leaves_an_owner_in_the_background() {
+    let lab = Lab::new();
+    lab.skill("slow", SLOW);
+    let told = lab.json(&["run", "./slow", "--engine", "scripted", "--no-wait", "--json"]);
+    let run = told["run_id"].as_str().expect("an id");
+    assert!(!lab.events(run).last().is_some_and(is_end), "it goes on without us");
+    assert_eq!(kind(&wait_end(&lab, run)), "run.completed");
+    lab.wait_quiet();
+}
+
+#[test]
+fn a_reply_and_a_cancel_from_elsewhere_reach_the_owner() {
+    let lab = Lab::new();
+    lab.skill("asks", ASKS);
+    let words = ["run", "./asks", "--engine", "scripted", "--mode", "interactive", "--continuation", "sticky", "--json"];
+    let mut owner = lab.start(&words);
+    let run = only_run(&lab);
+    wait_type(&lab, &run, "interaction.requested");
+    let answered = lab.json(&["reply", &run, "blue", "--json", "--key", "mine"]);
+    assert_eq!(answered["answered"], true);
+    assert_eq!(wait_exit(&mut owner).code(), Some(0));
+    let again = lab.output(&["reply", &run, "blue", "--json", "--key", "mine", "--interaction", "1"]);
+    assert!(again.status.success(), "the same answer again has the same effect: none");
+    let late = lab.output(&["reply", &run, "red", "--json", "--interaction", "1"]);
+    assert_eq!(late.status.code(), Some(2));
+
+    let lab = Lab::new();
+    lab.skill("slow", "- - say: I begin.\n  - sleep_ms: 60000\n");
+    let mut owner = lab.start(&["run", "./slow", "--engine", "scripted", "--json"]);
+    let run = only_run(&lab);
+    wait_type(&lab, &run, "agent.message.final");
+    assert!(lab.output(&["cancel", &run]).status.success());
+    assert_eq!(wait_exit(&mut owner).code(), Some(8));
+    lab.wait_quiet();
+}
+
+/// What `serve` will be: an owner of everything, beside commands that own their runs alone.
+#[test]
+fn an_owner_of_everything_and_a_run_beside_it() {
+    let lab = Lab::new();
+    lab.skill("asks", ASKS);
+    lab.skill("slow", SLOW);
+    let words = ["run", "./asks", "--engine", "scripted", "--mode", "interactive", "--json"];
+    let timed = [&words[..], &["--no-reply-needed", "--session-timeout", "3"]].concat();
+    let mut first = lab.start(&timed);
+    let asked = only_run(&lab);
+    wait_type(&lab, &asked, "interaction.requested");
+    first.kill().expect("killed");
+    first.wait().expect("waited");
+    let mut everything = lab.start(&["own", "--all"]);
+    let output = lab.output(&["run", "./slow", "--engine", "scripted", "--json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    // Nobody answered, so it is decided by the owner of everything, in time.
+    assert_eq!(kind(&wait_end(&lab, &asked)), "run.completed");
+    assert!(wait_exit(&mut everything).success(), "nothing is left to do");
+    lab.wait_quiet();
+}
+
+#[test]
+fn a_run_takes_over_what_a_crash_left() {
+    let lab = Lab::new();
+    lab.skill("slow", SLOW);
+    lab.skill("quick", "- - output: {answer: blue}\n    done: true\n");
+    let mut owner = lab.start(&["run", "./slow", "--engine", "scripted", "--json"]);
+    let run = only_run(&lab);
+    wait_type(&lab, &run, "agent.message.final");
+    owner.kill().expect("killed");
+    owner.wait().expect("waited");
+    assert!(lab.output(&["run", "./quick", "--engine", "scripted", "--json"]).status.success());
+    assert_eq!(kind(&wait_end(&lab, &run)), "run.completed");
+    lab.wait_quiet();
+    let left: Vec<_> = fs::read_dir(lab.data().join("owners")).expect("a folder").flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
+}

@@ -1,0 +1,244 @@
+//! What goes wrong around a run: a clear sentence with something to do, nothing lost, other runs untouched.
+
+use std::fs;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::lab::{Lab, PATIENCE, is_end, kind};
+
+const DONE: &str = "- - output: {answer: blue}\n    done: true\n";
+const ASKS: &str = "- - ask: {kind: open_text, prompt: Which colour?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A run that has ended well, to be left untouched by everything else.
+fn neighbour(lab: &Lab) -> String {
+    lab.skill("neighbour", DONE);
+    let output = lab.output(&["run", "./neighbour", "--engine", "scripted", "--json"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let result: Value = serde_json::from_slice(&output.stdout).expect("a result");
+    result["run_id"].as_str().expect("an id").to_owned()
+}
+
+/// A run that waits for an answer.
+fn waiting(lab: &Lab) -> String {
+    lab.skill("asks", ASKS);
+    let output = lab.output(&["run", "./asks", "--engine", "scripted", "--mode", "interactive", "--json"]);
+    assert_eq!(output.status.code(), Some(6), "{}", said(&output));
+    let told: Value = serde_json::from_slice(&output.stdout).expect("a question");
+    told["run_id"].as_str().expect("an id").to_owned()
+}
+
+fn bytes_of(lab: &Lab, run: &str) -> (Vec<u8>, Vec<u8>) {
+    let folder = lab.data().join("runs").join(run);
+    (fs::read(folder.join("events.jsonl")).expect("a Log"), fs::read(folder.join("result.json")).unwrap_or_default())
+}
+
+/// Runs a shell script with the program as `$SKILLRUN` where nobody else sees its mounts. None, with the reason printed,
+/// where mounting is not allowed.
+fn in_own_mounts(lab: &Lab, script: &str) -> Option<Output> {
+    let may = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+    if !may.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: nothing can be mounted here");
+        return None;
+    }
+    let program = lab.command(&[]);
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", script]).env_clear();
+    command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.env("SKILLRUN", program.get_program()).env("DATA", lab.data());
+    command.current_dir(lab.path("")).stdin(Stdio::null());
+    Some(command.output().expect("run"))
+}
+
+#[test]
+fn a_disk_that_fills_up_ends_the_run_with_a_sentence_and_a_last_event() {
+    let lab = Lab::new();
+    lab.skill("floods", "- - say: I begin.\n  - flood: 6000000\n  - output: {answer: blue}\n    done: true\n");
+    lab.skill("neighbour", DONE);
+    let script = r#"
+        mount -t tmpfs -o size=3m none "$DATA" || exit 99
+        "$SKILLRUN" run ./floods --engine scripted --json > first.json 2> first.txt; echo $? > first.code
+        rm -f "$DATA"/runs/*/.audit/stdout.1.log
+        "$SKILLRUN" run ./neighbour --engine scripted --json > second.json 2> second.txt; echo $? > second.code
+        mkdir kept && cp -a "$DATA/." kept
+    "#;
+    let Some(output) = in_own_mounts(&lab, script) else { return };
+    let text = |name: &str| fs::read_to_string(lab.path(name)).unwrap_or_default();
+    assert_eq!(text("first.code").trim(), "1", "{} {} {}", text("first.txt"), text("first.json"), said(&output));
+    let result: Value = serde_json::from_str(&text("first.json")).expect("a result");
+    assert_eq!(result["status"], "failed");
+    assert_eq!(result["error"]["code"], "HOST_ERROR", "{result:#}");
+    let message = result["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("No space left"), "{message}");
+    assert!(result["next_actions"].as_array().is_some_and(|actions| !actions.is_empty()), "{result:#}");
+    let log = lab.path("kept/runs").join(result["run_id"].as_str().expect("an id")).join("events.jsonl");
+    let last = fs::read_to_string(log).expect("a Log").lines().last().map(str::to_owned).expect("an event");
+    assert!(is_end(&serde_json::from_str(&last).expect("JSON")), "{last}");
+    assert_eq!(text("second.code").trim(), "0", "room was made: {}", text("second.txt"));
+}
+
+#[test]
+fn a_full_disk_refuses_new_runs_in_a_sentence() {
+    let lab = Lab::new();
+    lab.skill("neighbour", DONE);
+    let script = r#"
+        mount -t tmpfs -o size=1m none "$DATA" || exit 99
+        head -c 2000000 /dev/zero > "$DATA/filler" 2> /dev/null
+        exec "$SKILLRUN" run ./neighbour --engine scripted
+    "#;
+    let Some(output) = in_own_mounts(&lab, script) else { return };
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert_eq!(said(&output).lines().count(), 1, "{}", said(&output));
+    assert!(said(&output).contains("space"), "{}", said(&output));
+}
+
+#[test]
+fn a_read_only_data_folder_can_be_looked_at_and_nothing_else() {
+    let lab = Lab::new();
+    let run = neighbour(&lab);
+    let script = format!(
+        r#"
+        mount --bind "$DATA" "$DATA" && mount -o remount,ro,bind "$DATA" || exit 99
+        "$SKILLRUN" run ./neighbour --engine scripted > run.txt 2>&1; echo $? > run.code
+        "$SKILLRUN" ls --json > ls.json 2> ls.txt; echo $? > ls.code
+        "$SKILLRUN" result {run} --json > result.json 2> result.txt; echo $? > result.code
+        "$SKILLRUN" logs {run} > logs.txt 2>&1; echo $? > logs.code
+    "#
+    );
+    let Some(_) = in_own_mounts(&lab, &script) else { return };
+    let text = |name: &str| fs::read_to_string(lab.path(name)).unwrap_or_default();
+    assert_eq!(text("run.code").trim(), "1", "{}", text("run.txt"));
+    assert_eq!(text("run.txt").lines().count(), 1, "{}", text("run.txt"));
+    assert!(text("run.txt").contains("ead-only"), "{}", text("run.txt"));
+    for name in ["ls", "result", "logs"] {
+        assert_eq!(text(&format!("{name}.code")).trim(), "0", "{name}: {}", text(&format!("{name}.txt")));
+    }
+    assert!(text("ls.json").contains(&run), "{}", text("ls.json"));
+}
+
+#[test]
+fn a_corrupt_catalog_is_made_again() {
+    let lab = Lab::new();
+    let run = neighbour(&lab);
+    let before = lab.json(&["ls", "--json"]);
+    fs::write(lab.data().join("catalog.sqlite"), b"this is no database, whatever its name says").expect("written");
+    let output = lab.output(&["ls", "--json"]);
+    assert!(output.status.success());
+    assert!(said(&output).contains("made anew"), "{}", said(&output));
+    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).expect("JSON"), before);
+    fs::remove_file(lab.data().join("catalog.sqlite")).expect("removed");
+    assert_eq!(lab.json(&["ls", "--json"]), before, "{run}");
+}
+
+#[test]
+fn a_torn_last_line_is_kept_aside_and_the_run_goes_on() {
+    let lab = Lab::new();
+    let other = neighbour(&lab);
+    let untouched = bytes_of(&lab, &other);
+    let run = waiting(&lab);
+    let folder = lab.data().join("runs").join(&run);
+    let events = lab.events(&run).len();
+    let mut log = fs::read(folder.join("events.jsonl")).expect("a Log");
+    log.extend(b"{\"protocol_version\":\"rasp/1.0\",\"run_id\":\"");
+    fs::write(folder.join("events.jsonl"), log).expect("written");
+    let output = lab.output(&["reply", &run, "blue", "--json"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let torn = fs::read_to_string(folder.join("events.torn.1")).expect("kept aside");
+    assert!(torn.starts_with("{\"protocol_version\""), "{torn}");
+    assert!(lab.events(&run).len() > events && lab.events(&run).last().is_some_and(is_end));
+    assert_eq!(bytes_of(&lab, &other), untouched);
+}
+
+#[test]
+fn evidence_that_is_gone_is_told_and_not_guessed() {
+    let lab = Lab::new();
+    let other = neighbour(&lab);
+    let untouched = bytes_of(&lab, &other);
+    lab.skill("slow", "- - say: I begin.\n  - sleep_ms: 300\n  - output: {answer: blue}\n    done: true\n");
+    let mut owner = lab.start(&["run", "./slow", "--engine", "scripted", "--json"]);
+    let begin = Instant::now();
+    let run = loop {
+        let found = lab.runs().into_iter().find(|run| *run != other);
+        if let Some(run) = found.filter(|run| lab.events(run).iter().any(|event| kind(event) == "agent.message.final")) {
+            break run;
+        }
+        assert!(begin.elapsed() < PATIENCE, "no attempt in time");
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    owner.kill().expect("killed");
+    owner.wait().expect("waited");
+    lab.wait_quiet();
+    let audit = lab.data().join("runs").join(&run).join(".audit");
+    fs::remove_file(audit.join("stdout.1.log")).expect("removed");
+    fs::remove_file(audit.join("host.1.json")).expect("removed");
+    let output = lab.output(&["recover", "--json"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let events = lab.events(&run);
+    let last = events.last().expect("an event");
+    assert_eq!(kind(last), "run.failed", "{last:#}");
+    assert_eq!(last["data"]["error"]["code"], "ATTEMPT_LOST", "{last:#}");
+    assert!(last["data"]["next_actions"].as_array().is_some_and(|actions| !actions.is_empty()));
+    assert_eq!(bytes_of(&lab, &other), untouched);
+}
+
+#[test]
+fn requests_that_cannot_work_are_refused_in_one_sentence() {
+    let lab = Lab::new();
+    let skill = lab.skill("neighbour", DONE);
+    let cases: &[(&[&str], i32, &str)] = &[
+        (&["run", "./neighbour", "--engine", "codex"], 4, "npm install -g @openai/codex"),
+        (&["run", "./neighbour", "--engine", "kodex"], 4, "codex"),
+        (&["run", "./neighbour"], 2, "--engine"),
+        (&["run", "./nothing", "--engine", "scripted"], 4, "nothing"),
+        (&["run", "./neighbour", "--engine", "scripted", "--workspace", "nowhere"], 2, "nowhere"),
+        (&["run", "./neighbour", "--engine", "scripted", "--file", "a=b"], 2, "b"),
+        (&["run", "./neighbour", "--engine", "scripted", "--input", "nothing.json"], 2, "nothing.json"),
+        (&["reply", "0", "blue"], 4, "skillrun ls"),
+    ];
+    for (words, code, hint) in cases {
+        let output = lab.output(words);
+        assert_eq!(output.status.code(), Some(*code), "{words:?}: {}", said(&output));
+        assert!(said(&output).starts_with("error: ") && said(&output).lines().count() == 1, "{}", said(&output));
+        assert!(said(&output).contains(hint), "{words:?}: {}", said(&output));
+    }
+    fs::write(skill.join("assets/output.json"), r#"{"type": "colour"}"#).expect("written");
+    let output = lab.output(&["run", "./neighbour", "--engine", "scripted"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("output.json"), "{}", said(&output));
+    assert_eq!(lab.runs(), Vec::<String>::new(), "nothing was accepted");
+    let left: Vec<_> = fs::read_dir(lab.data().join("runs")).into_iter().flatten().flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_skill_that_is_deleted_while_it_runs_changes_nothing() {
+    let lab = Lab::new();
+    let run = waiting(&lab);
+    fs::remove_dir_all(lab.path("asks")).expect("removed");
+    let output = lab.output(&["reply", &run, "blue", "--json"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let result: Value = serde_json::from_slice(&output.stdout).expect("a result");
+    assert_eq!(result["output"]["answer"], "blue");
+    let again = lab.output(&["retry", &run, "--json"]);
+    assert_eq!(again.status.code(), Some(6), "{}", said(&again));
+    assert!(said(&again).contains("own copy"), "{}", said(&again));
+}
+
+#[test]
+fn a_run_of_a_later_version_is_refused_and_left_alone() {
+    let lab = Lab::new();
+    let run = waiting(&lab);
+    let path = lab.data().join("runs").join(&run).join("run.json");
+    let record = fs::read_to_string(&path).expect("a record").replace("\"format\": 1", "\"format\": 2");
+    fs::write(&path, &record).expect("written");
+    let before = bytes_of(&lab, &run);
+    let output = lab.output(&["reply", &run, "blue"]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("later version"), "{}", said(&output));
+    assert_eq!(bytes_of(&lab, &run), before);
+}
