@@ -28,8 +28,7 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    const ALL: [Self; 6] =
-        [Self::Speed, Self::Memory, Self::Linearity, Self::Instructions, Self::Capture, Self::Runs];
+    const ALL: [Self; 6] = [Self::Speed, Self::Memory, Self::Linearity, Self::Instructions, Self::Capture, Self::Runs];
 
     fn name(self) -> &'static str {
         match self {

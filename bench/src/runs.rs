@@ -212,7 +212,8 @@ fn cpu() -> Result<Duration, Problem> {
     let stat = fs::read_to_string("/proc/self/stat")?;
     let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     // utime, stime, cutime and cstime, in hundredths of a second on every Linux.
-    let ticks: u64 = fields.split_ascii_whitespace().skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
+    let ticks: u64 =
+        fields.split_ascii_whitespace().skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
     Ok(Duration::from_millis(ticks * 10))
 }
 

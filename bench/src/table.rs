@@ -76,7 +76,10 @@ impl Table {
             }
         }
         if !self.runs.is_empty() {
-            let _ = writeln!(page, "\n| run | measured | bare engine | compared | target |\n| --- | --- | --- | --- | --- |");
+            let _ = writeln!(
+                page,
+                "\n| run | measured | bare engine | compared | target |\n| --- | --- | --- | --- | --- |"
+            );
             for row in &self.runs {
                 let _ = writeln!(page, "| {} |", row.join(" | "));
             }

@@ -172,7 +172,8 @@ impl From<AcceptError> for Failure {
             | AcceptError::FileTooLarge { .. }
             | AcceptError::NoScript { .. }
             | AcceptError::WorkspaceInUse { .. }
-            | AcceptError::Option { .. } => Self::Input(error.to_string()),
+            | AcceptError::Option { .. }
+            | AcceptError::Pattern(_) => Self::Input(error.to_string()),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::patterns::PatternError;
+
 /// A file or folder that could not be read, and what is wrong with it.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {kind}", path.display())]
@@ -23,6 +25,8 @@ pub enum EvidenceErrorKind {
     NoSuchAttempt(u32, String),
     #[error("is not a run record ({0})")]
     BadRunRecord(String),
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
 }
 
 impl EvidenceError {

@@ -11,8 +11,10 @@ use skillrun_model::EndedBy;
 use crate::Stream;
 use crate::chunks::{ChunkKind, ChunkReader, ChunkRecord, Writer};
 use crate::error::EvidenceError;
+use crate::lines::Lines;
 use crate::live_feed::Extent;
 use crate::mask::MaskFile;
+use crate::patterns::Patterns;
 
 /// Most bytes given out at once.
 const PIECE: usize = 64 * 1024;
@@ -66,6 +68,7 @@ pub(crate) enum Reach {
 #[derive(Debug)]
 pub struct Feed {
     files: [Option<StreamFile>; 3],
+    /// Bytes read so far.
     position: [u64; 3],
     ended: [bool; 3],
     /// The index said something the file does not have; what follows on that stream is not used.
@@ -82,6 +85,10 @@ pub struct Feed {
     pending: Option<(Stream, u64)>,
     pty_is_stdout: bool,
     mask: MaskFile,
+    /// There with patterns alone.
+    lines: Option<Lines>,
+    /// A stream that is over, once the rest of its last line was given out.
+    over: Option<Stream>,
     buffer: Vec<u8>,
     now: u64,
 }
@@ -116,14 +123,27 @@ impl Feed {
             pending: None,
             pty_is_stdout,
             mask,
+            lines: None,
+            over: None,
             buffer: vec![0; PIECE],
             now: 0,
         }
     }
 
+    /// Hides patterns too; to be said before the first step.
+    ///
+    /// Bytes then come when the line that they are in is over, at the moment of its end, so that a pattern sees all of
+    /// it; only of lines longer than 64 KiB there is something before (see `lines`). The last line of a stream comes
+    /// right before its end, at that moment. Acts keep their places among the ends of lines, but bytes of a line that was
+    /// begun before an act come after it. For whoever reads lines, nothing comes later than without patterns.
+    #[must_use]
+    pub fn hiding(self, patterns: &Patterns) -> Self {
+        Self { lines: Lines::new(patterns), ..self }
+    }
+
     /// Bytes given out so far.
     pub fn position(&self, stream: Stream) -> u64 {
-        self.position[stream.index()]
+        self.lines.as_ref().map_or(self.position[stream.index()], |lines| lines.given(stream))
     }
 
     /// What of the index could not be used, in words; empty when all is well. Ask at the end.
@@ -164,20 +184,48 @@ impl Feed {
     /// The next step, or none when there is none within reach.
     pub(crate) fn next_within(&mut self, reach: Reach) -> Result<Option<Step<'_>>, EvidenceError> {
         loop {
+            if let Some(stream) = self.over.take() {
+                return Ok(Some(Step { t_ns: self.now, kind: StepKind::Eof(stream) }));
+            }
             if let Some((stream, left)) = self.pending.take() {
                 let piece = left.min(PIECE as u64) as usize;
                 self.pending = Some((stream, left - piece as u64)).filter(|(_, left)| *left > 0);
                 self.fill(stream, piece)?;
+                if let Some(lines) = &mut self.lines {
+                    let (offset, bytes) = lines.take(stream, &self.buffer[..piece]);
+                    self.mask.apply(stream, offset, bytes);
+                    if bytes.is_empty() {
+                        continue;
+                    }
+                    return Ok(Some(self.lines_given(stream)));
+                }
                 let bytes = &self.buffer[..piece];
                 return Ok(Some(Step { t_ns: self.now, kind: StepKind::Bytes { stream, bytes } }));
             }
             let kind = if self.chunks.is_some() { self.next_of_index(reach)? } else { self.next_of_queue() };
             match kind {
+                Progress::Step(StepKind::Eof(stream)) if self.has_rest(stream) => {
+                    self.over = Some(stream);
+                    return Ok(Some(self.lines_given(stream)));
+                }
                 Progress::Step(kind) => return Ok(Some(Step { t_ns: self.now, kind })),
                 Progress::GoOn => {}
                 Progress::Done => return Ok(None),
             }
         }
+    }
+
+    /// Whether there is a line that the end of its stream has ended; then it is ready to be given out.
+    fn has_rest(&mut self, stream: Stream) -> bool {
+        let Some(lines) = &mut self.lines else { return false };
+        let (offset, bytes) = lines.end(stream);
+        self.mask.apply(stream, offset, bytes);
+        !bytes.is_empty()
+    }
+
+    fn lines_given(&self, stream: Stream) -> Step<'_> {
+        let bytes = self.lines.as_ref().map_or(&[][..], Lines::last);
+        Step { t_ns: self.now, kind: StepKind::Bytes { stream, bytes } }
     }
 
     fn next_of_index(&mut self, reach: Reach) -> Result<Progress, EvidenceError> {
@@ -222,7 +270,7 @@ impl Feed {
         let Reach::To(extent) = reach else { return true };
         match record.kind {
             ChunkKind::Bytes { stream, from, len } => {
-                let from = from.unwrap_or_else(|| self.position(self.seen_as(stream)));
+                let from = from.unwrap_or(self.position[self.seen_as(stream).index()]);
                 from.checked_add(len).is_some_and(|to| to <= extent.of(stream))
             }
             // They have no bytes, and stand behind those that came before them.
@@ -277,7 +325,10 @@ impl Feed {
             .seek(SeekFrom::Start(self.position[at]))
             .and_then(|_| file.file.read_exact(bytes))
             .map_err(|e| EvidenceError::new(&file.path, e))?;
-        self.mask.apply(stream, self.position[at], bytes);
+        // Patterns are looked for in what the process wrote: a `*` of ours must not keep one from being found.
+        if self.lines.is_none() {
+            self.mask.apply(stream, self.position[at], bytes);
+        }
         self.position[at] += len as u64;
         Ok(())
     }

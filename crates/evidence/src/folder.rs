@@ -16,12 +16,14 @@ use crate::host_record::HostRecord;
 use crate::mask::MaskFile;
 use crate::meta::Meta;
 use crate::names;
+use crate::patterns::{self, Patterns};
 
 /// A `.audit` folder.
 #[derive(Debug)]
 pub struct Folder {
     audit: PathBuf,
     attempts: BTreeMap<AttemptNumber, Files>,
+    patterns: Patterns,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -37,6 +39,7 @@ pub struct Attempt {
     pub meta: Meta,
     audit: PathBuf,
     files: Files,
+    patterns: Patterns,
 }
 
 #[derive(Deserialize)]
@@ -66,7 +69,18 @@ impl Folder {
         if attempts.is_empty() {
             return Err(EvidenceError::new(dir, EvidenceErrorKind::NoAttempt));
         }
-        Ok(Self { audit, attempts })
+        Ok(Self { audit, attempts, patterns: Patterns::default() })
+    }
+
+    /// Hides patterns too, in whatever is read of its attempts.
+    #[must_use]
+    pub fn hiding(self, patterns: &Patterns) -> Self {
+        Self { patterns: patterns.clone(), ..self }
+    }
+
+    /// The patterns in `run.json` beside `.audit`; none where there is no such file.
+    pub fn recorded_patterns(&self) -> Result<Vec<String>, EvidenceError> {
+        patterns::recorded(&self.audit)
     }
 
     /// Numbers of the recorded attempts, in order.
@@ -85,7 +99,8 @@ impl Folder {
             Ok(Some(record)) => meta.or_of(record),
             Ok(None) | Err(_) => meta,
         };
-        Ok(Attempt { number, meta, audit: self.audit.clone(), files: *files })
+        let (audit, patterns) = (self.audit.clone(), self.patterns.clone());
+        Ok(Attempt { number, meta, audit, files: *files, patterns })
     }
 
     /// The id in `run.json` beside `.audit`, or one made from the bytes of the evidence.
@@ -151,7 +166,7 @@ impl Attempt {
     /// in the files when it says so, therefore they are looked at in the opposite order.
     pub fn feed(&self) -> Result<Feed, EvidenceError> {
         let chunks = ChunkReader::open(&self.audit.join(names::chunks(self.number)))?;
-        feed_of(&self.audit, self.number, chunks, self.files.streams)
+        Ok(feed_of(&self.audit, self.number, chunks, self.files.streams)?.hiding(&self.patterns))
     }
 }
 

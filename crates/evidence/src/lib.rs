@@ -13,18 +13,22 @@
 //!          host.sock         the socket of a living host
 //! ```
 //!
-//! [`recorder`] writes, [`tail`] follows what is being written. [`folder`] finds attempts, [`feed`] gives one attempt's bytes record by record, and [`live_feed`] does so while it is being written. Nothing here interprets a byte.
+//! [`recorder`] writes, [`tail`] follows what is being written. [`folder`] finds attempts, [`feed`] gives one attempt's bytes record by record, and [`live_feed`] does so while it is being written; [`patterns`] hide more than [`mask`] does, in every reader that is given some. Nothing here interprets a byte.
 
 pub mod chunks;
 pub mod error;
 pub mod feed;
 pub mod folder;
+#[cfg(test)]
+mod hiding_tests;
 pub mod host_record;
+mod lines;
 pub mod live_feed;
 pub mod mask;
 pub mod meta;
 pub mod names;
 pub mod os_text;
+pub mod patterns;
 pub mod recorder;
 pub mod tail;
 #[cfg(test)]
@@ -38,6 +42,7 @@ pub use host_record::HostRecord;
 pub use live_feed::{Extent, LiveFeed};
 pub use meta::Meta;
 pub use os_text::OsText;
+pub use patterns::{PatternError, Patterns};
 pub use recorder::Recorder;
 pub use tail::Tail;
 

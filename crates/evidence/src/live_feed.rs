@@ -14,6 +14,7 @@ use crate::error::EvidenceError;
 use crate::feed::{Feed, Reach, Step};
 use crate::folder::{feed_of, streams_of};
 use crate::names;
+use crate::patterns::Patterns;
 
 /// How far the host said that each stream can be read, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,6 +39,7 @@ impl Extent {
 pub struct LiveFeed {
     audit: PathBuf,
     number: AttemptNumber,
+    patterns: Patterns,
     state: State,
 }
 
@@ -52,9 +54,20 @@ enum State {
 impl LiveFeed {
     /// Begins at the first byte. The files need not be there yet.
     pub fn open(audit: &Path, attempt: AttemptNumber) -> Result<Self, EvidenceError> {
-        let mut feed = Self { audit: audit.to_owned(), number: attempt, state: State::Waiting(None) };
+        let patterns = Patterns::default();
+        let mut feed = Self { audit: audit.to_owned(), number: attempt, patterns, state: State::Waiting(None) };
         feed.look_for_record()?;
         Ok(feed)
+    }
+
+    /// Hides patterns too; to be said before the first step. See [`Feed::hiding`].
+    #[must_use]
+    pub fn hiding(self, patterns: &Patterns) -> Self {
+        let state = match self.state {
+            State::Waiting(chunks) => State::Waiting(chunks),
+            State::Reading(feed) => State::Reading(Box::new(feed.hiding(patterns))),
+        };
+        Self { patterns: patterns.clone(), state, ..self }
     }
 
     /// The next step; none when there is none yet. What is beyond `extent` comes with a later call.
@@ -80,7 +93,8 @@ impl LiveFeed {
         match self.state {
             State::Waiting(_) => {
                 let chunks = ChunkReader::open(&self.audit.join(names::chunks(self.number)))?;
-                feed_of(&self.audit, self.number, chunks, streams_of(&self.audit, self.number)?)
+                let feed = feed_of(&self.audit, self.number, chunks, streams_of(&self.audit, self.number)?)?;
+                Ok(feed.hiding(&self.patterns))
             }
             State::Reading(mut feed) => {
                 feed.measure()?;
@@ -100,7 +114,8 @@ impl LiveFeed {
             *waiting = Some(chunks);
             return Ok(());
         };
-        let mut feed = feed_of(&self.audit, self.number, Some(chunks), streams_of(&self.audit, self.number)?)?;
+        let feed = feed_of(&self.audit, self.number, Some(chunks), streams_of(&self.audit, self.number)?)?;
+        let mut feed = feed.hiding(&self.patterns);
         feed.put_back(record);
         self.state = State::Reading(Box::new(feed));
         Ok(())

@@ -160,6 +160,7 @@ mod tests {
             signal: None,
             ended_by: Some(EndedBy::Linger),
             started_at: "2026-11-15T01:02:03Z".parse().ok(),
+            host_words: None,
             warnings: Vec::new(),
             problems: Vec::new(),
         };

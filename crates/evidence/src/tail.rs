@@ -10,8 +10,10 @@ use skillrun_model::AttemptNumber;
 
 use crate::Stream;
 use crate::error::EvidenceError;
+use crate::lines::Lines;
 use crate::mask::MaskFile;
 use crate::names;
+use crate::patterns::Patterns;
 
 /// Most bytes given out at once.
 const PIECE: usize = 256 * 1024;
@@ -24,6 +26,8 @@ pub struct Tail {
     files: [Option<File>; 3],
     position: [u64; 3],
     mask: MaskFile,
+    /// There with patterns alone.
+    lines: Option<Lines>,
     buffer: Vec<u8>,
 }
 
@@ -35,25 +39,56 @@ impl Tail {
             files: [None, None, None],
             position: [0; 3],
             mask: MaskFile::new(audit.join(names::redact(number)), false),
+            lines: None,
             buffer: Vec::new(),
         }
+    }
+
+    /// Hides patterns too; to be said before anything is read. A line then comes when its end is there, and what has none
+    /// by [`Tail::rest`].
+    #[must_use]
+    pub fn hiding(self, patterns: &Patterns) -> Self {
+        Self { lines: Lines::new(patterns), ..self }
     }
 
     /// Gives out what comes next of a stream, up to `to`; none when that is reached.
     pub fn next(&mut self, stream: Stream, to: u64) -> Result<Option<&[u8]>, EvidenceError> {
         let at = stream.index();
-        if self.position[at] >= to {
-            return Ok(None);
+        while self.position[at] < to {
+            let count = self.fill(stream, to)?;
+            let from = self.position[at];
+            self.position[at] += count as u64;
+            let Some(lines) = &mut self.lines else {
+                let bytes = &mut self.buffer[..count];
+                self.mask.apply(stream, from, bytes);
+                return Ok(Some(bytes));
+            };
+            let (offset, bytes) = lines.take(stream, &self.buffer[..count]);
+            self.mask.apply(stream, offset, bytes);
+            if !bytes.is_empty() {
+                return Ok(self.lines.as_ref().map(Lines::last));
+            }
         }
+        Ok(None)
+    }
+
+    /// The stream is over: gives out a last line that has no end, if it was kept back for that.
+    pub fn rest(&mut self, stream: Stream) -> Option<&[u8]> {
+        let (offset, bytes) = self.lines.as_mut()?.end(stream);
+        self.mask.apply(stream, offset, bytes);
+        Some(&*bytes).filter(|bytes| !bytes.is_empty())
+    }
+
+    /// Reads what comes next, and what hides it; says how much.
+    fn fill(&mut self, stream: Stream, to: u64) -> Result<usize, EvidenceError> {
+        let at = stream.index();
         self.mask.refresh()?;
         let path = self.audit.join(names::log(stream, self.number));
         let count = usize::try_from(to - self.position[at]).unwrap_or(PIECE).min(PIECE);
         self.buffer.resize(PIECE, 0);
         let bytes = &mut self.buffer[..count];
         fill(&mut self.files[at], &path, self.position[at], bytes).map_err(|error| EvidenceError::new(path, error))?;
-        self.mask.apply(stream, self.position[at], bytes);
-        self.position[at] += count as u64;
-        Ok(Some(bytes))
+        Ok(count)
     }
 }
 

@@ -7,7 +7,7 @@ use skillrun_model::AttemptNumber;
 use tempfile::TempDir;
 
 use crate::feed::{Step, StepKind};
-use crate::{Attempt, Feed, Folder};
+use crate::{Attempt, Feed, Folder, Patterns};
 
 /// A run's folder with `.audit/` in it, removed when dropped.
 #[derive(Debug)]
@@ -66,4 +66,9 @@ pub(crate) fn in_words(step: &Step<'_>) -> String {
         StepKind::Act(act) => act.to_string(),
     };
     format!("{} {what}", step.t_ns)
+}
+
+pub(crate) fn patterns(all: &[&str]) -> Patterns {
+    let all: Vec<String> = all.iter().map(|pattern| (*pattern).to_owned()).collect();
+    Patterns::new(&all).expect("patterns")
 }

@@ -137,8 +137,8 @@ fn level(status: RunStatus) -> Level {
     }
 }
 
-/// The last event of a run; none while it is not over.
-pub fn run_ended(verdict: &Verdict, next_actions: Vec<NextAction>) -> Option<ControlEvent> {
+/// The last event of a run; none while it is not over. `by`: who canceled it, where that is known.
+pub fn run_ended(verdict: &Verdict, next_actions: Vec<NextAction>, by: Option<String>) -> Option<ControlEvent> {
     let reason_code = verdict.reason_code;
     let data = match verdict.run_status {
         RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => return None,
@@ -147,7 +147,7 @@ pub fn run_ended(verdict: &Verdict, next_actions: Vec<NextAction>) -> Option<Con
             let error = verdict.error.clone()?;
             Data::RunFailed(RunFailed { reason_code, error, next_actions })
         }
-        RunStatus::Canceled => Data::RunCanceled(RunCanceled { reason_code, by: None }),
+        RunStatus::Canceled => Data::RunCanceled(RunCanceled { reason_code, by }),
     };
     Some(control(level(verdict.run_status), data))
 }

@@ -335,6 +335,8 @@ impl RecordKind {
             | Self::ToolStarted { .. }
             | Self::ToolCompleted { .. }
             | Self::ToolFailed { .. }
+            | Self::Question(_)
+            | Self::Withdrawn { .. }
             | Self::EngineError(_)
             | Self::Unknown { .. }
             | Self::Raw(_)

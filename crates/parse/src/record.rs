@@ -82,6 +82,12 @@ pub enum RecordKind {
         reason: String,
         output: Option<String>,
     },
+    /// The engine waits, in the middle of its turn, for somebody's word about a call it wants to make.
+    Question(CallQuestion),
+    /// The engine no longer waits for an answer to this question, and would not listen to one.
+    Withdrawn {
+        call_id: String,
+    },
     /// The engine speaks of an error, a retry or a warning. Never an answer.
     EngineError(EngineError),
     Usage(TurnUsage),
@@ -100,6 +106,20 @@ pub enum RecordKind {
         message: String,
     },
 }
+
+/// What the engine asks before it makes a call. Texts are as the engine sent them, not made safe to show: the answer has
+/// to repeat them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallQuestion {
+    /// The engine's name for the question; its answer has to carry it.
+    pub call_id: String,
+    pub tool: String,
+    /// Left out when it is larger than [`QUESTION_INPUT_MAX`].
+    pub input: Option<serde_json::Value>,
+}
+
+/// Longest input of a call, as the engine wrote it, that is kept with the question about it.
+pub const QUESTION_INPUT_MAX: usize = 64 * 1024;
 
 /// Name of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use skillrun_engine::descriptor::Executable;
 use skillrun_engine::{Descriptor, Disk, Posture, find};
-use skillrun_evidence::OsText;
+use skillrun_evidence::{OsText, Patterns};
 use skillrun_lifecycle::run::{Input, State};
 use skillrun_log::EventLog;
 use skillrun_model::rasp::data::{RunStarted, Versions};
@@ -30,7 +30,7 @@ use crate::data_folder::RunFolder;
 use crate::record::{EngineRecord, FORMAT, Request, RunRecord, Sharing, SkillRecord, Timeouts, Workspace};
 use crate::run::{Run, read_all};
 use crate::runtime::Surroundings;
-use crate::workspace;
+use crate::workspace::{self, Claim};
 
 /// The version of the translation from RASP to FCMP.
 pub(crate) const TRANSLATOR: u32 = 1;
@@ -120,6 +120,8 @@ pub(crate) fn check(surroundings: &Surroundings, new: NewRun) -> Result<Checked,
     if posture == Posture::NotEnforced && !is_ours && !surroundings.consents.iter().any(|name| name == engine) {
         return Err(AcceptError::NoConsent { engine: engine.clone(), permission: options.permission });
     }
+    // What cannot be hidden later must not be written now.
+    Patterns::new(&surroundings.redact_patterns)?;
     let files = named_files(&new.files)?;
     let script = script(&new, &is_ours)?;
     let now = surroundings.tools.clock.now();
@@ -242,12 +244,18 @@ pub(crate) fn make(surroundings: &Surroundings, checked: Checked) -> Result<Run,
     let tools = &surroundings.tools;
     let Checked { record, files, skill } = checked;
     let id = record.run_id;
-    if let Workspace::Folder { path, sharing } = &record.request.workspace {
-        let is_over = |run: RunId| run_is_over(surroundings, run);
-        if let Some(other) = workspace::claim(&tools.data, id, path.as_path(), *sharing, is_over)? {
-            return Err(AcceptError::WorkspaceInUse { path: path.as_path().to_owned(), run: other });
+    let claim = match &record.request.workspace {
+        Workspace::Own => None,
+        Workspace::Folder { path, sharing } => {
+            let is_over = |run: RunId| run_is_over(surroundings, run);
+            match workspace::claim(&tools.data, id, path.as_path(), *sharing, is_over)? {
+                Claim::Of(run) => {
+                    return Err(AcceptError::WorkspaceInUse { path: path.as_path().to_owned(), run });
+                }
+                ours @ Claim::Ours(_) => Some(ours),
+            }
         }
-    }
+    };
     let made = write(surroundings, record, &files, &skill);
     if made.is_err() {
         // Nothing was accepted, so nothing is left of it.
@@ -255,6 +263,7 @@ pub(crate) fn make(surroundings: &Surroundings, checked: Checked) -> Result<Run,
         fs::remove_dir_all(tools.data.run(id).root()).ok();
         workspace::release(&tools.data, id);
     }
+    drop(claim);
     made
 }
 

@@ -24,7 +24,7 @@ pub(crate) enum SlotKind {
 }
 
 /// A slot in use.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Slot {
     engine: String,
     kind: SlotKind,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skillrun_engine::{Permission, Posture};
-use skillrun_evidence::{OsText, whole_file};
+use skillrun_evidence::{OsText, Patterns, whole_file};
 use skillrun_lifecycle::run::RunOptions;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::status::Continuation;
@@ -175,6 +175,12 @@ impl RunRecord {
             return Err(RecordError::Newer { path: path.to_owned(), found: version.format });
         }
         serde_json::from_slice(&text).map_err(|error| unreadable(error.to_string()))
+    }
+
+    /// What readers of its evidence hide. `path` is where the record stands, for a complaint.
+    pub(crate) fn patterns(&self, path: &Path) -> Result<Patterns, RecordError> {
+        let unreadable = |why: String| RecordError::Unreadable { path: path.to_owned(), why };
+        Patterns::new(&self.redact_patterns).map_err(|error| unreadable(error.to_string()))
     }
 
     /// What decides about questions.

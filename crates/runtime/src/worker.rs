@@ -2,10 +2,11 @@
 //! run is over or waits for a person and no process waits with it.
 //!
 //! A worker begins the same way whether the run is new, goes on after an answer, or was left by an owner that died: it
-//! looks at what there is, and asks the reducer. `turn` follows a living attempt, `between` a process that waits for an
-//! answer between two.
+//! looks at what there is, and asks the reducer. `turn` follows a living attempt, `calls` puts the questions inside it,
+//! `between` waits with a process between two.
 
 mod between;
+mod calls;
 mod settle;
 mod start;
 mod turn;
@@ -17,8 +18,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use skillrun_collect::owner::Heard;
 use skillrun_collect::protocol::{InputAnswer, Notice, Progress, Request};
 use skillrun_collect::{Attached, CollectError, Owner, attach};
+use skillrun_engine::input;
 use skillrun_evidence::live_feed::Extent;
 use skillrun_lifecycle::run::{Effect, Found, GivenReply, Input};
+use skillrun_model::interaction::Scope;
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, InteractionId, RunStatus, Timestamp};
 
@@ -253,7 +256,12 @@ impl<'a> Worker<'a> {
     /// Gives an answer to the living process. The host refuses one that it has written before.
     fn give(&mut self, reply: &GivenReply) {
         let words = reply_words(&self.run, &reply.text, &reply.files);
-        let text = skillrun_engine::input::line(self.run.record.engine.profile, &words);
+        let profile = self.run.record.engine.profile;
+        let call = reply.context.as_ref().filter(|_| reply.scope == Scope::Call);
+        let text = match call.and_then(|call| Some((call.get("call_id")?.as_str()?, call.get("input")))) {
+            Some((call_id, input)) => input::answer(profile, call_id, input, &words),
+            None => input::line(profile, &words),
+        };
         let id = reply.interaction_id.0.to_string();
         let request = Request::Input { id, text: Some(text), hex: None };
         if let Some(host) = &mut self.host {

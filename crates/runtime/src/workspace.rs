@@ -215,14 +215,22 @@ struct InUse {
     sharing: Sharing,
 }
 
-/// Notes that a run works in a folder of the user's; names the run that is already there.
+/// Whose a folder is.
+#[derive(Debug)]
+pub(crate) enum Claim {
+    /// Ours. Nobody else claims anything while this is held, so it is held until the run can be seen.
+    Ours(#[expect(dead_code, reason = "a lock, given back when it is dropped")] fs::File),
+    Of(RunId),
+}
+
+/// Notes that a run works in a folder of the user's, unless another run is there.
 pub(crate) fn claim(
     data: &DataFolder,
     run: RunId,
     path: &Path,
     sharing: Sharing,
     is_over: impl Fn(RunId) -> bool,
-) -> Result<Option<RunId>, RuntimeError> {
+) -> Result<Claim, RuntimeError> {
     let notes = data.workspaces();
     let io = RuntimeError::file;
     fs::create_dir_all(&notes).map_err(io(&notes, "made"))?;
@@ -245,14 +253,14 @@ pub(crate) fn claim(
         let overlaps = path.starts_with(other) || other.starts_with(path);
         let is_shared = sharing == Sharing::Allowed && note.sharing == Sharing::Allowed;
         if overlaps && !is_shared {
-            return Ok(Some(note.run_id));
+            return Ok(Claim::Of(note.run_id));
         }
     }
     let note = InUse { run_id: run, path: OsText::from(path), sharing };
     let file = note_file(data, run);
     let text = serde_json::to_vec(&note).map_err(|error| io(&file, "written")(error.into()))?;
     whole_file::replace_view(&file, &text).map_err(io(&file, "written"))?;
-    Ok(None)
+    Ok(Claim::Ours(lock))
 }
 
 pub(crate) fn release(data: &DataFolder, run: RunId) {

@@ -198,6 +198,8 @@ impl FactsFold {
                     self.acts.iter_mut().for_each(|seen| seen.after_success[index] = false);
                 }
             }
+            // What is asked inside a turn is answered inside it.
+            RecordKind::Question(_) | RecordKind::Withdrawn { .. } => {}
             RecordKind::Status { .. }
             | RecordKind::Reasoning { .. }
             | RecordKind::Unknown { .. }

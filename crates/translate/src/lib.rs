@@ -3,6 +3,7 @@
 //! - `builder`: the one place where RASP events are made.
 //! - `to_rasp`: parse records to events.
 //! - `facts`: parse records to what the gate asks about.
+//! - `questions`: what the engine asks in the middle of a turn, until somebody fetches it.
 //! - `coverage`: which bytes lie in the range of an event.
 //! - `fcmp`, `echo`: RASP to FCMP, without what only repeats a message.
 //! - `transcript`: FCMP to readable text.
@@ -14,6 +15,7 @@ pub mod facts;
 pub mod fcmp;
 mod names;
 pub mod pipeline;
+mod questions;
 mod to_rasp;
 pub mod transcript;
 

@@ -4,11 +4,12 @@ use skillrun_evidence::Step;
 use skillrun_evidence::feed::StepKind;
 use skillrun_model::rasp::Event;
 use skillrun_model::{AttemptNumber, ProfileId, Stream, Timestamp};
-use skillrun_parse::record::{EndKind, RecordKind, Span};
+use skillrun_parse::record::{CallQuestion, EndKind, RecordKind, Span};
 use skillrun_parse::{Parser, Record};
 
 use crate::builder::EventBuilder;
 use crate::facts::{Facts, FactsFold};
+use crate::questions::Questions;
 use crate::to_rasp::ToRasp;
 
 /// Reads one attempt.
@@ -17,6 +18,7 @@ pub struct AttemptPipeline {
     parser: Parser,
     to_rasp: ToRasp,
     facts: FactsFold,
+    questions: Questions,
     started_at: Timestamp,
     now: Timestamp,
     position: [u64; 3],
@@ -28,6 +30,7 @@ impl AttemptPipeline {
             parser: Parser::new(profile),
             to_rasp: ToRasp::new(attempt),
             facts: FactsFold::default(),
+            questions: Questions::default(),
             started_at,
             now: started_at,
             position: [0; 3],
@@ -49,13 +52,26 @@ impl AttemptPipeline {
         self.facts.end_so_far(self.parser.answer_from())
     }
 
+    /// What the engine asked since this was last called, in order. The last 1,000 are kept, fewer when they are large;
+    /// one that the engine took back in between is not told at all.
+    pub fn take_questions(&mut self) -> Vec<CallQuestion> {
+        self.questions.take()
+    }
+
+    /// The `call_id`s of questions that the engine took back after they were taken here. It may name others too: ones
+    /// that were answered, or that were none for a person.
+    pub fn take_withdrawn(&mut self) -> Vec<String> {
+        self.questions.take_withdrawn()
+    }
+
     /// Takes one step of the evidence; events go to `out` in order.
     pub fn step(&mut self, step: &Step<'_>, builder: &mut EventBuilder, mut out: impl FnMut(Event)) {
         self.now = self.started_at.plus_nanos(step.t_ns);
-        let Self { parser, to_rasp, facts, now, position, .. } = self;
+        let Self { parser, to_rasp, facts, questions, now, position, .. } = self;
         let mut take = |record: Record| match record.span.stream {
             Stream::Stdout | Stream::Stderr => {
                 let name = to_rasp.record(*now, &record, builder, &mut out);
+                questions.record(&record);
                 facts.record(record, name);
             }
             // Facts alone, until it is known whether the other two lack something.

@@ -8,6 +8,7 @@ use skillrun_model::rasp::data::{
     ToolCallFailed, ToolCallStarted,
 };
 use skillrun_model::rasp::{Correlation, Data, Event, Level, SpanRef};
+use skillrun_model::status::Phase;
 use skillrun_model::{AttemptNumber, Code, Stream, Timestamp};
 use skillrun_parse::ansi;
 use skillrun_parse::buffer::floor_boundary;
@@ -109,6 +110,13 @@ impl ToRasp {
                 let detail = detail.as_ref().map(|text| clean(text, TOOL_TEXT_BUDGET).text);
                 let change = RunStatusChange { status: None, phase: Some(*phase), detail };
                 emit(Level::Info, Data::RunStatus(change), correlation);
+            }
+            RecordKind::Question(question) => {
+                let detail = format!("asks before it uses {}", clean(&question.tool, 256).text);
+                emit(Level::Info, working(detail), correlation);
+            }
+            RecordKind::Withdrawn { .. } => {
+                emit(Level::Info, working("takes a question back".to_owned()), correlation);
             }
             RecordKind::Delta { text, .. } => {
                 let text = clean(text, usize::MAX);
@@ -309,6 +317,10 @@ fn clean(text: &str, budget: usize) -> Clean {
 
 pub(crate) fn diagnostic(code: Code, message: &str) -> Diagnostic {
     Diagnostic { code, message: message.to_owned(), count: None, message_id: None, sanitized: false, spans: Vec::new() }
+}
+
+fn working(detail: String) -> Data {
+    Data::RunStatus(RunStatusChange { status: None, phase: Some(Phase::Working), detail: Some(detail) })
 }
 
 fn marker_in_raw() -> Data {

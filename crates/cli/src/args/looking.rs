@@ -193,7 +193,9 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(since(text), expected, "{text}");
         }
-        for text in ["", "h", "2", "-2h", "2y", "yesterday", "2026-13-01", "99999999999999999999d", "18446744073709551615w"] {
+        for text in
+            ["", "h", "2", "-2h", "2y", "yesterday", "2026-13-01", "99999999999999999999d", "18446744073709551615w"]
+        {
             assert!(since(text).is_err(), "{text}");
         }
     }

@@ -52,6 +52,9 @@ pub(crate) struct Normalize {
     /// Why the process is gone [default: as meta.N.json says, else exited]
     #[arg(long, value_name = "WHY", value_parser = words(EndedBy::ALL, EndedBy::as_str))]
     pub(crate) ended_by: Option<EndedBy>,
+    /// Read what matches this regular expression in a line as `*`; may be repeated, and adds to what run.json says
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) redact: Vec<String>,
     /// What to print
     #[arg(long, value_enum, default_value = "summary")]
     pub(crate) format: Format,

@@ -5,7 +5,7 @@
 mod outputs;
 mod summary;
 
-use skillrun_evidence::{Attempt, Folder};
+use skillrun_evidence::{Attempt, Folder, Patterns};
 use skillrun_lifecycle::closing::{self, ControlEvent};
 use skillrun_lifecycle::{Control, OutputValidator, ProcessExit, advice, settle};
 use skillrun_model::rasp::data::{AttemptStarted, RunStarted, Versions};
@@ -26,6 +26,9 @@ use summary::{AttemptSummary, RunSummary};
 pub(crate) fn run(args: &Normalize) -> Result<(), Failure> {
     let schema = args.schema.as_deref().map(OutputSchema::read).transpose()?;
     let folder = Folder::open(&args.dir)?;
+    let patterns = [folder.recorded_patterns()?, args.redact.clone()].concat();
+    let patterns = Patterns::new(&patterns).map_err(|error| Failure::Input(error.to_string()))?;
+    let folder = folder.hiding(&patterns);
     let numbers = match args.attempt {
         Some(number) => vec![AttemptNumber(number)],
         None => folder.attempts(),
@@ -247,7 +250,7 @@ impl Run<'_> {
         let ended = self
             .last
             .as_ref()
-            .and_then(|verdict| closing::run_ended(verdict, advice::next_actions(verdict, self.run_id)));
+            .and_then(|verdict| closing::run_ended(verdict, advice::next_actions(verdict, self.run_id), None));
         if let Some(event) = ended {
             self.write(event);
         }

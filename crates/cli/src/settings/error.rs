@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use skillrun_evidence::PatternError;
+
 use super::key::UnknownKey;
 use crate::failure::reason;
 
@@ -52,6 +54,8 @@ pub(crate) enum Problem {
     UnknownKey(#[from] UnknownKey),
     #[error("{key} must be {expected}, and is {found}")]
     Wrong { key: String, expected: String, found: String },
+    #[error("{key}: {error}")]
+    Pattern { key: String, error: PatternError },
 }
 
 struct LineOf(Option<usize>);

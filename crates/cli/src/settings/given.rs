@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use skillrun_evidence::Patterns;
 use toml_edit::{Item, Value};
 
 use super::error::Problem;
@@ -53,6 +54,15 @@ impl Given<'_> {
 
     pub(super) fn texts(&self) -> Result<Vec<String>> {
         self.list("a list of texts, each of one line", |text| is_text(text).then(|| text.to_owned()))
+    }
+
+    /// Regular expressions that can be looked for.
+    pub(super) fn patterns(&self) -> Result<Vec<String>> {
+        let texts = self.texts()?;
+        let at = self.item.span().map(|span| span.start);
+        let bad = |error| Located { at, problem: Problem::Pattern { key: self.key.to_owned(), error } };
+        Patterns::new(&texts).map_err(bad)?;
+        Ok(texts)
     }
 
     pub(super) fn path(&self) -> Result<PathBuf> {

@@ -39,7 +39,7 @@ impl Settings {
             Key::SessionTimeoutSec => self.session_timeout = given.seconds()?,
             Key::InteractiveRequireUserReply => self.interactive_require_user_reply = given.flag()?,
             Key::AutoDecisionLimit => self.auto_decision_limit = given.count(0)?,
-            Key::Redact => self.redact = given.texts()?,
+            Key::Redact => self.redact = given.patterns()?,
             Key::Consent => self.consent = given.texts()?,
             Key::SlotsTotal => self.slots.total = given.count(1)? as usize,
             Key::SlotsPerEngine => self.slots.per_engine = given.count(1)? as usize,

@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::lab::{Lab, PATIENCE, is_end, kind};
 
 const SLOW: &str = "- - say: I begin.\n  - sleep_ms: 700\n  - output: {answer: blue}\n    done: true\n";
-const ASKS: &str = "- - ask: {kind: open_text, prompt: Which colour?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
+const ASKS: &str =
+    "- - ask: {kind: open_text, prompt: Which colour?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
 
 fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     let begin = Instant::now();
@@ -89,7 +90,8 @@ fn no_wait_leaves_an_owner_in_the_background() {
 fn a_reply_and_a_cancel_from_elsewhere_reach_the_owner() {
     let lab = Lab::new();
     lab.skill("asks", ASKS);
-    let words = ["run", "./asks", "--engine", "scripted", "--mode", "interactive", "--continuation", "sticky", "--json"];
+    let words =
+        ["run", "./asks", "--engine", "scripted", "--mode", "interactive", "--continuation", "sticky", "--json"];
     let mut owner = lab.start(&words);
     let run = only_run(&lab);
     wait_type(&lab, &run, "interaction.requested");

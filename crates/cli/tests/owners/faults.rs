@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::lab::{Lab, PATIENCE, is_end, kind};
 
 const DONE: &str = "- - output: {answer: blue}\n    done: true\n";
-const ASKS: &str = "- - ask: {kind: open_text, prompt: Which colour?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
+const ASKS: &str =
+    "- - ask: {kind: open_text, prompt: Which colour?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
 
 fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
@@ -164,7 +165,8 @@ fn evidence_that_is_gone_is_told_and_not_guessed() {
     let begin = Instant::now();
     let run = loop {
         let found = lab.runs().into_iter().find(|run| *run != other);
-        if let Some(run) = found.filter(|run| lab.events(run).iter().any(|event| kind(event) == "agent.message.final")) {
+        if let Some(run) = found.filter(|run| lab.events(run).iter().any(|event| kind(event) == "agent.message.final"))
+        {
             break run;
         }
         assert!(begin.elapsed() < PATIENCE, "no attempt in time");

@@ -103,7 +103,8 @@ impl Lab {
             let is_dead = String::from_utf8_lossy(&read("status")).contains("State:\tZ");
             // A host has neither in its words nor in its environment whose it is, but in the files it holds.
             let links = || fs::read_dir(entry.path().join("fd")).into_iter().flatten().flatten();
-            let holds = || links().any(|fd| fs::read_link(fd.path()).is_ok_and(|path| path.starts_with(self.root.path())));
+            let holds =
+                || links().any(|fd| fs::read_link(fd.path()).is_ok_and(|path| path.starts_with(self.root.path())));
             let is_ours = words.contains(&own) || environment.contains(&own);
             if !is_dead && !words.is_empty() && (is_ours || (words.starts_with("skillrun") && holds())) {
                 found.push(words);

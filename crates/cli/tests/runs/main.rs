@@ -1,6 +1,7 @@
 //! Runs from request to end, with real hosts and real processes of the scripted engine.
 
 mod acceptance;
+mod calls;
 mod lab;
 mod matrix;
 mod offline;

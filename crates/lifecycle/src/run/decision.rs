@@ -27,6 +27,11 @@ pub enum Input<'a> {
     Settled(SettledAttempt<'a>),
     /// The engine asks inside its turn; number and deadline are still to be given.
     CallAsked(Box<Pending>),
+    /// The same where nobody can be asked: it is answered at once, by what the engine may do.
+    CallDecided {
+        question: Box<Pending>,
+        text: String,
+    },
     Reply {
         interaction_id: InteractionId,
         text: String,
@@ -144,6 +149,7 @@ pub fn decide(
         Input::CannotStart(error) => start::cannot_start(state, run_id, error),
         Input::Settled(attempt) => settled::settled(state, options, run_id, now, attempt),
         Input::CallAsked(question) => settled::call_asked(state, options, now, *question),
+        Input::CallDecided { question, text } => settled::call_decided(state, *question, text),
         Input::Reply { interaction_id, text, files, request_id } => {
             reply::reply(state, options, now, reply::Answer { interaction_id, text, files, request_id })
         }
@@ -162,6 +168,7 @@ fn after_the_end(state: &State, input: &Input<'_>) -> Refusal {
         | Input::CannotStart(_)
         | Input::Settled(_)
         | Input::CallAsked(_)
+        | Input::CallDecided { .. }
         | Input::Expired { .. }
         | Input::Cancel { .. }
         | Input::ProcessGone => Refusal::Over,

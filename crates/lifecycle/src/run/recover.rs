@@ -66,7 +66,7 @@ fn completed(state: &State, options: RunOptions, run_id: RunId, now: Timestamp, 
     }
     if let Some(verdict) = verdict {
         let process = if found == Found::Alive { ProcessLeft::Living } else { ProcessLeft::Gone };
-        let mut then = after_turn(options, run_id, now, verdict, process);
+        let mut then = after_turn(state, options, run_id, now, verdict, process);
         if let Some(question) = &state.question {
             // It was asked; only the status is missing.
             then.events = vec![closing::status(RunStatus::WaitingUser)];

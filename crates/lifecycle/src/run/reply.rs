@@ -57,7 +57,7 @@ pub(super) fn answered(
     let data = InteractionReplied { interaction_id, resolution_mode, text: text.clone(), files: files.clone() };
     let correlation = Correlation { interaction_id: Some(interaction_id), request_id, ..Correlation::default() };
     let replied = ControlEvent { correlation, ..closing::control(Level::Info, Data::InteractionReplied(data)) };
-    let given = GivenReply { interaction_id, scope: question.scope, text, files };
+    let given = GivenReply { interaction_id, scope: question.scope, text, files, context: question.context.clone() };
     let disarm = Effect::DisarmTimer { interaction_id };
     match (question.scope, options.continuation) {
         // The turn goes on.

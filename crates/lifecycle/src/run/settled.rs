@@ -1,14 +1,14 @@
 //! An attempt was settled, or asks inside its turn.
 
 use skillrun_model::interaction::{OnDeadline, Pending, Scope};
-use skillrun_model::rasp::data::RunStatusChange;
+use skillrun_model::rasp::data::{InteractionReplied, ResolutionMode, RunStatusChange};
 use skillrun_model::rasp::{Correlation, Data, Level};
 use skillrun_model::verdict::Verdict;
 use skillrun_model::{InteractionId, RunId, RunStatus, Timestamp};
 
 use super::decision::{Decision, Effect, ProcessLeft, Refusal, SettledAttempt};
 use super::options::{RunOptions, Waits};
-use super::state::State;
+use super::state::{GivenReply, State};
 use super::{start, timeout};
 use crate::advice;
 use crate::closing::{self, ControlEvent};
@@ -30,7 +30,7 @@ pub(super) fn settled(
         Some(code) if settled.verdict.run_status != RunStatus::Canceled => {
             start::failed(run_id, timeout::unanswered(code))
         }
-        Some(_) | None => after_turn(options, run_id, now, &settled.verdict, process),
+        Some(_) | None => after_turn(state, options, run_id, now, &settled.verdict, process),
     };
     events.extend(then.events);
     // A question inside the turn went with it.
@@ -41,6 +41,7 @@ pub(super) fn settled(
 
 /// What follows a turn record. Recovery asks the same when the batch was cut short.
 pub(super) fn after_turn(
+    state: &State,
     options: RunOptions,
     run_id: RunId,
     now: Timestamp,
@@ -66,7 +67,7 @@ pub(super) fn after_turn(
             Decision { events: requested(question), opening: None, effects }
         }
         None => {
-            let ended = closing::run_ended(verdict, advice::next_actions(verdict, run_id));
+            let ended = closing::run_ended(verdict, advice::next_actions(verdict, run_id), state.canceling.clone());
             effects.extend([Effect::WriteResult, Effect::ReleaseSlot]);
             Decision { events: ended.into_iter().collect(), opening: None, effects }
         }
@@ -80,18 +81,45 @@ pub(super) fn call_asked(
     now: Timestamp,
     question: Pending,
 ) -> Result<Decision, Refusal> {
-    if state.status != Some(RunStatus::Running) || !state.attempt_is_open || state.canceling.is_some() {
+    let question = of_call(state, question)?;
+    let question = timed(question, options, Waits::Process, now);
+    let effects = timer(&question).into_iter().collect();
+    Ok(Decision { events: requested(question), opening: None, effects })
+}
+
+/// A question inside a turn in auto mode: asked and answered in one step, outside of the limit for automatic decisions.
+pub(super) fn call_decided(state: &State, question: Pending, text: String) -> Result<Decision, Refusal> {
+    let question = of_call(state, question)?;
+    let interaction_id = question.interaction_id;
+    let replied = InteractionReplied {
+        interaction_id,
+        resolution_mode: ResolutionMode::PermissionPolicy,
+        text: text.clone(),
+        files: Vec::new(),
+    };
+    let given =
+        GivenReply { interaction_id, scope: Scope::Call, text, files: Vec::new(), context: question.context.clone() };
+    let correlation = Correlation { interaction_id: Some(interaction_id), ..Correlation::default() };
+    let about = |data: Data| ControlEvent { correlation: correlation.clone(), ..closing::control(Level::Info, data) };
+    let events = vec![about(Data::InteractionRequested(question)), about(Data::InteractionReplied(replied))];
+    Ok(Decision { events, opening: None, effects: vec![Effect::WriteInput(given)] })
+}
+
+/// The question as the next of the run. Only a turn that goes on can ask inside it.
+fn of_call(state: &State, question: Pending) -> Result<Pending, Refusal> {
+    let is_in_place = state.status == Some(RunStatus::Running)
+        && state.attempt_is_open
+        && state.question.is_none()
+        && state.canceling.is_none();
+    if !is_in_place {
         return Err(Refusal::OutOfPlace);
     }
-    let question = Pending {
+    Ok(Pending {
         interaction_id: InteractionId(state.interactions + 1),
         scope: Scope::Call,
         source_attempt: state.attempt,
         ..question
-    };
-    let question = timed(question, options, Waits::Process, now);
-    let effects = timer(&question).into_iter().collect();
-    Ok(Decision { events: requested(question), opening: None, effects })
+    })
 }
 
 /// The question with its deadline, which stands in the Log.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use skillrun_model::codes::Code;
 use skillrun_model::interaction::{Pending, Scope};
 use skillrun_model::rasp::data::{AttemptEnded, AttemptStarted, InteractionReplied, RunStatusChange};
@@ -30,6 +31,8 @@ pub struct State {
     pub question: Option<Pending>,
     /// Questions so far.
     pub interactions: u32,
+    /// Of these, inside the turn that is open.
+    pub calls: u32,
     /// The last answer; the engine may not have it yet.
     pub reply: Option<GivenReply>,
     /// Callers' own names for their answers, and the question each answered.
@@ -54,6 +57,9 @@ pub struct GivenReply {
     pub scope: Scope,
     pub text: String,
     pub files: Vec<String>,
+    /// What the question was about, as it was asked.
+    #[serde(default)]
+    pub context: Option<Value>,
 }
 
 impl Default for State {
@@ -67,6 +73,7 @@ impl Default for State {
             session_id: None,
             question: None,
             interactions: 0,
+            calls: 0,
             reply: None,
             requests: BTreeMap::new(),
             auto_decisions: 0,
@@ -119,10 +126,15 @@ impl State {
                 self.started = Some(started.clone());
                 self.attempt = event.attempt_number;
                 self.attempt_is_open = true;
+                self.calls = 0;
             }
             Data::AttemptEnded(ended) => self.attempt_ended(ended),
             Data::InteractionRequested(question) => {
                 self.interactions = question.interaction_id.0;
+                self.calls += match question.scope {
+                    Scope::Turn => 0,
+                    Scope::Call => 1,
+                };
                 self.question = Some(question.clone());
                 self.reply = None;
             }
@@ -185,12 +197,14 @@ impl State {
     }
 
     fn replied(&mut self, event: &Event, reply: &InteractionReplied) {
-        let question = self.question.take();
+        let (scope, context) =
+            self.question.take().map_or((Scope::Turn, None), |question| (question.scope, question.context));
         self.reply = Some(GivenReply {
             interaction_id: reply.interaction_id,
-            scope: question.map_or(Scope::Turn, |question| question.scope),
+            scope,
             text: reply.text.clone(),
             files: reply.files.clone(),
+            context,
         });
         if let Some(request_id) = &event.correlation.request_id {
             self.requests.insert(request_id.clone(), reply.interaction_id);

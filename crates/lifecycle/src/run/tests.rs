@@ -204,6 +204,7 @@ enum Happening {
     CannotStart,
     Settle(RunStatus),
     Call,
+    CallDecided,
     Reply { id: u32, request: Option<u8> },
     Expire { id: u32 },
     Cancel,
@@ -237,6 +238,9 @@ impl World {
                 }))
             }
             Happening::Call => self.happens(Input::CallAsked(Box::new(question(0)))),
+            Happening::CallDecided => {
+                self.happens(Input::CallDecided { question: Box::new(question(0)), text: "deny".to_owned() })
+            }
             Happening::Reply { id, request } => self.happens(Input::Reply {
                 interaction_id: InteractionId(*id),
                 text: "blue".to_owned(),
@@ -326,6 +330,7 @@ fn happenings() -> impl Strategy<Value = Happening> {
         1 => Just(Happening::CannotStart),
         8 => prop::sample::select(statuses.to_vec()).prop_map(Happening::Settle),
         4 => Just(Happening::Call),
+        2 => Just(Happening::CallDecided),
         8 => (1..6u32, prop::option::of(0..4u8)).prop_map(|(id, request)| Happening::Reply { id, request }),
         6 => (1..6u32).prop_map(|id| Happening::Expire { id }),
         1 => Just(Happening::Cancel),

@@ -3,11 +3,13 @@
 //!
 //! - [`wire`]: the shapes of the events.
 //! - [`result`]: the end of a turn.
+//! - [`control`]: what engine and host say to each other beside the turn.
 //! - [`Dialect`]: where the two differ; [`super::claude`] and [`super::qwen`] fill it in.
 //!
 //! Each stream has its own state, so that nothing depends on the order across streams. What a subagent does is told
 //! as status alone.
 
+mod control;
 mod result;
 #[cfg(test)]
 pub(super) mod tests;
@@ -177,7 +179,8 @@ impl Turn {
         if head.is_known() {
             self.session(head, emit);
         }
-        if head.is_known() && head.parent_tool_use_id.is_some() {
+        // A subagent's question is a question all the same: the engine waits for its answer.
+        if head.is_known() && !head.is_control() && head.parent_tool_use_id.is_some() {
             status(Phase::Subagent, None, emit);
             return Outcome::Known;
         }
@@ -190,6 +193,13 @@ impl Turn {
             // claude's word about the subscription, once per process.
             "rate_limit_event" => {
                 status(Phase::Working, Some("rate_limit_event"), emit);
+                Some(Outcome::Known)
+            }
+            "control_request" => control::request(text, emit),
+            "control_cancel_request" => control::cancel(text, emit),
+            // The engine's answer to something the host asked for.
+            "control_response" => {
+                status(Phase::Working, Some("control_response"), emit);
                 Some(Outcome::Known)
             }
             other => return Outcome::Unknown(cut(other, NAME_MAX)),

@@ -2,7 +2,7 @@
 
 use skillrun_model::{ProfileId, Stream};
 
-use crate::record::{AnswerFrom, End, EndKind, EngineError, MessageKey, Record, RecordKind};
+use crate::record::{AnswerFrom, CallQuestion, End, EndKind, EngineError, MessageKey, Record, RecordKind};
 use crate::{Parser, Span};
 
 /// What a profile made of some streams.
@@ -86,6 +86,11 @@ fn line(kind: &RecordKind) -> String {
         RecordKind::ToolFailed { id, reason, output } => {
             format!("failed {id} ({reason}): {}", output.as_deref().unwrap_or("-"))
         }
+        RecordKind::Question(CallQuestion { call_id, tool, input }) => {
+            let input = input.as_ref().map(ToString::to_string);
+            format!("question {call_id} {tool} {}", input.as_deref().unwrap_or("-"))
+        }
+        RecordKind::Withdrawn { call_id } => format!("withdrawn {call_id}"),
         RecordKind::EngineError(EngineError { level, code, message, category }) => {
             format!("{level:?} {} {category}: {message}", code.as_str())
         }

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use skillrun_engine::{FindError, GetError, Permission};
+use skillrun_evidence::PatternError;
 use skillrun_model::{ExecutionMode, RunId};
 use skillrun_skill::{InputError, SkillError};
 
@@ -52,6 +53,8 @@ pub enum AcceptError {
     Write { path: PathBuf, error: io::Error },
     #[error("{place}: {name} is {value}, and must be {wanted}")]
     Option { place: &'static str, name: &'static str, value: String, wanted: &'static str },
+    #[error("redact: {0}")]
+    Pattern(#[from] PatternError),
     #[error("{queued} runs wait for their turn, and no more are allowed; try again later, or raise slots.queued")]
     QueueFull { queued: usize },
 }

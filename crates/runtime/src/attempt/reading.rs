@@ -6,7 +6,7 @@ use skillrun_lifecycle::closing;
 use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::rasp::Event;
 use skillrun_model::{AttemptNumber, Code, Timestamp};
-use skillrun_parse::record::EndKind;
+use skillrun_parse::record::{CallQuestion, EndKind};
 use skillrun_translate::{AttemptPipeline, Facts};
 
 use super::known::{Compared, Known};
@@ -49,13 +49,19 @@ impl Reading {
     }
 
     fn with(run: &Run, attempt: AttemptNumber, known: Known) -> Result<Self, RuntimeError> {
-        let feed = LiveFeed::open(&run.folder.audit(), attempt)?;
+        let patterns = run.record.patterns(&run.folder.record())?;
+        let feed = LiveFeed::open(&run.folder.audit(), attempt)?.hiding(&patterns);
         Ok(Self { attempt, feed, pipeline: None, known, is_full: false })
     }
 
     /// The end event that stands.
     pub(crate) fn end_so_far(&self) -> Option<EndKind> {
         self.pipeline.as_ref().and_then(AttemptPipeline::end_so_far)
+    }
+
+    /// Questions inside the turn that were read since this was last asked.
+    pub(crate) fn take_questions(&mut self) -> Vec<CallQuestion> {
+        self.pipeline.as_mut().map(AttemptPipeline::take_questions).unwrap_or_default()
     }
 
     /// Reads what can be read by now.

@@ -1,5 +1,5 @@
 //! Evidence on its way out. Streams go through [`skillrun_evidence::Feed`], as for every other reader: bytes that have a
-//! record, with what is hidden hidden.
+//! record, with what is hidden hidden, secrets and patterns of the run alike.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use skillrun_evidence::error::EvidenceErrorKind;
 use skillrun_evidence::feed::StepKind;
-use skillrun_evidence::{Attempt, Folder, Stream, names};
+use skillrun_evidence::{Attempt, Folder, Patterns, Stream, names};
 use skillrun_model::AttemptNumber;
 
 use super::BundleError;
@@ -103,6 +103,7 @@ fn attempts(run: &RunFolder) -> Result<Vec<Attempt>, BundleError> {
         }
         Err(error) => return Err(error.into()),
     };
+    let folder = folder.hiding(&Patterns::of_run(&run.audit())?);
     Ok(folder.attempts().into_iter().map(|number| folder.attempt(number)).collect::<Result<_, _>>()?)
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use skillrun_evidence::mask::Mask;
-use skillrun_evidence::{Stream, names};
+use skillrun_evidence::{Patterns, Stream, names};
 use skillrun_model::AttemptNumber;
 use skillrun_model::rasp::{SourceStream, SpanRef};
 use skillrun_model::verdict::VerdictEvidence;
@@ -16,6 +16,8 @@ use skillrun_parse::ansi;
 pub(super) const SHOWN: usize = 200;
 /// So many bytes hold that many characters, and a few escape sequences.
 const READ: u64 = 2048;
+/// So many are searched for the run's patterns: what is shown may be the beginning of something longer.
+const SEARCHED: u64 = 64 * 1024;
 /// An answer that came in pieces has a range for each; more than these are not told.
 const PIECES: usize = 3;
 
@@ -43,10 +45,17 @@ pub(super) fn of(audit: &Path, attempt: AttemptNumber, evidence: &VerdictEvidenc
     let VerdictEvidence { end, marker, answer } = evidence;
     let kinds = [(PassageKind::End, end), (PassageKind::Marker, marker), (PassageKind::Answer, answer)];
     let pieces = kinds.into_iter().flat_map(|(what, spans)| spans.iter().take(PIECES).map(move |span| (what, span)));
-    pieces.filter_map(|(what, span)| passage(audit, attempt, what, span)).collect()
+    let patterns = Patterns::of_run(audit).ok();
+    pieces.filter_map(|(what, span)| passage(audit, attempt, patterns.as_ref(), what, span)).collect()
 }
 
-fn passage(audit: &Path, attempt: AttemptNumber, what: PassageKind, span: &SpanRef) -> Option<Passage> {
+fn passage(
+    audit: &Path,
+    attempt: AttemptNumber,
+    patterns: Option<&Patterns>,
+    what: PassageKind,
+    span: &SpanRef,
+) -> Option<Passage> {
     let stream = match span.stream {
         SourceStream::Stdout => Stream::Stdout,
         SourceStream::Stderr => Stream::Stderr,
@@ -58,9 +67,13 @@ fn passage(audit: &Path, attempt: AttemptNumber, what: PassageKind, span: &SpanR
     // The terminal alone stands for stdout.
     let is_one_pty = stream == Stream::Stdout && !is_there(Stream::Stdout) && is_there(Stream::Pty);
     let file = names::log(if is_one_pty { Stream::Pty } else { stream }, attempt);
-    let excerpt = Mask::read(&audit.join(names::redact(attempt)), is_one_pty).ok().and_then(|mask| {
-        let (mut bytes, is_cut) = read(&audit.join(&file), span.from, span.to).ok()?;
+    let mask = Mask::read(&audit.join(names::redact(attempt)), is_one_pty).ok();
+    let excerpt = mask.zip(patterns).and_then(|(mask, patterns)| {
+        let mut bytes = read(&audit.join(&file), span.from, span.to).ok()?;
+        patterns.apply(&mut bytes);
         mask.apply(stream, span.from, &mut bytes);
+        let is_cut = bytes.len() as u64 > READ;
+        bytes.truncate(READ as usize);
         let text = String::from_utf8_lossy(&bytes);
         // Half a character at the end is our doing.
         Some(shown(if is_cut { text.trim_end_matches('\u{fffd}') } else { &text }))
@@ -68,14 +81,14 @@ fn passage(audit: &Path, attempt: AttemptNumber, what: PassageKind, span: &SpanR
     Some(Passage { what, file, from: span.from, to: span.to, excerpt })
 }
 
-/// The beginning of a range, and whether there is more of it.
-fn read(path: &Path, from: u64, to: u64) -> io::Result<(Vec<u8>, bool)> {
+/// The beginning of a range.
+fn read(path: &Path, from: u64, to: u64) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(from))?;
     let wanted = to.saturating_sub(from);
     let mut bytes = Vec::new();
-    file.take(wanted.min(READ)).read_to_end(&mut bytes)?;
-    Ok((bytes, wanted > READ))
+    file.take(wanted.min(SEARCHED)).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Somebody else's text on one line, short, and with nothing in it that a terminal would act on.
@@ -111,6 +124,30 @@ mod tests {
         assert_eq!((long.chars().count(), long.ends_with("ä…")), (SHOWN, true));
         assert_eq!(shown(&"ä".repeat(SHOWN)).chars().count(), SHOWN);
         assert!(!shown(&"ä".repeat(SHOWN)).ends_with('…'));
+    }
+
+    #[test]
+    fn an_excerpt_hides_the_patterns_of_the_run() {
+        let run = tempfile::tempdir().expect("a folder");
+        let audit = run.path().join(".audit");
+        std::fs::create_dir(&audit).expect("a folder");
+        let text = format!("by {}@example.org\n", "j".repeat(READ as usize));
+        std::fs::write(audit.join("stdout.1.log"), &text).expect("written");
+        std::fs::write(audit.join("stdout.2.log"), "by jo@example.org").expect("written");
+        let excerpt = |attempt, to| {
+            let span = SpanRef { stream: SourceStream::Stdout, from: 0, to };
+            let evidence = VerdictEvidence { end: vec![span], ..VerdictEvidence::default() };
+            of(&audit, AttemptNumber(attempt), &evidence).remove(0).excerpt
+        };
+        let shown = excerpt(2, 17);
+        assert_eq!(shown.as_deref(), Some("by jo@example.org"), "there is no record");
+        std::fs::write(run.path().join("run.json"), r#"{"redact_patterns":["[a-z]+@example\\.org"]}"#)
+            .expect("written");
+        assert_eq!(excerpt(2, 17).as_deref(), Some("by **************"));
+        let long = excerpt(1, text.len() as u64).expect("an excerpt");
+        assert!(long.starts_with("by *****") && !long.contains('j'), "it ends behind what is read to be shown: {long}");
+        std::fs::write(run.path().join("run.json"), "{").expect("written");
+        assert_eq!(excerpt(2, 17), None, "nobody knows what to hide");
     }
 
     #[test]

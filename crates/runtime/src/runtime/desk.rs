@@ -13,7 +13,7 @@ use crate::queue::Queue;
 #[derive(Debug)]
 pub(super) struct Desk {
     pub(super) queue: Queue,
-    active: HashMap<RunId, Arc<Mailbox>>,
+    active: HashMap<RunId, Active>,
     /// Questions whose time will be up, by moment.
     timers: BTreeMap<(Timestamp, u64), (RunId, InteractionId)>,
     /// Where the timer of a run stands; there may be tens of thousands.
@@ -22,6 +22,19 @@ pub(super) struct Desk {
     pub(super) troubles: HashMap<RunId, Trouble>,
     pub(super) is_leaving: bool,
     pub(super) has_clockwork: bool,
+}
+
+#[derive(Debug)]
+struct Active {
+    mailbox: Arc<Mailbox>,
+    wanted: Wanted,
+}
+
+/// Whether somebody brought a run on while its worker was about to leave it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    No,
+    Again,
 }
 
 /// Something went wrong with a run that may go right later, such as a full disk.
@@ -48,7 +61,7 @@ impl Desk {
     }
 
     pub(super) fn mailbox(&self, run: RunId) -> Option<Arc<Mailbox>> {
-        self.active.get(&run).cloned()
+        self.active.get(&run).map(|active| active.mailbox.clone())
     }
 
     pub(super) fn active_runs(&self) -> Vec<RunId> {
@@ -56,11 +69,18 @@ impl Desk {
     }
 
     pub(super) fn begin(&mut self, run: RunId, mailbox: Arc<Mailbox>) {
-        self.active.insert(run, mailbox);
+        self.active.insert(run, Active { mailbox, wanted: Wanted::No });
     }
 
-    pub(super) fn end(&mut self, run: RunId) {
-        self.active.remove(&run);
+    /// Whoever works on it looks once more before it leaves.
+    pub(super) fn wanted_again(&mut self, run: RunId) {
+        if let Some(active) = self.active.get_mut(&run) {
+            active.wanted = Wanted::Again;
+        }
+    }
+
+    pub(super) fn end(&mut self, run: RunId) -> Wanted {
+        self.active.remove(&run).map_or(Wanted::No, |active| active.wanted)
     }
 
     pub(super) fn is_active(&self, run: RunId) -> bool {
@@ -133,7 +153,11 @@ mod tests {
         desk.arm(at(10), run(1), InteractionId(2));
         assert!(desk.has(run(1)) && !desk.is_idle());
         assert_eq!((desk.take_due(at(9)), desk.next_timer()), (None, Some(at(10))));
-        assert_eq!(desk.take_due(at(30)), Some((run(1), InteractionId(2))), "the later one took the place of the first");
+        assert_eq!(
+            desk.take_due(at(30)),
+            Some((run(1), InteractionId(2))),
+            "the later one took the place of the first"
+        );
         assert!(!desk.has(run(1)));
         desk.disarm(run(2));
         assert_eq!(desk.take_due(at(99)), None);

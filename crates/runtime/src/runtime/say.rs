@@ -22,7 +22,9 @@ const REPLY_MAX: usize = 512 * 1024;
 impl Runtime {
     /// Answers a question. When this returns, the answer is on the disk.
     pub fn reply(&self, run: RunId, reply: Reply) -> Result<(), RuntimeError> {
-        if reply.text.len() > REPLY_MAX {
+        // As a process gets it: control characters take six bytes each.
+        let spelled = serde_json::to_string(&reply.text).map_or(usize::MAX, |text| text.len());
+        if spelled > REPLY_MAX {
             return Err(RuntimeError::ReplyTooLong { run, limit: REPLY_MAX });
         }
         self.inner.say(run, &Said::Reply(reply))

@@ -9,7 +9,7 @@ use skillrun_model::RunId;
 use skillrun_model::status::Continuation;
 
 use super::Inner;
-use super::desk::Trouble;
+use super::desk::{Trouble, Wanted};
 use crate::error::RuntimeError;
 use crate::mailbox::Mailbox;
 use crate::queue::{Demand, Slot, SlotKind};
@@ -26,6 +26,9 @@ const TRY_AGAIN: [Duration; 5] = [
     Duration::from_secs(15),
     Duration::from_secs(60),
 ];
+
+/// How long another thread of ours may have a run.
+const OWN_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The longest wait of the clockwork, so that a clock that was set is noticed.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
@@ -77,43 +80,69 @@ impl Inner {
         {
             let mut desk = self.desk();
             if desk.is_active(id) {
-                // Somebody was quicker.
+                // The worker it had before is about to leave, and looks once more.
                 desk.queue.give_back(slot);
+                desk.wanted_again(id);
                 return;
             }
+            desk.disarm(id);
             desk.begin(id, mailbox.clone());
         }
         let inner = self.clone();
         let name = format!("run {id}");
+        let kept = slot.clone();
         let spawned = thread::Builder::new().name(name).spawn(move || inner.worker(id, slot, run, &mailbox));
         if let Err(error) = spawned {
             let mut desk = self.desk();
             desk.end(id);
+            desk.queue.give_back(kept);
             self.is_in_trouble(&mut desk, id, error.to_string());
         }
     }
 
+    /// Somebody in this process may have it for a moment.
+    fn open_patiently(&self, id: RunId) -> Result<Run, RuntimeError> {
+        let begin = Instant::now();
+        loop {
+            match self.open(id) {
+                Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { pid }, .. }))
+                    if pid == Some(std::process::id()) && begin.elapsed() < OWN_PATIENCE =>
+                {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                other => return other,
+            }
+        }
+    }
+
     fn worker(self: Arc<Self>, id: RunId, slot: Slot, run: Option<Run>, mailbox: &Mailbox) {
-        let opened = run.map_or_else(|| self.open(id), Ok);
+        let opened = run.map_or_else(|| self.open_patiently(id), Ok);
         let outcome = opened.and_then(|run| Worker::new(&self.surroundings, mailbox, run).work());
         mailbox.close();
         if matches!(outcome, Ok(Rest::Over)) {
             views::write(&self.surroundings.tools, id);
         }
-        {
+        let is_wanted = {
             let mut desk = self.desk();
             desk.queue.give_back(slot);
-            desk.end(id);
+            let is_wanted = desk.end(id);
             match outcome {
                 Ok(Rest::Over | Rest::LetGo) => drop(desk.troubles.remove(&id)),
                 Ok(Rest::Waiting { timer }) => {
                     desk.troubles.remove(&id);
-                    if let Some(timer) = timer {
+                    // Somebody who wants it again has brought it on meanwhile.
+                    if let Some(timer) = timer.filter(|_| is_wanted == Wanted::No) {
                         desk.arm(timer.at, id, timer.interaction_id);
                     }
                 }
                 Err(error) => self.failed(&mut desk, id, &error),
             }
+            is_wanted
+        };
+        if is_wanted == Wanted::Again
+            && let Err(error) = self.take_up(id)
+        {
+            self.failed(&mut self.desk(), id, &error);
         }
         self.wind_up();
         self.changed.notify_all();

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use serde_json::{Map, Value};
-use skillrun_evidence::{EvidenceError, Feed, Folder, LiveFeed, Meta};
+use skillrun_evidence::{EvidenceError, Feed, Folder, LiveFeed, Meta, Patterns};
 use skillrun_lifecycle::run::State;
 use skillrun_lifecycle::{ProcessExit, closing};
 use skillrun_model::rasp::data::{AttemptEnded, AttemptStarted};
@@ -256,7 +256,7 @@ impl AttemptCheck {
 impl Reading {
     fn open(context: &Context<'_>, number: AttemptNumber, names: &[String]) -> Result<Self, EvidenceError> {
         let audit = context.folder.audit();
-        let feed = LiveFeed::open(&audit, number)?.finish()?;
+        let feed = LiveFeed::open(&audit, number)?.hiding(&Patterns::of_run(&audit)?).finish()?;
         let meta = Folder::open(&audit).and_then(|folder| folder.attempt(number)).map(|found| found.meta);
         let meta = meta.unwrap_or_default();
         let started_at = meta.started_at.unwrap_or(Timestamp::EPOCH);

@@ -101,7 +101,7 @@ impl<'a> Pass<'a> {
             Extent::NotOver => "the attempt is not over",
             Extent::Unknown(why) => why,
         };
-        self.leave_open(&why.to_owned());
+        self.leave_open(why);
         let Self { context, order, state, result, conversation, diagnostics, mut checks, .. } = self;
         let log = match (damage, order.problem()) {
             (Some(damage), _) => {

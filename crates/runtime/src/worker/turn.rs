@@ -1,6 +1,7 @@
 //! Follows a living attempt: reads what it writes as it comes, tells its host when the turn is over, and hears what
 //! people say meanwhile.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use skillrun_collect::protocol::Request;
@@ -12,6 +13,7 @@ use skillrun_model::rasp::data::RunHeartbeat;
 use skillrun_model::rasp::{Correlation, Data, Level};
 use skillrun_model::status::Continuation;
 
+use super::calls::Calls;
 use super::{Host, Next, Worker, next};
 use crate::attempt::reading::Reading;
 use crate::error::RuntimeError;
@@ -42,6 +44,7 @@ impl Worker<'_> {
         if let Some(host) = &mut self.host {
             host.send(&Request::Start);
         }
+        let mut calls = Calls { known: self.run.state.calls, seen: 0, waiting: VecDeque::new() };
         let begin = Instant::now();
         let (mut told, mut last_seq, mut silent_since) = (Told::Nothing, self.run.state.last_seq, Instant::now());
         loop {
@@ -61,6 +64,8 @@ impl Worker<'_> {
                 told = Told::Over;
             }
             told = self.tell(&reading, told);
+            calls.take(&mut reading);
+            self.ask_next(&mut calls)?;
             while let Some(next) = self.heed()? {
                 if !matches!(next, Next::Follow) {
                     return Ok(next);

@@ -15,7 +15,7 @@ use rustix::process::Signal;
 use rustix::stdio::{stderr, stdout};
 
 use super::formats::{self, Line, Lines, Sink};
-use super::play::{Action, Scene, play};
+use super::play::{Action, Play, Scene};
 use super::said::{self, Said};
 use super::script::{MAX_BYTES, Script};
 use super::session::{self, Progress, Store};
@@ -85,7 +85,7 @@ fn read_script(words: &Words) -> Result<(Script, Vec<u8>), Stop> {
     file.and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)).map_err(|error| bad(&error))?;
     let text = std::str::from_utf8(&bytes).map_err(|_| bad(&"it is not UTF-8"))?;
     let script = Script::read(text).map_err(|error| bad(&error))?;
-    script.check(words.profile).map_err(|error| bad(&error))?;
+    script.check(words.profile, words.life).map_err(|error| bad(&error))?;
     Ok((script, bytes))
 }
 
@@ -117,7 +117,7 @@ impl<'a> Engine<'a> {
             (Prompt::Absent, _) => String::new(),
             (Prompt::Given(text), _) => text.clone(),
             (Prompt::Stdin, Life::OneTurn) => read_all()?,
-            (Prompt::Stdin, Life::Sticky) => read_line()?.ok_or(Stop::Exit(0))?,
+            (Prompt::Stdin, Life::Sticky) => said::of_line(&read_line()?.ok_or(Stop::Exit(0))?),
         };
         let progress = match before {
             Some(progress) => Progress { turn: progress.turn.saturating_add(1), ..progress },
@@ -137,7 +137,7 @@ impl<'a> Engine<'a> {
                 Life::Sticky => {}
             }
             self.reply = match read_line()? {
-                Some(reply) => reply,
+                Some(line) => said::of_line(&line),
                 None => return Ok(Stop::Exit(0)),
             };
             self.progress.turn += 1;
@@ -155,9 +155,17 @@ impl<'a> Engine<'a> {
         if let Some(store) = &self.store {
             store.save(&self.session, &self.progress).map_err(|error| failed("its session cannot be kept", error))?;
         }
-        let said = Said { prompt: &self.progress.prompt, reply: &self.reply };
+        let said = Said { prompt: &self.progress.prompt, reply: &self.reply, permission: None };
         let scene = Scene { profile: self.words.profile, session: &self.session, turn: number, said };
-        play(turn, scene).into_iter().try_for_each(|action| self.act(action))
+        let mut play = Play::new(turn, scene);
+        let mut actions = play.begin();
+        loop {
+            actions.into_iter().try_for_each(|action| self.act(action))?;
+            if !play.is_waiting() {
+                return Ok(());
+            }
+            actions = play.go_on(read_line()?.as_deref());
+        }
     }
 
     fn act(&self, action: Action) -> Result<(), Stop> {
@@ -205,7 +213,7 @@ fn read_all() -> Result<String, Stop> {
     Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())
 }
 
-/// What a line of stdin says; none at its end. Of a line that is too long the beginning is kept.
+/// A line of stdin; none at its end. Of one that is too long the beginning is kept.
 fn read_line() -> Result<Option<String>, Stop> {
     let mut stdin = io::stdin().lock();
     let mut line = Vec::new();
@@ -219,7 +227,7 @@ fn read_line() -> Result<Option<String>, Stop> {
     } else if count == SAID_MAX {
         stdin.skip_until(b'\n').map_err(|error| failed("stdin", error))?;
     }
-    Ok(Some(said::of_line(&String::from_utf8_lossy(&line))))
+    Ok(Some(String::from_utf8_lossy(&line).into_owned()))
 }
 
 fn write(line: &Line) -> Result<(), Stop> {

@@ -29,6 +29,7 @@
 //! | `think: TEXT` | reasoning |
 //! | `ask: {kind, prompt, options, …}` | a question: a message with these fields, unchecked, as YAML between the tags |
 //! | `tool: {name, input, output, status}` | a call; `completed` when left out, `failed`, or `open`: no end |
+//! | `permission: {tool, input}` | asks whether this may be called, and waits for the answer; `--sticky` only |
 //! | `output: {…}` | a message that is this object; with `done: true` beside it, it has the marker |
 //! | `echo_reply`, `echo_prompt` | says what the user said to this turn, or to the first one |
 //! | `usage: {input, output, cached, reasoning}` | written with the end, 0 where left out |
@@ -44,22 +45,24 @@
 //! | `exit: N`, `crash: SIGNAL` | exits, or dies, at once, and writes no end |
 //! | `hang` | never exits; comes after `end` to hang after it, without one it hangs in the middle of the turn |
 //!
-//! - `{{reply}}` and `{{prompt}}` in the texts of `say`, `think`, `ask`, `tool`, `output` and in the content of `write`
-//!   are replaced by what the user said to this turn, and to the first one.
+//! - `{{reply}}` and `{{prompt}}` in the texts of `say`, `think`, `ask`, `tool`, `output`, in the content of `write` and
+//!   in the input of `permission` are replaced by what the user said to this turn, and to the first one;
+//!   `{{permission}}` by the answer to the last `permission` of this turn, `allow` or `deny: MESSAGE`.
 //! - After the end of a turn come only `write`, `stderr`, `raw`, `flood`, `sleep_ms`, `ignore`, `cut`, `expect_reply`,
 //!   and `exit`, `crash` or `hang`; after one of these three nothing.
 //! - The engine names its session before the first act that is not `exit`, `crash`, `ignore`, `cut`, `stderr` or
 //!   `expect_reply`: one that dies at once has said nothing.
 //! - Acts are `key: value`, or the key alone where there is no value. Texts that look like numbers need quotes.
 //!
-//! What a format does not show, because the engine does not, is left out; an end that it does not have is a mistake in
-//! the script. What the real engines do stands in `docs/engines.md`.
+//! What a format does not show, because the engine does not, is left out; an end or a question that it does not have is
+//! a mistake in the script. What the real engines do stands in `docs/engines.md`.
 //!
 //! | | codex | gemini stream | gemini document | opencode | claude | qwen | iflow | plain |
 //! | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 //! | `say`, `ask`, `output` | each | each, in pieces | joined | each | each | each | joined | joined |
 //! | `think` | yes | | | yes | yes | yes | | |
 //! | `tool` | yes | yes | | yes | yes | yes | | |
+//! | `permission` | | | | | yes | yes | | |
 //! | `usage` | all | no reasoning | all | all | all | all | input, output | |
 //! | session's name | `thread.started` | `init` | at the end | every line | every line | every line | at the end | |
 //! | success end | event | event | document | event | event | event | exit 0 | exit 0 |
@@ -85,9 +88,13 @@
 //! each turn: the text itself, a JSON string, an object with `text`, or a user's message as claude takes it. It ends
 //! with 0 after its last turn and when stdin ends, with the engine's code after `fail` and `limit`.
 //!
+//! **Permissions.** The question is a `control_request` of the id `permission_tTURN_ACT`, and a call is not made by it: a
+//! `tool` after it shows one. The next line of stdin must be the `control_response` with that id, as claude takes it: an
+//! `allow` has `updatedInput`, a `deny` has `message`. Another line, and the end of stdin, is not what the script is for.
+//!
 //! **Exit codes of its own**, each with a sentence on stderr: 64 when words or script make no sense, before anything is
-//! done; 65 when what happens is not what the script is for (a reply that was not expected, a turn that it does not
-//! have); 74 when it cannot go on, without a word when a stream takes no more bytes; 75 after ten minutes, whatever it
+//! done; 65 when what happens is not what the script is for (a reply or an answer that was not expected, a turn that
+//! it does not have); 74 when it cannot go on, without a word when a stream takes no more bytes; 75 after ten minutes, whatever it
 //! is doing. A script has at most 1 MiB, 1,000 turns and 10,000 acts.
 //!
 //! - `words`: the command line. `script`: the script and how it is read. `said`: what the user said.

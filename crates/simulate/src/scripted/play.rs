@@ -1,6 +1,10 @@
-//! A turn of the script to what is done, one thing after the other. Pure: the same turn gives the same actions.
+//! A turn of the script to what is done, one thing after the other. Pure: the same turn, with the same answers to what
+//! it asks in the middle, gives the same actions.
 
+use std::iter::Zip;
+use std::ops::RangeFrom;
 use std::path::PathBuf;
+use std::slice;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -9,7 +13,7 @@ use skillrun_model::ProfileId;
 
 use super::ask;
 use super::formats::{self, Ending, Format, Line, Lines};
-use super::said::Said;
+use super::said::{self, Said};
 use super::script::{Act, Cut, Marker, Place, Tool, Turn, Usage};
 
 /// The key that says that a skill is done.
@@ -47,19 +51,77 @@ pub(super) struct Scene<'a> {
     pub(super) said: Said<'a>,
 }
 
-/// What is done in a turn. The last action is the only one that ends it, one way or another.
-pub(super) fn play(turn: &Turn, scene: Scene<'_>) -> Vec<Action> {
-    let format = formats::make(scene.profile, scene.session, scene.turn, scene.said.reply);
-    let mut player =
-        Player { scene, format, actions: Vec::new(), is_open: false, usage: None, cut: None, after_end: None };
-    for (act, number) in turn.acts.iter().zip(1..) {
-        if player.act(act, number).is_err() {
-            return player.actions;
-        }
+/// A turn that is being played, in parts: each question in it ends one, and the next one needs its answer.
+pub(super) struct Play<'a> {
+    /// Those that are still to be played, with their numbers.
+    acts: Zip<slice::Iter<'a, Act>, RangeFrom<usize>>,
+    player: Player<'a>,
+    /// The question whose answer the next part needs.
+    question: Option<Question<'a>>,
+}
+
+#[derive(Debug)]
+struct Question<'a> {
+    act: &'a Act,
+    number: usize,
+    id: String,
+}
+
+impl<'a> Play<'a> {
+    pub(super) fn new(turn: &'a Turn, scene: Scene<'a>) -> Self {
+        let format = formats::make(scene.profile, scene.session, scene.turn, scene.said.reply);
+        let player = Player {
+            scene,
+            format,
+            permission: None,
+            actions: Vec::new(),
+            is_open: false,
+            usage: None,
+            cut: None,
+            after_end: None,
+        };
+        Self { acts: turn.acts.iter().zip(1..), player, question: None }
     }
-    // Nothing is done after it, so it does not matter whether it came to its end.
-    let _ = player.close();
-    player.actions
+
+    /// What is done up to the first question, or to the end of the turn. The action that ends a turn, one way or another,
+    /// is its last.
+    pub(super) fn begin(&mut self) -> Vec<Action> {
+        // Nothing is done after the end, so it does not matter which act it came with.
+        let _ = self.acts();
+        std::mem::take(&mut self.player.actions)
+    }
+
+    /// Whether the turn goes on only after a line of stdin.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.question.is_some()
+    }
+
+    /// What is done after this line came, or none because stdin is over: as much as at the beginning, unless the line is
+    /// no answer to what was asked.
+    pub(super) fn go_on(&mut self, line: Option<&str>) -> Vec<Action> {
+        let Some(Question { act, number, id }) = self.question.take() else { return Vec::new() };
+        self.player.permission = line.and_then(|line| said::permission_of(line, &id));
+        if self.player.permission.is_some() {
+            return self.begin();
+        }
+        let sentence = match line {
+            Some(line) => format!("what came on stdin, {:?}, is no answer to {id}", shown(line)),
+            None => format!("stdin ended before an answer to {id} came"),
+        };
+        let _ = self.player.mismatch(act, number, &sentence);
+        std::mem::take(&mut self.player.actions)
+    }
+
+    fn acts(&mut self) -> Result<(), Over> {
+        for (act, number) in self.acts.by_ref() {
+            self.player.act(act, number)?;
+            if matches!(act, Act::Permission { .. }) {
+                self.question = Some(Question { act, number, id: self.player.question_id(number) });
+                return Ok(());
+            }
+        }
+        self.player.close()
+    }
 }
 
 /// Nothing more is done in this turn; the last action says why.
@@ -68,6 +130,8 @@ struct Over;
 struct Player<'a> {
     scene: Scene<'a>,
     format: Box<dyn Format>,
+    /// What was answered to the last question.
+    permission: Option<String>,
     actions: Vec<Action>,
     is_open: bool,
     usage: Option<Usage>,
@@ -82,7 +146,8 @@ impl Player<'_> {
         if act.opens_turn() {
             self.open()?;
         }
-        let said = self.scene.said;
+        let permission = self.permission.clone();
+        let said = Said { permission: permission.as_deref(), ..self.scene.said };
         match act {
             Act::Say(text) => self.say(&said.fill(text)),
             Act::Think(text) => self.lines(|format, lines| format.think(&said.fill(text), lines)),
@@ -92,6 +157,10 @@ impl Player<'_> {
                 let (input, output) = (said.fill_fields(input), said.fill(output));
                 let tool = Tool { name: name.clone(), input, output, status: *status };
                 self.lines(|format, lines| format.tool(&tool, lines))
+            }
+            Act::Permission { tool, input } => {
+                let (id, input) = (self.question_id(number), said.fill_fields(input));
+                self.lines(|format, lines| format.permission(&id, tool, &input, lines))
             }
             Act::Write { path, content } => self.push(Action::File { path: path.clone(), content: said.fill(content) }),
             Act::Output { object, marker } => self.say(&output(said.fill_fields(object), *marker)),
@@ -127,6 +196,11 @@ impl Player<'_> {
             Act::EchoReply => self.say(said.reply),
             Act::EchoPrompt => self.say(said.prompt),
         }
+    }
+
+    /// The name of the question that this act asks.
+    fn question_id(&self, number: usize) -> String {
+        format!("permission_t{}_{number}", self.scene.turn)
     }
 
     /// The end of the turn's acts: a success, unless an end was written.

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use skillrun_model::ProfileId;
 
 use super::formats;
+use super::words::Life;
 
 /// Largest file that is read.
 pub(super) const MAX_BYTES: usize = 1 << 20;
@@ -39,6 +40,11 @@ pub(super) enum Act {
     /// The fields of the question, as they are.
     Ask(Map<String, Value>),
     Tool(Tool),
+    /// Asks whether a tool may be called, and waits for the answer.
+    Permission {
+        tool: String,
+        input: Map<String, Value>,
+    },
     Write {
         path: PathBuf,
         content: String,
@@ -136,6 +142,7 @@ impl Act {
             Self::Think(_) => "think",
             Self::Ask(_) => "ask",
             Self::Tool(_) => "tool",
+            Self::Permission { .. } => "permission",
             Self::Write { .. } => "write",
             Self::Output { .. } => "output",
             Self::Sleep(_) => "sleep_ms",
@@ -163,6 +170,7 @@ impl Act {
             | Self::Think(_)
             | Self::Ask(_)
             | Self::Tool(_)
+            | Self::Permission { .. }
             | Self::Output { .. }
             | Self::Usage(_)
             | Self::EchoReply
@@ -193,6 +201,7 @@ impl Act {
             | Self::Think(_)
             | Self::Ask(_)
             | Self::Tool(_)
+            | Self::Permission { .. }
             | Self::Write { .. }
             | Self::Output { .. }
             | Self::Sleep(_)
@@ -209,18 +218,35 @@ impl Act {
     }
 }
 
+impl Act {
+    /// Why it cannot be played so.
+    fn problem(&self, profile: ProfileId, life: Life) -> Option<Problem> {
+        let is_permission = matches!(self, Self::Permission { .. });
+        if matches!(self, Self::Limit(_)) && !formats::has_limit_end(profile) {
+            Some(Problem::NoLimitEnd(profile))
+        } else if is_permission && !formats::asks_permission(profile) {
+            Some(Problem::NoPermission(profile))
+        } else if is_permission && life == Life::OneTurn {
+            Some(Problem::NoAnswer)
+        } else {
+            None
+        }
+    }
+}
+
 impl Script {
     pub(super) fn read(yaml: &str) -> Result<Self, ScriptError> {
         read::script(yaml)
     }
 
-    /// Refuses what the format has no way to say. What it only does not show, as the real engine does not, is fine.
-    pub(super) fn check(&self, profile: ProfileId) -> Result<(), ScriptError> {
+    /// Refuses what the format has no way to say, and what a process that lives so long cannot do. What the format only
+    /// does not show, as the real engine does not, is fine.
+    pub(super) fn check(&self, profile: ProfileId, life: Life) -> Result<(), ScriptError> {
         for (turn, number) in self.turns.iter().zip(1..) {
             for (act, place) in turn.acts.iter().zip(1..) {
-                if matches!(act, Act::Limit(_)) && !formats::has_limit_end(profile) {
+                if let Some(problem) = act.problem(profile, life) {
                     let place = Place::Act { turn: number, act: place, word: Some(act.word().to_owned()) };
-                    return Err(ScriptError { place, problem: Problem::NoLimitEnd(profile) });
+                    return Err(ScriptError { place, problem });
                 }
             }
         }
@@ -297,4 +323,8 @@ pub(super) enum Problem {
     AfterLast(&'static str),
     #[error("{0} has no limit end")]
     NoLimitEnd(ProfileId),
+    #[error("{0} does not ask for permission")]
+    NoPermission(ProfileId),
+    #[error("its answer comes on stdin, to which only a --sticky engine listens")]
+    NoAnswer,
 }

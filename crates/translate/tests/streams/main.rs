@@ -5,6 +5,7 @@
 //! - [`bad_input`]: what no format foresees; ranges stay true.
 //! - [`echo`], [`conversation`]: RASP to FCMP.
 //! - [`merged`]: a terminal's recording beside the two streams.
+//! - [`questions`]: what an engine asks in the middle of a turn.
 //! - [`folder`]: the same folder gives the same bytes.
 //!
 //! [`run`] reads attempts, [`lines`] makes them up.
@@ -17,4 +18,5 @@ mod echo;
 mod folder;
 mod lines;
 mod merged;
+mod questions;
 mod run;

@@ -55,7 +55,11 @@ pub(super) fn folder(place: &Place) -> Vec<Check> {
     let mut checks = vec![writable(root), disk(root)];
     let socket = socket(root).map_or_else(
         |error| {
-            Check::wrong("socket", reason(&error), "move the data folder to a local disk, with `skillrun config set data DIR`")
+            Check::wrong(
+                "socket",
+                reason(&error),
+                "move the data folder to a local disk, with `skillrun config set data DIR`",
+            )
         },
         |()| Check::good("socket", "can be made"),
     );

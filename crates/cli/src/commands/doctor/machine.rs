@@ -58,7 +58,10 @@ pub(super) fn engines(settings: &Settings) -> Vec<Check> {
     let installed: Vec<&str> = engines.iter().filter(is_there).map(|engine| engine.name.as_str()).collect();
     let mut checks = vec![match installed.as_slice() {
         [] => Check::warning("engines", "none is installed", "`skillrun engines` tells how to install each"),
-        some => Check::good("engines", format!("{}: {}", counted(some.len(), "is installed", "are installed"), some.join(", "))),
+        some => Check::good(
+            "engines",
+            format!("{}: {}", counted(some.len(), "is installed", "are installed"), some.join(", ")),
+        ),
     }];
     checks.extend(engines.broken().map(|error| Check::wrong("engines", error.to_string(), "correct that file")));
     let is_known = |name: &String| engines.iter().any(|engine| engine.name.as_str() == name);

@@ -95,7 +95,10 @@ fn tail(place: &Place, run: RunId, printer: &mut Printer) -> Result<(), Failure>
 fn at_rest(place: &Place, run: RunId, state: &State) {
     match (state.status, &state.question) {
         (Some(RunStatus::WaitingUser), Some(_)) => {
-            note(&format!("it waits for an answer: {}", crate::commands::interactions::reply_command(&run.to_string())));
+            note(&format!(
+                "it waits for an answer: {}",
+                crate::commands::interactions::reply_command(&run.to_string())
+            ));
         }
         (Some(RunStatus::Queued | RunStatus::Running), _) => warn_if_nobody_works(place, run),
         (_, _) => {}

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use skillrun_evidence::error::EvidenceErrorKind;
 use skillrun_evidence::feed::StepKind;
-use skillrun_evidence::{Extent, Folder, LiveFeed, Step};
+use skillrun_evidence::{Extent, Folder, LiveFeed, Patterns, Step};
 use skillrun_lifecycle::run::State;
 use skillrun_log::{Answer, Cursor, EventLog, Limits};
 use skillrun_model::{AttemptNumber, RunId, Stream};
@@ -27,23 +27,21 @@ const LOOK_AGAIN: Duration = Duration::from_secs(10);
 /// All that has a record: what hides a byte is on the disk before its record is.
 const RECORDED: Extent = Extent { stdout: u64::MAX, stderr: u64::MAX, pty: u64::MAX };
 
-pub(super) fn print(
-    place: &Place,
-    run: RunId,
-    attempt: Option<AttemptNumber>,
-    follow: Follow,
-) -> Result<(), Failure> {
+pub(super) fn print(place: &Place, run: RunId, attempt: Option<AttemptNumber>, follow: Follow) -> Result<(), Failure> {
+    // From the record and not from beside the evidence, which may not be there yet.
+    let patterns = Patterns::new(&place.record(run)?.redact_patterns);
+    let patterns = patterns.map_err(|error| Failure::Owner(format!("what is to be hidden is not known: {error}")))?;
     match follow {
-        Follow::No => recorded(place, run, attempt),
-        Follow::Yes => live(place, run, attempt),
+        Follow::No => recorded(place, run, attempt, &patterns),
+        Follow::Yes => live(place, run, attempt, &patterns),
     }
 }
 
-fn recorded(place: &Place, run: RunId, attempt: Option<AttemptNumber>) -> Result<(), Failure> {
+fn recorded(place: &Place, run: RunId, attempt: Option<AttemptNumber>, patterns: &Patterns) -> Result<(), Failure> {
     let folder = place.folder(run);
     let missing = || Failure::NotFound(format!("what the engine wrote is gone; `skillrun logs {run}` has the Log"));
     let evidence = match Folder::open(folder.root()) {
-        Ok(evidence) => evidence,
+        Ok(evidence) => evidence.hiding(patterns),
         Err(error) if matches!(error.kind, EvidenceErrorKind::NoAttempt) => {
             if place.state(run)?.attempt == AttemptNumber::BEFORE_FIRST {
                 note("no engine was started yet");
@@ -74,7 +72,7 @@ fn no_attempt(run: RunId, attempt: AttemptNumber) -> Failure {
 }
 
 /// Whoever follows is woken by the Log and by the files of the evidence; the Log says when an attempt is over.
-fn live(place: &Place, run: RunId, only: Option<AttemptNumber>) -> Result<(), Failure> {
+fn live(place: &Place, run: RunId, only: Option<AttemptNumber>, patterns: &Patterns) -> Result<(), Failure> {
     let (sender, receiver) = channel();
     let bell = sender.clone();
     let _subscription = place.log.subscribe(
@@ -87,7 +85,7 @@ fn live(place: &Place, run: RunId, only: Option<AttemptNumber>) -> Result<(), Fa
     let mut watched = Watched::No;
     let (mut state, mut cursor) = (State::default(), Cursor::BEGINNING);
     let mut number = only.unwrap_or(AttemptNumber(1));
-    let mut feed = LiveFeed::open(&audit, number)?;
+    let mut feed = LiveFeed::open(&audit, number)?.hiding(patterns);
     let mut streams = Streams::new();
     let mut is_told = false;
     loop {
@@ -107,7 +105,7 @@ fn live(place: &Place, run: RunId, only: Option<AttemptNumber>) -> Result<(), Fa
                 streams.step(&step)?;
             }
             number = AttemptNumber(number.0 + 1);
-            feed = LiveFeed::open(&audit, number)?;
+            feed = LiveFeed::open(&audit, number)?.hiding(patterns);
             streams.flush()?;
             if let Some(only) = only.filter(|only| *only > state.attempt) {
                 return Err(no_attempt(run, only));

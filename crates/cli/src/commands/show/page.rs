@@ -72,7 +72,10 @@ fn facts(place: &Place, known: &Known, output: &Output) -> String {
     }
     match (known.state.is_over(), known.created_at, known.updated_at) {
         (true, Some(begin), Some(end)) => {
-            rows.push(row("ended", format!("{}, after {}", moment(end), lasting(end.millis_since(begin).unwrap_or(0)))));
+            rows.push(row(
+                "ended",
+                format!("{}, after {}", moment(end), lasting(end.millis_since(begin).unwrap_or(0))),
+            ));
         }
         (false, _, Some(last)) => rows.push(row("last event", format!("{} ({})", moment(last), from_now(last, now)))),
         (_, _, _) => {}
@@ -162,12 +165,9 @@ fn attempts(list: &[Attempt], output: &Output) -> String {
     let line = |attempt: &Attempt| {
         let begin = attempt.started_at;
         let [turn, reason, exit, took] = match &attempt.ended {
-            None => [
-                "going on".to_owned(),
-                String::new(),
-                String::new(),
-                lasting(now().millis_since(begin).unwrap_or(0)),
-            ],
+            None => {
+                ["going on".to_owned(), String::new(), String::new(), lasting(now().millis_since(begin).unwrap_or(0))]
+            }
             Some(ended) => [
                 ended.turn.to_string(),
                 ended.reason_code.to_string(),
@@ -204,7 +204,10 @@ fn result(known: &Known, output: &Output) -> Option<String> {
     let result = known.result.as_ref()?;
     let mut rows = Rows::new();
     for artifact in &result.artifacts {
-        rows.push(row("artifact", format!("{} ({}, {})", plain(&artifact.path), size(artifact.size), artifact.media_type)));
+        rows.push(row(
+            "artifact",
+            format!("{} ({}, {})", plain(&artifact.path), size(artifact.size), artifact.media_type),
+        ));
     }
     for warning in &result.warnings {
         rows.push(row("warning", format!("{warning} · {}", warning.summary())));

@@ -3,7 +3,7 @@
 use skillrun_model::{ProfileId, Stream};
 
 use crate::Parser;
-use crate::record::{EndKind, MessageKey, Record, RecordKind, Voided};
+use crate::record::{CallQuestion, EndKind, MessageKey, QUESTION_INPUT_MAX, Record, RecordKind, Voided};
 
 const BOTH: [ProfileId; 2] = [ProfileId::ClaudeStreamJson, ProfileId::QwenStreamJson];
 
@@ -53,6 +53,11 @@ pub(in crate::profiles) fn shown(record: &Record) -> String {
         RecordKind::ToolSeen { id, name, input } => format!("seen {id} {name} {}", or_dash(input)),
         RecordKind::ToolCompleted { id, output } => format!("completed {id} {}", or_dash(output)),
         RecordKind::ToolFailed { id, reason, output } => format!("failed {id} {reason} | {}", or_dash(output)),
+        RecordKind::Question(CallQuestion { call_id, tool, input }) => {
+            let input = input.as_ref().map(ToString::to_string);
+            format!("question {call_id} {tool} {}", input.as_deref().unwrap_or("-"))
+        }
+        RecordKind::Withdrawn { call_id } => format!("withdrawn {call_id}"),
         RecordKind::EngineError(error) => {
             format!("{} {} {}: {}", error.level.as_str(), error.code, error.category.as_str(), error.message)
         }
@@ -131,6 +136,68 @@ fn other_system_events_are_status() {
         "working: compact_boundary",
         "working: rate_limit_event",
         "unknown system",
+    ];
+    assert_eq!(read_both(lines), expected);
+}
+
+/// A line that asks whether a tool may be used.
+fn may_use(id: &str, request: &str) -> String {
+    format!(r#"{{"type":"control_request","request_id":"{id}","request":{{"subtype":"can_use_tool"{request}}}}}"#)
+        + "\n"
+}
+
+#[test]
+fn a_question_before_a_call() {
+    let plain = may_use("r1", r#","tool_name":"Bash","input":{"command":"rm -rf build","a":1},"tool_use_id":"t1""#);
+    assert_eq!(read_both(&plain), [r#"question r1 Bash {"command":"rm -rf build","a":1}"#]);
+    assert_eq!(read_both(&may_use("r2", r#","tool_name":"Bash""#)), ["question r2 Bash -"]);
+    // Of a subagent, of which nothing else but status is told.
+    let deep = plain.replace(r#""request_id""#, r#""parent_tool_use_id":"t0","request_id""#);
+    assert_eq!(read_both(&deep), read_both(&plain));
+}
+
+#[test]
+fn a_question_is_kept_without_what_is_too_large_and_never_by_half_a_name() {
+    let asked = |length: usize| {
+        // Eight bytes are braces, key and quotes.
+        let input = format!(r#"{{"a":"{}"}}"#, "x".repeat(length - 8));
+        let shown = read_both(&may_use("r1", &format!(r#","tool_name":"Write","input":{input}"#)));
+        shown == [format!("question r1 Write {input}")] || {
+            assert_eq!(shown, ["question r1 Write -"]);
+            false
+        }
+    };
+    assert!(asked(QUESTION_INPUT_MAX));
+    assert!(!asked(QUESTION_INPUT_MAX + 1));
+    let long = may_use("r1", &format!(r#","tool_name":"{}""#, "é".repeat(200)));
+    assert_eq!(read_both(&long), [format!("question r1 {} -", "é".repeat(128))]);
+    for nobody_could_answer in [
+        may_use("r1", r#","input":{}"#),
+        may_use("", r#","tool_name":"Bash""#),
+        may_use(&"r".repeat(1025), r#","tool_name":"Bash""#),
+        r#"{"type":"control_request","request":{"subtype":"can_use_tool","tool_name":"Bash"}}"#.to_owned(),
+        r#"{"type":"control_request","request_id":"r1"}"#.to_owned(),
+    ] {
+        assert_eq!(read_both(&nobody_could_answer), ["unknown control_request"]);
+    }
+}
+
+#[test]
+fn a_question_can_be_taken_back_and_the_rest_of_control_is_status() {
+    let lines = concat!(
+        r#"{"type":"control_cancel_request","request_id":"r1"}"#,
+        "\n",
+        r#"{"type":"control_request","request_id":"r2","request":{"subtype":"hook_callback","input":{}}}"#,
+        "\n",
+        r#"{"type":"control_response","response":{"subtype":"success","request_id":"h1","response":{}}}"#,
+        "\n",
+        r#"{"type":"control_cancel_request"}"#,
+    );
+    let expected = [
+        "withdrawn r1",
+        "working: control_request hook_callback",
+        "working: control_response",
+        "unknown control_cancel_request",
     ];
     assert_eq!(read_both(lines), expected);
 }

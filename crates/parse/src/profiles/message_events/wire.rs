@@ -24,7 +24,14 @@ impl<'a> Head<'a> {
     }
 
     pub(super) fn is_known(&self) -> bool {
-        matches!(self.kind.as_str(), "system" | "assistant" | "user" | "stream_event" | "result" | "rate_limit_event")
+        let kind = self.kind.as_str();
+        matches!(kind, "system" | "assistant" | "user" | "stream_event" | "result" | "rate_limit_event")
+            || self.is_control()
+    }
+
+    /// Whether it is between engine and host, and no part of the turn.
+    pub(super) fn is_control(&self) -> bool {
+        matches!(self.kind.as_str(), "control_request" | "control_response" | "control_cancel_request")
     }
 }
 
@@ -123,6 +130,30 @@ pub(super) struct StreamedDelta<'a> {
     pub(super) kind: Str<'a>,
     #[serde(borrow)]
     pub(super) text: Option<Str<'a>>,
+}
+
+#[derive(serde::Deserialize)]
+pub(super) struct ControlRequest<'a> {
+    #[serde(borrow)]
+    pub(super) request_id: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) request: Requested<'a>,
+}
+
+#[derive(serde::Deserialize)]
+pub(super) struct Requested<'a> {
+    #[serde(borrow)]
+    pub(super) subtype: Str<'a>,
+    #[serde(borrow)]
+    pub(super) tool_name: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) input: Option<&'a RawValue>,
+}
+
+#[derive(serde::Deserialize)]
+pub(super) struct ControlCancel<'a> {
+    #[serde(borrow)]
+    pub(super) request_id: Str<'a>,
 }
 
 #[derive(serde::Deserialize)]

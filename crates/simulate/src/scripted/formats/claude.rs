@@ -1,8 +1,8 @@
 //! `claude -p --output-format stream-json --verbose`.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::{Ending, Format, Lines, Names, message_usage, with};
+use super::{Ending, Format, Lines, Names, can_use_tool, message_usage, with};
 use crate::scripted::script::{Tool, ToolStatus, Usage};
 
 const MODEL: &str = "scripted";
@@ -90,6 +90,10 @@ impl Format for Claude {
             "parent_tool_use_id": null,
             "session_id": self.names.session,
         }));
+    }
+
+    fn permission(&mut self, id: &str, tool: &str, input: &Map<String, Value>, lines: &mut Lines) {
+        lines.json(&can_use_tool(id, tool, input));
     }
 
     fn end(&mut self, ending: Ending<'_>, usage: Option<Usage>, lines: &mut Lines) -> Option<u8> {

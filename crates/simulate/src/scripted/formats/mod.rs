@@ -12,7 +12,7 @@ mod opencode;
 mod plain;
 mod qwen;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use skillrun_model::ProfileId;
 
 use super::script::{Tool, Usage};
@@ -70,6 +70,10 @@ pub(super) trait Format {
 
     fn tool(&mut self, _tool: &Tool, _lines: &mut Lines) {}
 
+    /// Asks whether a tool may be called; the answer has to carry the id. Only for formats that
+    /// [`asks_permission`] names.
+    fn permission(&mut self, _id: &str, _tool: &str, _input: &Map<String, Value>, _lines: &mut Lines) {}
+
     /// The end, and the code the engine exits with; none when the format has no such end.
     fn end(&mut self, ending: Ending<'_>, usage: Option<Usage>, lines: &mut Lines) -> Option<u8>;
 }
@@ -112,6 +116,19 @@ pub(super) fn has_limit_end(profile: ProfileId) -> bool {
     }
 }
 
+/// Whether the engine can ask, in the middle of a turn, before it calls a tool.
+pub(super) fn asks_permission(profile: ProfileId) -> bool {
+    match profile {
+        ProfileId::ClaudeStreamJson | ProfileId::QwenStreamJson => true,
+        ProfileId::CodexNdjson
+        | ProfileId::GeminiStreamJson
+        | ProfileId::GeminiJson
+        | ProfileId::OpencodeNdjson
+        | ProfileId::IflowText
+        | ProfileId::PlainText => false,
+    }
+}
+
 /// Whether only the exit of the process tells that a turn is over.
 pub(super) fn ends_by_exit(profile: ProfileId) -> bool {
     match profile {
@@ -144,6 +161,12 @@ impl Names {
 /// A moment in the lines: one is as good as another, and another would change the bytes.
 const TIMESTAMP: &str = "2026-01-01T00:00:00.000Z";
 const TIMESTAMP_MS: u64 = 1_767_225_600_000;
+
+/// A question before a call, as the two formats with `system`, `assistant` and `result` events write it.
+fn can_use_tool(id: &str, tool: &str, input: &Map<String, Value>) -> Value {
+    let request = json!({"subtype": "can_use_tool", "tool_name": tool, "input": input});
+    json!({"type": "control_request", "request_id": id, "request": request})
+}
 
 /// Usage as the two formats with `system`, `assistant` and `result` events write it.
 fn message_usage(usage: Usage) -> Value {

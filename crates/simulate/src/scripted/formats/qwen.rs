@@ -1,8 +1,8 @@
 //! `qwen --output-format stream-json`: much as claude, but not quite.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::{Ending, Format, Lines, Names, message_usage, with};
+use super::{Ending, Format, Lines, Names, can_use_tool, message_usage, with};
 use crate::scripted::script::{Tool, ToolStatus, Usage};
 
 const MODEL: &str = "scripted";
@@ -83,6 +83,10 @@ impl Format for Qwen {
         };
         let block = json!({"type": "tool_result", "tool_use_id": id, "is_error": is_error, "content": tool.output});
         lines.json(&self.event("user", json!({"role": "user", "content": [block]})));
+    }
+
+    fn permission(&mut self, id: &str, tool: &str, input: &Map<String, Value>, lines: &mut Lines) {
+        lines.json(&can_use_tool(id, tool, input));
     }
 
     fn end(&mut self, ending: Ending<'_>, usage: Option<Usage>, lines: &mut Lines) -> Option<u8> {

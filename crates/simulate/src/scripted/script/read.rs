@@ -159,6 +159,7 @@ fn act(value: Value) -> Result<Act, Problem> {
 
 const OUTPUT: &str = "a mapping, the object to put out";
 const TOOL: &str = "a mapping with name, and optionally input, output and status";
+const PERMISSION: &str = "a mapping with tool, and optionally input";
 const WRITE: &str = "a mapping with path and content";
 const USAGE: &str = "a mapping of input, output, cached and reasoning to numbers";
 
@@ -168,6 +169,7 @@ fn keyed(word: &str, value: Value) -> Result<Act, Problem> {
         "think" => Act::Think(text(value)?),
         "ask" => Act::Ask(mapping(value, "a mapping, the fields of the question")?),
         "tool" => Act::Tool(tool(mapping(value, TOOL)?)?),
+        "permission" => permission(mapping(value, PERMISSION)?)?,
         "write" => write(mapping(value, WRITE)?)?,
         "output" => return Err(Problem::Needs(OUTPUT)),
         "sleep_ms" => {
@@ -208,6 +210,13 @@ fn tool(mut fields: Map<String, Value>) -> Result<Tool, Problem> {
     };
     nothing_left(&fields)?;
     Ok(Tool { name, input: input.unwrap_or_default(), output: output.unwrap_or_default(), status })
+}
+
+fn permission(mut fields: Map<String, Value>) -> Result<Act, Problem> {
+    let tool = fields.shift_remove("tool").map(text).transpose()?.ok_or(Problem::Needs(PERMISSION))?;
+    let input = fields.shift_remove("input").map(|input| mapping(input, "a mapping at input")).transpose()?;
+    nothing_left(&fields)?;
+    Ok(Act::Permission { tool, input: input.unwrap_or_default() })
 }
 
 fn write(mut fields: Map<String, Value>) -> Result<Act, Problem> {

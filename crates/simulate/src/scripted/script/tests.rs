@@ -27,6 +27,8 @@ fn acts_are_read_as_they_are_written() {
   - tool: {name: t, input: {a: 1}, output: o, status: failed}
   - tool: {name: t}
   - write: {path: ./a/../b.txt, content: ""}
+  - permission: {tool: t, input: {a: 1}}
+  - permission: {tool: t}
 "#
     .replace("/../", "/");
     let tool = |input, output: &str, status| {
@@ -41,6 +43,8 @@ fn acts_are_read_as_they_are_written() {
             tool(fields(json!({"a": 1})), "o", ToolStatus::Failed),
             tool(Map::new(), "", ToolStatus::Completed),
             Act::Write { path: "a/b.txt".into(), content: String::new() },
+            Act::Permission { tool: "t".to_owned(), input: fields(json!({"a": 1})) },
+            Act::Permission { tool: "t".to_owned(), input: Map::new() },
         ]
     );
     let yaml = r#"
@@ -96,11 +100,11 @@ turns:
 
 #[test]
 fn every_act_is_read_under_its_own_word() {
-    let yaml = r#"[[say: a, think: a, ask: {}, tool: {name: a}, write: {path: a, content: a}, output: {}, sleep_ms: 1,
-        usage: {}, stderr: a, raw: a, expect_reply: a, echo_reply, echo_prompt, flood: 1, cut: 1, ignore: INT, end]]"#;
+    let yaml = r#"[[say: a, think: a, ask: {}, tool: {name: a}, permission: {tool: a}, write: {path: a, content: a},
+        output: {}, sleep_ms: 1, usage: {}, stderr: a, raw: a, expect_reply: a, echo_reply, echo_prompt, flood: 1, cut: 1, ignore: INT, end]]"#;
     let words: Vec<_> = acts(yaml).iter().map(Act::word).collect();
     let keys = [
-        "say think ask tool write output sleep_ms usage stderr raw",
+        "say think ask tool permission write output sleep_ms usage stderr raw",
         "expect_reply echo_reply echo_prompt flood cut ignore end",
     ];
     assert_eq!(words.join(" "), keys.join(" "));
@@ -139,6 +143,11 @@ fn what_makes_no_sense_is_said_with_its_place() {
         ),
         ("[[tool: {name: a, status: gone}]]", "turn 1, act 1 (tool): it needs completed, failed or open at status"),
         ("[[tool: {name: a, args: {}}]]", "turn 1, act 1 (tool): it has no member args"),
+        ("[[permission: Bash]]", "turn 1, act 1 (permission): it needs a mapping with tool, and optionally input"),
+        ("[[permission: {}]]", "turn 1, act 1 (permission): it needs a mapping with tool, and optionally input"),
+        ("[[permission: {tool: a, input: b}]]", "turn 1, act 1 (permission): it needs a mapping at input"),
+        ("[[permission: {tool: a, name: b}]]", "turn 1, act 1 (permission): it has no member name"),
+        ("[[end, permission: {tool: a}]]", "turn 1, act 2 (permission): it comes after end, which ended the turn"),
         ("[[write: {path: a}]]", "turn 1, act 1 (write): it needs a mapping with path and content"),
         (
             "[[write: {path: ../a, content: x}]]",
@@ -177,7 +186,7 @@ fn the_example_in_the_documentation_is_a_script() {
     let script = Script::read(&yaml.collect::<Vec<_>>().join("\n")).expect("a script");
     let counts: Vec<_> = script.turns.iter().map(|turn| turn.acts.len()).collect();
     assert_eq!(counts, [3, 4]);
-    ProfileId::ALL.iter().for_each(|profile| script.check(*profile).expect("any format"));
+    ProfileId::ALL.iter().for_each(|profile| script.check(*profile, Life::OneTurn).expect("any format"));
 }
 
 #[test]

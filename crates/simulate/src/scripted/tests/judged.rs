@@ -8,10 +8,11 @@ use skillrun_model::verdict::Rule;
 use skillrun_model::{Code, ProfileId, RunStatus};
 use skillrun_parse::record::EndKind;
 
-use super::stage::{Played, SESSION, played, script, turn};
+use super::stage::{Played, SESSION, answered, played, script, turn};
 use crate::scripted::formats::{self, Line, Lines, Sink};
 use crate::scripted::play::Action;
 use crate::scripted::said::Said;
+use crate::scripted::words::Life;
 
 /// Formats whose end is an event, one line of its own.
 const EVENTS: [ProfileId; 5] = [
@@ -222,11 +223,11 @@ fn a_limit_is_told_where_the_format_can_tell_it() {
     let mut told = Vec::new();
     for profile in ProfileId::ALL {
         if !formats::has_limit_end(*profile) {
-            let refused = script(yaml).check(*profile).expect_err("no limit end").to_string();
+            let refused = script(yaml).check(*profile, Life::OneTurn).expect_err("no limit end").to_string();
             assert_eq!(refused, format!("turn 2, act 2 (limit): {profile} has no limit end"));
             continue;
         }
-        let played = turn(*profile, yaml, 2, Said { prompt: "", reply: "" });
+        let played = turn(*profile, yaml, 2, Said { prompt: "", reply: "", permission: None });
         let verdict = played.auto().settled.verdict;
         assert_eq!((verdict.rule, verdict.run_status), (Rule::Limit, RunStatus::Failed), "{profile}");
         assert_eq!(verdict.reason_code, Code::LimitReached, "{profile}");
@@ -365,29 +366,103 @@ fn what_the_user_said_comes_back() {
   - output: {colour: "{{reply}}"}
     done: true
 "#;
-    let said = Said { prompt: "Paint it.", reply: "blue {{prompt}}" };
+    let said = Said { prompt: "Paint it.", reply: "blue {{prompt}}", permission: None };
     for profile in EVENTS {
         let judged = turn(profile, yaml, 2, said).auto();
         let output = r#"{"__SKILL_DONE__":true,"colour":"blue {{prompt}}"}"#;
         assert_eq!(judged.messages(), ["blue {{prompt}}", "Paint it.", output], "{profile}");
     }
-    let first = turn(ProfileId::PlainText, yaml, 1, Said { prompt: "Paint it.", reply: "Paint it." });
+    let first = turn(ProfileId::PlainText, yaml, 1, Said { prompt: "Paint it.", reply: "Paint it.", permission: None });
     assert_eq!(first.stdout, b"You want: Paint it.\n");
 }
 
 #[test]
 fn a_reply_that_was_not_expected_ends_the_play() {
-    let said = Said { prompt: "p", reply: "red" };
+    let said = Said { prompt: "p", reply: "red", permission: None };
     let played = turn(ProfileId::CodexNdjson, "[[end], [expect_reply: blue, say: on]]", 2, said);
     let sentence = "turn 2, act 1 (expect_reply): what the user said, \"red\", does not contain \"blue\"";
     assert_eq!((played.stdout.len(), played.last), (0, Action::Mismatch(sentence.to_owned())));
+}
+
+const NOBODY: Said<'_> = Said { prompt: "", reply: "", permission: None };
+const ASKING: [ProfileId; 2] = [ProfileId::ClaudeStreamJson, ProfileId::QwenStreamJson];
+
+/// A line as the runtime answers it, with what that is an answer to.
+fn answer(profile: ProfileId, id: &str, text: &str) -> String {
+    skillrun_engine::input::answer(profile, id, Some(&json!({"command": "rm -rf build"})), text)
+}
+
+#[test]
+fn an_engine_asks_before_a_call_and_goes_on_with_the_answer() {
+    let yaml = r#"
+- - say: "{{permission}}"
+  - permission: {tool: Bash, input: {command: "rm -rf {{prompt}}"}}
+  - say: "{{permission}}"
+  - permission: {tool: Write}
+  - write: {path: a.txt, content: "{{permission}}"}
+  - say: "{{permission}} {{reply}}"
+"#;
+    let said = Said { prompt: "build", reply: "build", permission: None };
+    for profile in ASKING {
+        let answers = [("permission_t1_2", "yes"), ("permission_t1_4", "No, {{reply}}.")];
+        let answers = answers.map(|(id, text)| answer(profile, id, text));
+        let played = answered(profile, yaml, 1, said, &answers.each_ref().map(String::as_str));
+        let judged = played.auto();
+        assert_eq!(judged.messages(), ["{{permission}}", "allow", "deny: No, {{reply}}. build"], "{profile}");
+        let asked: Vec<_> =
+            judged.questions.into_iter().map(|asked| (asked.call_id, asked.tool, asked.input)).collect();
+        let question = |id: &str, tool: &str, input| (id.to_owned(), tool.to_owned(), Some(input));
+        let expected = [
+            question("permission_t1_2", "Bash", json!({"command": "rm -rf build"})),
+            question("permission_t1_4", "Write", json!({})),
+        ];
+        assert_eq!(asked, expected, "{profile}");
+        assert_eq!(judged.settled.verdict.run_status, RunStatus::Succeeded, "{profile}");
+        assert_eq!((judged.facts.parse.raw, judged.facts.parse.unknown), (0, 0), "{profile}");
+    }
+}
+
+#[test]
+fn what_is_no_answer_ends_the_play() {
+    let yaml = "[[end], [permission: {tool: Bash}, say: never]]";
+    let asked = "turn 2, act 1 (permission): ";
+    for profile in ASKING {
+        let other = answer(profile, "permission_t2_2", "yes");
+        for (lines, sentence) in [
+            (vec!["yes"], "what came on stdin, \"yes\", is no answer to permission_t2_1".to_owned()),
+            (vec![other.as_str()], format!("what came on stdin, {other:?}, is no answer to permission_t2_1")),
+            (vec![], "stdin ended before an answer to permission_t2_1 came".to_owned()),
+        ] {
+            let played = answered(profile, yaml, 2, NOBODY, &lines);
+            assert_eq!(played.last, Action::Mismatch(format!("{asked}{sentence}")), "{profile}");
+            assert_eq!(played.auto().questions.len(), 1, "{profile}");
+        }
+        let cut = turn(profile, "[[cut: 9, permission: {tool: Bash}]]", 1, NOBODY);
+        assert_eq!(cut.last, Action::Exit(0), "{profile}: a question that was cut gets no answer");
+    }
+}
+
+#[test]
+fn only_a_living_engine_that_can_ask_may_ask() {
+    let script = script("[[end], [say: a, permission: {tool: Bash}]]");
+    for profile in ProfileId::ALL {
+        let refused = |life| script.check(*profile, life).map_err(|error| error.to_string());
+        if ASKING.contains(profile) {
+            let alone =
+                "turn 2, act 2 (permission): its answer comes on stdin, to which only a --sticky engine listens";
+            assert_eq!((refused(Life::Sticky), refused(Life::OneTurn)), (Ok(()), Err(alone.to_owned())));
+        } else {
+            let never = Err(format!("turn 2, act 2 (permission): {profile} does not ask for permission"));
+            assert_eq!((refused(Life::Sticky), refused(Life::OneTurn)), (never.clone(), never));
+        }
+    }
 }
 
 #[test]
 fn names_are_unique_in_a_session_and_the_same_every_time() {
     let yaml = "[[say: a, tool: {name: t}, say: b], [say: c]]";
     for profile in EVENTS {
-        let said = Said { prompt: "p", reply: "r" };
+        let said = Said { prompt: "p", reply: "r", permission: None };
         let [first, again, second] = [1, 1, 2].map(|number| turn(profile, yaml, number, said));
         assert_eq!(first.stdout, again.stdout, "{profile}");
         let names = |played: &Played| -> Vec<String> {
@@ -403,7 +478,7 @@ fn names_are_unique_in_a_session_and_the_same_every_time() {
 #[test]
 fn a_turn_after_another_takes_its_end_back() {
     let yaml = "[[say: a], [say: b, exit: 0]]";
-    let said = Said { prompt: "p", reply: "r" };
+    let said = Said { prompt: "p", reply: "r", permission: None };
     for profile in EVENTS {
         let [mut first, second] = [1, 2].map(|number| turn(profile, yaml, number, said));
         first.stdout.extend(second.stdout);

@@ -211,6 +211,44 @@ fn a_sticky_engine_ends_with_stdin_and_can_be_resumed() {
     assert!(resumed.stdout.contains("Paint it. Then: blue"), "{}", resumed.stdout);
 }
 
+/// Answers the question that the next lines of the engine hold.
+fn answer(engine: &mut Engine, text: &str) {
+    let mut question = String::new();
+    while !question.contains("control_request") {
+        question = engine.line();
+    }
+    let question: serde_json::Value = serde_json::from_str(&question).expect("JSON");
+    let id = question["request_id"].as_str().expect("a name");
+    let input = &question["request"]["input"];
+    engine.say(&skillrun_engine::input::answer(skillrun_model::ProfileId::ClaudeStreamJson, id, Some(input), text));
+}
+
+#[test]
+fn a_sticky_engine_waits_for_its_permissions() {
+    let permission = "permission: {tool: Bash, input: {command: ls}}, say: \"{{permission}}\"";
+    let lab = Lab::new(&format!("[[{permission}], [echo_reply, {permission}]]"));
+    let mut engine = lab.start(&["claude_stream_json", "--sticky", "--prompt", "go"]);
+    answer(&mut engine, "ok");
+    engine.say("on\n");
+    answer(&mut engine, "no");
+    let ended = engine.end("");
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    assert!(ended.stdout.contains(r#""text":"deny: The user said no.""#), "{}", ended.stdout);
+
+    let left = lab.run(&["claude_stream_json", "--sticky", "--prompt", "go"], "");
+    let asked = "play.yaml: turn 1, act 1 (permission): ";
+    let sentence = format!("{asked}stdin ended before an answer to permission_t1_1 came");
+    assert_eq!((left.code, left.stderr), (Some(65), told(&sentence).stderr));
+    let other = lab.run(&["claude_stream_json", "--sticky", "--prompt", "go"], "yes\n");
+    let sentence = format!("{asked}what came on stdin, \"yes\", is no answer to permission_t1_1");
+    assert_eq!((other.code, other.stderr), (Some(65), told(&sentence).stderr));
+    assert!(!other.stdout.contains("deny") && !other.stdout.contains("allow"), "{}", other.stdout);
+
+    let alone = lab.run(&["claude_stream_json", "--prompt", "go"], "");
+    let sentence = format!("{asked}its answer comes on stdin, to which only a --sticky engine listens");
+    assert_eq!(alone, Ended { code: Some(64), ..told(&sentence) });
+}
+
 #[test]
 fn a_failure_ends_a_sticky_engine() {
     let lab = Lab::new("[[fail: no], [say: never]]");

@@ -7,12 +7,14 @@ use skillrun_model::rasp::Data;
 use skillrun_model::{
     AttemptNumber, Code, EngineName, ExecutionMode, InteractionId, ProfileId, RunId, Stream, Timestamp,
 };
+use skillrun_parse::record::CallQuestion;
 use skillrun_translate::{AttemptPipeline, EventBuilder, Facts};
 
 use crate::scripted::formats::Sink;
-use crate::scripted::play::{Action, Scene, play};
+use crate::scripted::play::{Action, Play, Scene};
 use crate::scripted::said::Said;
 use crate::scripted::script::Script;
+use crate::scripted::words::Life;
 
 pub(super) const SESSION: &str = "session-0000-scripted-1";
 
@@ -32,6 +34,7 @@ pub(super) struct Judged {
     pub(super) facts: Facts,
     pub(super) settled: Settled,
     pub(super) events: Vec<Data>,
+    pub(super) questions: Vec<CallQuestion>,
 }
 
 pub(super) fn script(yaml: &str) -> Script {
@@ -40,13 +43,24 @@ pub(super) fn script(yaml: &str) -> Script {
 
 /// The first turn of a script.
 pub(super) fn played(profile: ProfileId, yaml: &str) -> Played {
-    turn(profile, yaml, 1, Said { prompt: "Do the job.", reply: "Do the job." })
+    turn(profile, yaml, 1, Said { prompt: "Do the job.", reply: "Do the job.", permission: None })
 }
 
 pub(super) fn turn(profile: ProfileId, yaml: &str, number: usize, said: Said<'_>) -> Played {
+    answered(profile, yaml, number, said, &[])
+}
+
+/// A turn that asks before its calls, and gets these lines for answers.
+pub(super) fn answered(profile: ProfileId, yaml: &str, number: usize, said: Said<'_>, answers: &[&str]) -> Played {
     let script = script(yaml);
-    script.check(profile).expect("a script for this profile");
-    let actions = play(&script.turns[number - 1], Scene { profile, session: SESSION, turn: number, said });
+    script.check(profile, Life::Sticky).expect("a script for this profile");
+    let mut play = Play::new(&script.turns[number - 1], Scene { profile, session: SESSION, turn: number, said });
+    let mut actions = play.begin();
+    let mut answers = answers.iter();
+    while play.is_waiting() {
+        actions.extend(play.go_on(answers.next().copied()));
+    }
+    assert_eq!(answers.len(), 0, "answers to nothing");
     let mut played = Played {
         profile,
         stdout: Vec::new(),
@@ -99,6 +113,7 @@ impl Played {
             pipeline.step(&Step { t_ns, kind }, &mut builder, |event| events.push(event.data));
         }
         assert_eq!(pipeline.profile(), self.profile, "read as another format");
+        let questions = pipeline.take_questions();
         let facts = pipeline.finish(&mut builder, |event| events.push(event.data));
         let control = Control {
             mode,
@@ -116,7 +131,7 @@ impl Played {
             skill_policy: None,
         };
         let settled = settle(&facts, &control);
-        Judged { facts, settled, events }
+        Judged { facts, settled, events, questions }
     }
 }
 

@@ -1,0 +1,172 @@
+//! `skillrun logs -f`: whoever follows a run sees all of it, over questions too, and the end before it leaves.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const ASKS: &str = r"
+- - say: Let me think.
+  - stderr: it is noted
+  - sleep_ms: 50
+  - ask: {kind: open_text, prompt: Which colour?}
+- - sleep_ms: 50
+  - output: {colour: '{{reply}}'}
+    done: true
+";
+
+const HANGS: &str = r"
+- - say: Let me think.
+  - hang
+";
+
+struct Lab {
+    root: tempfile::TempDir,
+}
+
+impl Lab {
+    fn new(script: &str) -> Self {
+        let root = tempfile::tempdir().expect("a folder");
+        let skill = root.path().join("paint");
+        fs::create_dir_all(skill.join("assets")).expect("a folder");
+        fs::write(skill.join("SKILL.md"), "---\nname: paint\ndescription: Paints.\n---\n\nPaint.\n").expect("written");
+        fs::write(skill.join("assets/scripted.yaml"), script).expect("written");
+        Self { root }
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_skillrun"));
+        command
+            .args(words)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.root.path())
+            .env("SKILLRUN_DATA", self.data())
+            .current_dir(self.root.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn data(&self) -> PathBuf {
+        self.root.path().join("data")
+    }
+
+    fn output(&self, words: &[&str]) -> Output {
+        self.command(words).output().expect("started")
+    }
+
+    fn text(&self, words: &[&str]) -> String {
+        let output = self.output(words);
+        String::from_utf8(output.stdout).expect("text") + &String::from_utf8(output.stderr).expect("text")
+    }
+
+    /// A run that goes on in the background.
+    fn run(&self, mode: &str) -> String {
+        let output = self.output(&["run", "./paint", "--engine", "scripted", "--mode", mode, "--no-wait"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text").trim().to_owned()
+    }
+
+    fn follow(&self, run: &str, how: &[&str]) -> (Child, BufReader<ChildStdout>) {
+        let words = [&["logs", "-f", run], how].concat();
+        let mut child = self.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+        let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        (child, stdout)
+    }
+
+    fn file(&self, run: &str, name: &str) -> String {
+        fs::read_to_string(self.data().join("runs").join(run).join(name)).expect("readable")
+    }
+}
+
+/// Reads until a line has these words.
+fn read_until(from: &mut impl BufRead, words: &str) -> String {
+    let mut text = String::new();
+    while !text.contains(words) {
+        let before = text.len();
+        from.read_line(&mut text).expect("readable");
+        assert!(text.len() > before, "it ended without {words:?}: {text}");
+    }
+    text
+}
+
+fn end(mut child: Child, mut stdout: impl Read) -> (Option<i32>, String, String) {
+    let (mut text, mut notes) = (String::new(), String::new());
+    stdout.read_to_string(&mut text).expect("text");
+    child.stderr.take().expect("a pipe").read_to_string(&mut notes).expect("text");
+    (child.wait().expect("over").code(), text, notes)
+}
+
+#[test]
+fn a_question_is_no_end_and_the_end_is_always_shown() {
+    let lab = Lab::new(ASKS);
+    let run = lab.run("interactive");
+    let (child, mut stdout) = lab.follow(&run, &[]);
+    let begin = read_until(&mut stdout, "waiting for the user");
+    assert!(begin.contains("Which colour?"), "{begin}");
+    let (events, events_out) = lab.follow(&run, &["--rasp"]);
+    let (conversation, conversation_out) = lab.follow(&run, &["--fcmp"]);
+    let (raw, mut raw_out) = lab.follow(&run, &["--raw"]);
+    let said = read_until(&mut raw_out, "turn.completed");
+    assert!(lab.output(&["reply", &run, "blue"]).status.success());
+    let (code, text, notes) = end(child, stdout);
+    assert_eq!((code, text.ends_with("\n== run succeeded · DONE_MARKER_FOUND\n")), (Some(0), true), "{text}");
+    assert!(notes.contains(&format!("skillrun reply {run} TEXT")), "{notes}");
+    assert_eq!(end(events, events_out).1, lab.file(&run, "events.jsonl"));
+    assert_eq!(end(conversation, conversation_out).1, lab.file(&run, "fcmp.jsonl"));
+    let (code, rest, noted) = end(raw, raw_out);
+    let all = lab.file(&run, ".audit/stdout.1.log") + &lab.file(&run, ".audit/stdout.2.log");
+    assert_eq!((code, said + &rest, noted.as_str()), (Some(0), all, "it is noted\n"));
+}
+
+#[test]
+fn whoever_looks_can_leave() {
+    let lab = Lab::new(HANGS);
+    let run = lab.run("auto");
+    for how in [&[][..], &["--raw"], &["--rasp"]] {
+        let (child, mut stdout) = lab.follow(&run, how);
+        read_until(&mut stdout, "Let me think.");
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a process");
+        kill_process(pid, Signal::INT).expect("told");
+        assert_eq!(end(child, stdout).0, Some(130), "{how:?}");
+    }
+    assert!(lab.text(&["ls"]).contains("running"), "the run is nobody's business but its owner's");
+    assert!(lab.output(&["cancel", &run]).status.success());
+}
+
+#[test]
+fn an_owner_that_died_is_told_by_everybody_who_looks() {
+    let lab = Lab::new(HANGS);
+    let run = lab.run("auto");
+    let (mut child, mut stdout) = lab.follow(&run, &[]);
+    read_until(&mut stdout, "Let me think.");
+    child.kill().and_then(|()| child.wait()).expect("over");
+    let owner =
+        |shown: &str| shown.lines().find_map(|line| line.strip_prefix("owner")).map(|rest| rest.trim().to_owned());
+    let found = owner(&lab.text(&["show", &run])).expect("an owner");
+    let pid: i32 = found.strip_prefix("process ").and_then(|pid| pid.parse().ok()).expect("a process");
+    kill_process(Pid::from_raw(pid).expect("a process"), Signal::KILL).expect("killed");
+    let begin = Instant::now();
+    while owner(&lab.text(&["show", &run])).is_some_and(|owner| owner.starts_with("process")) {
+        assert!(begin.elapsed() < PATIENCE, "it still has an owner");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let doctor = lab.output(&["doctor"]);
+    let told = String::from_utf8(doctor.stdout).expect("text");
+    assert_eq!(doctor.status.code(), Some(1), "{told}");
+    assert!(told.contains("1 owner ended without a word") && told.contains("nobody works on 1 run"), "{told}");
+    assert!(lab.text(&["ls"]).contains("`skillrun recover` goes on with its runs"));
+    let (mut child, stdout) = lab.follow(&run, &[]);
+    let note = read_until(&mut BufReader::new(child.stderr.take().expect("a pipe")), "note:");
+    assert!(note.contains("nobody works on this run"), "{note}");
+    assert!(lab.output(&["cancel", &run]).status.success());
+    let mut text = String::new();
+    BufReader::new(stdout).read_to_string(&mut text).expect("text");
+    assert!(text.contains("== run canceled"), "{text}");
+    assert_eq!(child.wait().expect("over").code(), Some(0));
+}

@@ -1,0 +1,42 @@
+//! `control_request` and its kin: what engine and host say to each other beside the turn, on the same two streams.
+//!
+//! Of what the engine asks, `can_use_tool` alone is for a person. The rest is for programs that hooked themselves in,
+//! and nobody here did, so it is told as status.
+
+use skillrun_model::status::Phase;
+
+use super::wire::{self, ControlCancel, ControlRequest, Requested};
+use super::{cut, status};
+use crate::json::{self, Str};
+use crate::profile::{Emit, Outcome};
+use crate::record::{CallQuestion, QUESTION_INPUT_MAX, RecordKind};
+
+const TOOL_MAX: usize = 256;
+/// A longer one is refused and not cut: an answer to half of it would reach nobody.
+const CALL_ID_MAX: usize = 1024;
+
+/// Something the engine wants of the host; none when it is a question that nobody could answer.
+pub(super) fn request(text: &str, emit: &mut Emit<'_>) -> Option<Outcome> {
+    let ControlRequest { request_id, request } = wire::read(text)?;
+    let Requested { subtype, tool_name, input } = request;
+    match subtype.as_str() {
+        "can_use_tool" => emit.push(RecordKind::Question(CallQuestion {
+            call_id: call_id(request_id?)?,
+            tool: cut(tool_name?.as_str(), TOOL_MAX),
+            input: input.filter(|raw| raw.get().len() <= QUESTION_INPUT_MAX).and_then(json::decode),
+        })),
+        other => status(Phase::Working, Some(&format!("control_request {other}")), emit),
+    }
+    Some(Outcome::Known)
+}
+
+/// The engine takes a request back: its turn was interrupted, or somebody else answered.
+pub(super) fn cancel(text: &str, emit: &mut Emit<'_>) -> Option<Outcome> {
+    let line: ControlCancel<'_> = wire::read(text)?;
+    emit.push(RecordKind::Withdrawn { call_id: call_id(line.request_id)? });
+    Some(Outcome::Known)
+}
+
+fn call_id(id: Str<'_>) -> Option<String> {
+    (1..=CALL_ID_MAX).contains(&id.as_str().len()).then(|| id.into_string())
+}
