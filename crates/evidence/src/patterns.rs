@@ -142,15 +142,15 @@ fn compiled(pattern: &str) -> Result<Regex, PatternError> {
         return Err(PatternError::TooLong(pattern.to_owned()));
     }
     let built = RegexBuilder::new(pattern).size_limit(COMPILED_MAX).dfa_size_limit(COMPILED_MAX).build();
-    built.map_err(|error| match error {
-        regex::Error::CompiledTooBig(_) => PatternError::TooLarge(pattern.to_owned()),
-        // The crate draws where it is, on several lines, and says at the end what it is.
-        other => {
-            let text = other.to_string();
-            let why = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-            let why = why.strip_prefix("error: ").unwrap_or(why).to_owned();
-            PatternError::Invalid { pattern: pattern.to_owned(), why }
+    built.map_err(|error| {
+        let pattern = pattern.to_owned();
+        if let regex::Error::CompiledTooBig(_) = error {
+            return PatternError::TooLarge(pattern);
         }
+        // The crate draws where it is, on several lines, and says at the end what it is.
+        let text = error.to_string();
+        let why = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+        PatternError::Invalid { pattern, why: why.strip_prefix("error: ").unwrap_or(why).to_owned() }
     })
 }
 

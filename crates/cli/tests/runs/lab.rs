@@ -26,6 +26,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Lab {
     root: tempfile::TempDir,
     pub(crate) slots: SlotLimits,
+    pub(crate) redact: Vec<String>,
     /// What the scripted engine is; hosts are always the real program.
     pub(crate) program: PathBuf,
 }
@@ -50,7 +51,7 @@ const SCHEMA: &str =
 impl Lab {
     pub(crate) fn new() -> Self {
         let root = tempfile::tempdir().expect("a folder");
-        let lab = Self { root, slots: SlotLimits::default(), program: PathBuf::from(PROGRAM) };
+        let lab = Self { root, slots: SlotLimits::default(), redact: Vec::new(), program: PathBuf::from(PROGRAM) };
         fs::create_dir_all(lab.path("home")).expect("a home");
         lab.add_engine("impatient", LADDER);
         lab
@@ -87,7 +88,7 @@ impl Lab {
             layers: Layers::shipped(),
             defaults: Options::default(),
             consents: Vec::new(),
-            redact_patterns: Vec::new(),
+            redact_patterns: self.redact.clone(),
             environment: vec![("PATH".into(), std::env::var_os("PATH").unwrap_or_default())],
             own_program: self.program.clone(),
             cwd: self.root.path().to_owned(),

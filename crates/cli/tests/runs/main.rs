@@ -7,6 +7,7 @@ mod matrix;
 mod offline;
 mod profiles;
 mod queue;
+mod redact;
 mod replies;
 mod rules;
 mod rules_by_hand;
