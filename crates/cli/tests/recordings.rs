@@ -116,7 +116,7 @@ const OF_RUNS: &[Code] = &[
     Code::AutoDecisionLimit,
     Code::SkillUnreadable,
     Code::WorkspaceFailed,
-    Code::ParserChanged,
+    Code::ParserChanged, Code::EventsNotLogged,
 ];
 
 /// Codes of a workspace; a recording has none.

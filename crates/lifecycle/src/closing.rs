@@ -37,15 +37,19 @@ pub fn warning(code: skillrun_model::Code, message: String) -> ControlEvent {
     control(Level::Warning, Data::ParserWarning(diagnostic))
 }
 
+/// How the process of an attempt came to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    pub exit: ProcessExit,
+    pub ended_by: Option<EndedBy>,
+    pub elapsed_ms: Option<u64>,
+    /// The limit that it reached, if it did.
+    pub timeout_ms: Option<u64>,
+}
+
 /// What is written when an attempt is settled: what was noticed, usage, the turn record, and a question if there is one.
-pub fn attempt_ended(
-    facts: &Facts,
-    settled: &Settled,
-    exit: &ProcessExit,
-    ended_by: Option<EndedBy>,
-    elapsed_ms: Option<u64>,
-) -> Vec<ControlEvent> {
-    let mut events = turn_record(facts, settled, exit, ended_by, elapsed_ms, Vec::new());
+pub fn attempt_ended(facts: &Facts, settled: &Settled, ending: &Ending) -> Vec<ControlEvent> {
+    let mut events = turn_record(facts, settled, ending, Vec::new());
     if let Some(pending) = &settled.verdict.pending {
         let correlation = Correlation { interaction_id: Some(pending.interaction_id), ..Correlation::default() };
         let requested = control(Level::Info, Data::InteractionRequested(pending.clone()));
@@ -59,9 +63,7 @@ pub fn attempt_ended(
 pub(crate) fn turn_record(
     facts: &Facts,
     settled: &Settled,
-    exit: &ProcessExit,
-    ended_by: Option<EndedBy>,
-    elapsed_ms: Option<u64>,
+    ending: &Ending,
     artifacts: Vec<ControlEvent>,
 ) -> Vec<ControlEvent> {
     let verdict = &settled.verdict;
@@ -70,7 +72,7 @@ pub(crate) fn turn_record(
     if let Some(usage) = &facts.usage {
         events.push(control(Level::Info, Data::TurnUsage(usage.clone())));
     }
-    let (code, signal) = match exit {
+    let (code, signal) = match &ending.exit {
         ProcessExit::Code(code) => (Some(*code), None),
         ProcessExit::Signal(signal) => (None, Some(signal.clone())),
         ProcessExit::Unknown => (None, None),
@@ -79,9 +81,9 @@ pub(crate) fn turn_record(
         terminal_status: verdict.turn,
         error_kind: verdict.error.as_ref().map(|e| e.category),
         details: verdict.error.as_ref().map(|e| e.message.clone()),
-        timeout_ms: None,
-        elapsed_ms,
-        exit: Exit { code, signal, ended_by },
+        timeout_ms: ending.timeout_ms,
+        elapsed_ms: ending.elapsed_ms,
+        exit: Exit { code, signal, ended_by: ending.ended_by },
         verdict: for_event(verdict),
     };
     events.extend(artifacts);

@@ -119,6 +119,7 @@ codes! {
     MetaMissing = "META_MISSING",
     ChunkIndexTorn = "CHUNK_INDEX_TORN",
     ParserChanged = "PARSER_CHANGED",
+    EventsNotLogged = "EVENTS_NOT_LOGGED",
     RawDuplicateSuppressed = "RAW_DUPLICATE_SUPPRESSED",
 }
 

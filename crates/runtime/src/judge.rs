@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 use skillrun_evidence::Meta;
+use skillrun_lifecycle::closing::Ending;
 use skillrun_lifecycle::run::State;
 use skillrun_lifecycle::{Control, OutputValidator, ProcessExit, Settled, settle};
 use skillrun_model::{AttemptNumber, EndedBy, InteractionId};
@@ -10,7 +11,7 @@ use skillrun_skill::{OutputSchema, Skill};
 use skillrun_translate::Facts;
 
 use crate::data_folder::RunFolder;
-use crate::record::RunRecord;
+use crate::record::{RunRecord, seconds};
 
 /// What a skill says about results, from the copy that the engine never saw.
 #[derive(Debug)]
@@ -85,4 +86,26 @@ pub(crate) fn judge(
         skill_policy: runner.and_then(|runner| runner.default_decision_policy),
     };
     settle(facts, &control)
+}
+
+/// How the process of an attempt came to its end, as far as its recording tells.
+pub(crate) fn ending(record: &RunRecord, meta: &Meta, elapsed_ms: Option<u64>) -> Ending {
+    let timeouts = record.request.timeouts;
+    let limit = match meta.ended_by {
+        Some(EndedBy::HardTimeout) => Some(timeouts.hard_sec),
+        Some(EndedBy::Stall) => Some(timeouts.stall_sec),
+        Some(
+            EndedBy::Exited
+            | EndedBy::Linger
+            | EndedBy::WaitTimeout
+            | EndedBy::Canceled
+            | EndedBy::Budget
+            | EndedBy::HostError
+            | EndedBy::HostLost
+            | EndedBy::NotStarted,
+        )
+        | None => None,
+    };
+    let timeout_ms = limit.and_then(|limit| u64::try_from(seconds(limit).as_millis()).ok());
+    Ending { exit: ProcessExit::of(meta), ended_by: meta.ended_by, elapsed_ms, timeout_ms }
 }

@@ -167,6 +167,8 @@ impl Run {
 
     /// A note that changes no state, such as a heartbeat.
     pub(crate) fn note(&mut self, event: ControlEvent) -> Result<(), RuntimeError> {
+        // Events that were made and wait to be appended get their numbers after this one.
+        self.builder.renumber(self.state.last_seq + 1, &mut []);
         let event = self.control(self.now(), event);
         self.append(std::slice::from_ref(&event), Durability::Derived)?;
         self.state.evolve(&event);
@@ -256,7 +258,13 @@ pub(crate) fn read_all(
                 }
                 cursor = page.cursor();
             }
-            Answer::Reset(_) => cursor = Cursor::BEGINNING,
+            Answer::Reset(_) => return Err(changed(run)),
         }
     }
+}
+
+/// What was read so far is not what the Log says now.
+pub(crate) fn changed(run: RunId) -> RuntimeError {
+    let source = std::io::Error::other("it was mended while it was read; try again");
+    LogError { run, kind: LogErrorKind::Io { place: "events.jsonl".to_owned(), source } }.into()
 }

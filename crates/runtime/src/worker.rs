@@ -8,6 +8,7 @@
 mod between;
 mod calls;
 mod settle;
+mod settled_meta;
 mod start;
 mod turn;
 

@@ -6,7 +6,7 @@ mod outputs;
 mod summary;
 
 use skillrun_evidence::{Attempt, Folder, Patterns};
-use skillrun_lifecycle::closing::{self, ControlEvent};
+use skillrun_lifecycle::closing::{self, ControlEvent, Ending};
 use skillrun_lifecycle::{Control, OutputValidator, ProcessExit, advice, settle};
 use skillrun_model::rasp::data::{AttemptStarted, RunStarted, Versions};
 use skillrun_model::rasp::{Correlation, Data, Level};
@@ -173,7 +173,8 @@ impl Run<'_> {
         } else {
             let settled = settle(&facts, &self.circumstances(attempt.number, &how, profile));
             let elapsed_ms = self.now.millis_since(how.started_at);
-            for event in closing::attempt_ended(&facts, &settled, &how.exit, how.ended_by, elapsed_ms) {
+            let ending = Ending { exit: how.exit.clone(), ended_by: how.ended_by, elapsed_ms, timeout_ms: None };
+            for event in closing::attempt_ended(&facts, &settled, &ending) {
                 self.write(event);
             }
             self.interactions += u32::from(settled.verdict.pending.is_some());

@@ -244,3 +244,36 @@ fn a_run_of_a_later_version_is_refused_and_left_alone() {
     assert!(said(&output).contains("later version"), "{}", said(&output));
     assert_eq!(bytes_of(&lab, &run), before);
 }
+
+/// As if skillrun had been replaced by another version while the engine worked.
+#[test]
+fn events_of_another_parser_are_kept_and_it_goes_on_after_them() {
+    let lab = Lab::new();
+    lab.skill("slow", "- - say: I begin.\n  - sleep_ms: 300\n  - output: {answer: blue}\n    done: true\n");
+    let mut owner = lab.start(&["run", "./slow", "--engine", "scripted", "--json"]);
+    let begin = Instant::now();
+    let run = loop {
+        let found = lab.runs().into_iter().next();
+        if let Some(run) = found.filter(|run| lab.events(run).iter().any(|event| kind(event) == "agent.message.final")) {
+            break run;
+        }
+        assert!(begin.elapsed() < PATIENCE, "no message in time");
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    owner.kill().expect("killed");
+    owner.wait().expect("waited");
+    let path = lab.data().join("runs").join(&run).join("events.jsonl");
+    let before = fs::read_to_string(&path).expect("a Log").replace("I begin.", "I began!");
+    fs::write(&path, &before).expect("written");
+    let output = lab.output(&["recover", "--json"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let events = lab.events(&run);
+    assert_eq!(events.last().map(kind), Some("run.completed"));
+    let changed = events.iter().filter(|event| event["data"]["code"] == "PARSER_CHANGED").count();
+    assert_eq!(changed, 1);
+    let texts: Vec<_> = events.iter().filter(|event| kind(event) == "agent.message.final").collect();
+    assert_eq!(texts.len(), 2, "what is covered is not told again: {texts:#?}");
+    assert!(fs::read_to_string(&path).expect("a Log").starts_with(&before), "nothing is rewritten");
+    let verified = lab.output(&["verify", &run]);
+    assert!(verified.status.success(), "not comparable is no difference: {}", String::from_utf8_lossy(&verified.stdout));
+}

@@ -2,7 +2,6 @@
 
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::data::{AttemptStarted, RunStarted};
-use skillrun_model::status::EndedBy;
 use skillrun_model::verdict::RunError;
 use skillrun_model::{AttemptNumber, InteractionId, RunId, Timestamp};
 use skillrun_translate::Facts;
@@ -10,8 +9,7 @@ use skillrun_translate::Facts;
 use super::options::RunOptions;
 use super::state::{GivenReply, State};
 use super::{cancel, reply, settled, start, timeout};
-use crate::closing::ControlEvent;
-use crate::control::ProcessExit;
+use crate::closing::{ControlEvent, Ending};
 use crate::settle::Settled;
 
 /// Something that happened.
@@ -54,9 +52,7 @@ pub enum Input<'a> {
 pub struct SettledAttempt<'a> {
     pub facts: &'a Facts,
     pub settled: &'a Settled,
-    pub exit: ProcessExit,
-    pub ended_by: Option<EndedBy>,
-    pub elapsed_ms: Option<u64>,
+    pub ending: Ending,
     pub artifacts: Vec<ControlEvent>,
     pub process: ProcessLeft,
 }

@@ -23,8 +23,8 @@ pub(super) fn settled(
     if !state.attempt_is_open {
         return Err(Refusal::OutOfPlace);
     }
-    let SettledAttempt { facts, settled, exit, ended_by, elapsed_ms, artifacts, process } = attempt;
-    let mut events = closing::turn_record(facts, settled, &exit, ended_by, elapsed_ms, artifacts);
+    let SettledAttempt { facts, settled, ending, artifacts, process } = attempt;
+    let mut events = closing::turn_record(facts, settled, &ending, artifacts);
     let then = match state.failing {
         // What the engine said after nobody had answered does not count, unless somebody canceled.
         Some(code) if settled.verdict.run_status != RunStatus::Canceled => {

@@ -19,7 +19,7 @@ use skillrun_parse::record::{AnswerFrom, EndPolicy};
 use skillrun_translate::facts::FactsFold;
 
 use super::*;
-use crate::closing::ControlEvent;
+use crate::closing::{ControlEvent, Ending};
 use crate::control::ProcessExit;
 use crate::settle::Settled;
 
@@ -230,9 +230,12 @@ impl World {
                 self.happens(Input::Settled(SettledAttempt {
                     facts: &facts,
                     settled: &settled,
-                    exit: ProcessExit::Code(0),
-                    ended_by: Some(EndedBy::Exited),
-                    elapsed_ms: None,
+                    ending: Ending {
+                        exit: ProcessExit::Code(0),
+                        ended_by: Some(EndedBy::Exited),
+                        elapsed_ms: None,
+                        timeout_ms: None,
+                    },
                     artifacts: Vec::new(),
                     process,
                 }))

@@ -33,8 +33,15 @@ enum Progress {
 pub(crate) enum Compared {
     IsKnown,
     IsNew,
-    /// It is new, and the first that differs.
-    IsFirstOther,
+    /// The first that differs from what the Log has.
+    Differs { covered: Covered },
+}
+
+/// Whether the Log has events for the bytes of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Covered {
+    Yes,
+    No,
 }
 
 impl Known {
@@ -71,7 +78,7 @@ impl Known {
         let covered = self.covered(&known)?;
         let is_covered = end(event).is_some_and(|(stream, to)| to <= covered[stream.index()]);
         self.state = Progress::Changed { covered };
-        Ok(if is_covered { Compared::IsKnown } else { Compared::IsFirstOther })
+        Ok(Compared::Differs { covered: if is_covered { Covered::Yes } else { Covered::No } })
     }
 
     /// The next evidence event of the attempt.
@@ -97,7 +104,7 @@ impl Known {
                     *at = 0;
                     *page = Some(next);
                 }
-                Answer::Reset(_) => return Ok(None),
+                Answer::Reset(_) => return Err(crate::run::changed(self.run)),
             }
         }
     }

@@ -9,7 +9,7 @@ use skillrun_model::{AttemptNumber, Code, Timestamp};
 use skillrun_parse::record::{CallQuestion, EndKind};
 use skillrun_translate::{AttemptPipeline, Facts};
 
-use super::known::{Compared, Known};
+use super::known::{Compared, Covered, Known};
 use crate::error::RuntimeError;
 use crate::run::Run;
 
@@ -33,6 +33,8 @@ pub(crate) struct Read {
     pub(crate) facts: Facts,
     pub(crate) meta: Meta,
     pub(crate) problems: Vec<String>,
+    /// The disk was full, so that events are missing in the Log.
+    pub(crate) is_full: bool,
     pub(crate) elapsed_ms: Option<u64>,
 }
 
@@ -103,7 +105,7 @@ impl Reading {
         let elapsed_ms = pipeline.now().millis_since(started_at);
         let facts = pipeline.finish(&mut run.builder, |event| batch.push(event));
         append(run, &mut known, &mut is_full, batch)?;
-        Ok(Read { facts, meta, problems: feed.problems(), elapsed_ms })
+        Ok(Read { facts, meta, problems: feed.problems(), is_full, elapsed_ms })
     }
 }
 
@@ -117,11 +119,11 @@ fn append(run: &mut Run, known: &mut Known, is_full: &mut bool, batch: Vec<Event
         match known.compare(&event)? {
             Compared::IsKnown => {}
             Compared::IsNew => new.push(event),
-            Compared::IsFirstOther => {
+            Compared::Differs { covered } => {
                 let message =
                     "events of this attempt were made by another version of the parser; it goes on after them";
                 run.note(closing::warning(Code::ParserChanged, message.to_owned()))?;
-                new.push(event);
+                new.extend(Some(event).filter(|_| covered == Covered::No));
             }
         }
     }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde_json::{Map, Value};
 use skillrun_evidence::{EvidenceError, Feed, Folder, LiveFeed, Meta, Patterns};
 use skillrun_lifecycle::run::State;
-use skillrun_lifecycle::{ProcessExit, closing};
+use skillrun_lifecycle::closing;
 use skillrun_model::rasp::data::{AttemptEnded, AttemptStarted};
 use skillrun_model::rasp::{Data, Event, SourceStream};
 use skillrun_model::{AttemptNumber, Code, EngineName, Stream, Timestamp};
@@ -17,7 +17,7 @@ use super::{Check, CheckKind, Outcome, difference};
 use crate::attempt::is_evidence;
 use crate::blobs;
 use crate::data_folder::RunFolder;
-use crate::judge::{Rules, judge};
+use crate::judge::{Rules, ending, judge};
 use crate::record::RunRecord;
 
 /// What the checks of all attempts need.
@@ -47,6 +47,8 @@ enum NotOurs {
     OtherVersion(String),
     /// Two versions made them.
     ParserChanged,
+    /// The disk was full before all of them were in the Log.
+    NotLogged,
 }
 
 impl NotOurs {
@@ -54,6 +56,7 @@ impl NotOurs {
         match self {
             Self::OtherVersion(why) => Outcome::not_comparable(why.clone()),
             Self::ParserChanged => Outcome::not_comparable("two versions of the parser made its events"),
+            Self::NotLogged => Outcome::not_comparable("the disk was full, and not all of its events are in the Log"),
         }
     }
 }
@@ -96,10 +99,13 @@ impl AttemptCheck {
     /// An event of the Log while the attempt is open.
     pub(super) fn event(&mut self, json: &[u8], event: &Event) {
         if let Data::ParserWarning(warning) = &event.data
-            && warning.code == Code::ParserChanged
             && event.source.stream == SourceStream::Control
         {
-            self.not_ours = Some(NotOurs::ParserChanged);
+            if warning.code == Code::ParserChanged {
+                self.not_ours = Some(NotOurs::ParserChanged);
+            } else if warning.code == Code::EventsNotLogged {
+                self.not_ours = Some(NotOurs::NotLogged);
+            }
         }
         if !is_evidence(event) {
             return;
@@ -200,7 +206,7 @@ impl AttemptCheck {
     fn covered(&mut self) -> Outcome {
         match &self.not_ours {
             // The two may not have met at the same byte.
-            Some(why @ NotOurs::ParserChanged) => return why.outcome(),
+            Some(why @ (NotOurs::ParserChanged | NotOurs::NotLogged)) => return why.outcome(),
             Some(NotOurs::OtherVersion(_)) | None => {}
         }
         let bytes = match self.finished() {
@@ -226,8 +232,7 @@ impl AttemptCheck {
         };
         let Some((facts, elapsed_ms)) = &reading.end else { return (Outcome::Same, None) };
         let settled = judge(context.record, &context.rules, state, number, facts, &reading.meta);
-        let exit = ProcessExit::of(&reading.meta);
-        let events = closing::attempt_ended(facts, &settled, &exit, reading.meta.ended_by, *elapsed_ms);
+        let events = closing::attempt_ended(facts, &settled, &ending(context.record, &reading.meta, *elapsed_ms));
         let again = events.iter().find_map(|event| {
             if let Data::AttemptEnded(again) = &event.data { serde_json::to_vec(again).ok() } else { None }
         });

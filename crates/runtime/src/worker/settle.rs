@@ -1,18 +1,17 @@
 //! Settles an attempt: reads the rest of its evidence, lets the gate speak, and writes what follows as one batch.
 
 use skillrun_engine::descriptor::Executable;
-use skillrun_lifecycle::ProcessExit;
 use skillrun_lifecycle::closing::{self, ControlEvent};
 use skillrun_lifecycle::run::{Input, ProcessLeft, SettledAttempt};
 use skillrun_model::status::Continuation;
 use skillrun_model::{Code, RunStatus};
 
-use super::{Next, Worker};
+use super::{Next, Worker, settled_meta};
 use crate::artifacts;
 use crate::attempt::reading::{Read, Reading};
 use crate::blobs;
 use crate::error::RuntimeError;
-use crate::judge::judge;
+use crate::judge::{ending, judge};
 
 impl Worker<'_> {
     /// Nobody lives who could write more of it.
@@ -48,12 +47,12 @@ impl Worker<'_> {
         let effects = run.happens(Input::Settled(SettledAttempt {
             facts: &read.facts,
             settled: &settled,
-            exit: ProcessExit::of(&read.meta),
-            ended_by: read.meta.ended_by,
-            elapsed_ms: read.elapsed_ms,
+            ending: ending(&run.record, &read.meta, read.elapsed_ms),
             artifacts: beside,
             process,
         }))?;
+        // A view; what stands in it is in the Log.
+        settled_meta::write(&run.folder, attempt, &read, &settled.verdict, run.state.session_id.as_deref()).ok();
         let next = self.carry_out(effects)?;
         let waits = self.run.state.status == Some(RunStatus::WaitingUser);
         if waits && process == ProcessLeft::Gone && self.run.record.engine.continuation == Continuation::Sticky {
@@ -80,6 +79,10 @@ impl Worker<'_> {
 fn noticed(read: &Read) -> Vec<ControlEvent> {
     let host = read.meta.warnings.iter().map(|warning| closing::warning(warning.code, warning.message.clone()));
     let meta = read.meta.problems.iter().map(|problem| closing::warning(Code::MetaMissing, problem.clone()));
+    let unlogged = read.is_full.then(|| {
+        let message = "the disk was full, so not all events of this attempt are in the Log; its bytes are in .audit";
+        closing::warning(Code::EventsNotLogged, message.to_owned())
+    });
     let index = read.problems.iter().map(|problem| closing::warning(Code::ChunkIndexTorn, problem.clone()));
-    host.chain(meta).chain(index).collect()
+    host.chain(meta).chain(index).chain(unlogged).collect()
 }

@@ -163,6 +163,7 @@ fn a_second_process_is_no_second_writer() {
     let log = fixture.log();
     let error = log.open(run).expect_err("held");
     assert!(matches!(error.kind, LogErrorKind::Held { pid: Some(pid) } if pid == child.0.id()), "{error}");
+    assert_eq!(log.last_writer(run), Some(child.0.id()), "and it can be asked without a try");
     assert_eq!(read_all(&log, run, MANY), events(run, 1, 4), "readers need no lock");
     drop(child);
     assert_eq!(log.open(run).expect("free when its process is dead").head.next_seq, Seq(4));
