@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use skillrun_lifecycle::run::State;
 use skillrun_log::catalog::{Catalog, Opened};
-use skillrun_log::{Answer, Cursor, EventLog, FileLog, Limits};
+use skillrun_log::{Answer, Cursor, EventLog, FileLog, Limits, LogErrorKind};
 use skillrun_model::RunId;
 use skillrun_model::rasp::Event;
 use skillrun_runtime::owners::{Ask, ask};
@@ -54,6 +54,9 @@ impl Place {
         let wanted = spelled(word);
         let found: Vec<RunId> = ids.into_iter().filter(|id| spelled(&id.to_string()).starts_with(&wanted)).collect();
         match found[..] {
+            [] if self.was_removed(word) => {
+                Err(Failure::NotFound(format!("run {} was removed to make room", plain(word))))
+            }
             [] => Err(missing()),
             [one] => Ok(one),
             [..] if wanted.is_empty() => Err(missing()),
@@ -70,6 +73,12 @@ impl Place {
     pub(crate) fn owner(&self, run: RunId) -> Option<u32> {
         let pid = self.log.last_writer(run)?;
         ask(&self.settings.data, pid, Ask::Hello).is_ok().then_some(pid)
+    }
+
+    /// A whole id of a run that was there.
+    fn was_removed(&self, word: &str) -> bool {
+        let run = word.parse().ok().map(|run| self.log.head(run));
+        run.is_some_and(|head| head.is_err_and(|error| matches!(error.kind, LogErrorKind::Gone)))
     }
 
     /// All runs, oldest first.

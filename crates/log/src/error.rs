@@ -57,7 +57,7 @@ fn writer(pid: Option<u32>) -> String {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "damaged at byte {offset}, where seq {seq} belongs: {kind}; what is before can be read, nothing can be appended; \
-     put a good copy in its place, or cut it there, which keeps the rest aside"
+     put a good copy in its place, or cut it there with `skillrun recover --cut RUN`, which keeps the rest aside"
 )]
 pub struct Damage {
     /// The event that belongs there.

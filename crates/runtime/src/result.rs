@@ -196,7 +196,9 @@ impl ResultFold {
         self.completion = Some(Completion { state, reason_code, confidence });
         verdict.warnings.iter().for_each(|code| self.warn(*code));
         self.attempts = self.attempts.max(attempt.0);
-        let text = std::mem::take(&mut self.messages).answer(verdict).map(|text| without_markers(&text));
+        let answer = std::mem::take(&mut self.messages).answer(verdict).map(|text| without_markers(&text));
+        // What ends in a question is no answer of the run.
+        let text = answer.filter(|_| verdict.pending.is_none());
         self.turn = Some(Turn {
             attempt,
             run_status: verdict.run_status,

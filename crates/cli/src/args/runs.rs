@@ -164,6 +164,9 @@ pub(crate) struct Retry {
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Recover {
+    /// Cut the damaged Log of this run where the damage begins; the rest is kept aside
+    #[arg(long, value_name = "RUN")]
+    pub(crate) cut: Option<String>,
     #[command(flatten)]
     pub(crate) json: Json,
 }

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use skillrun_log::EventLog;
 use skillrun_model::RunId;
 use skillrun_runtime::owners::crashed;
 use skillrun_runtime::runtime::{Recovered, TakenUp};
@@ -64,6 +65,12 @@ fn recover_all(place: &Place, owner: &Owner) -> Result<Recovered, Failure> {
 
 pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failure> {
     let place = Place::open(global)?;
+    if let Some(word) = &args.cut {
+        let run = place.run(word)?;
+        place.log.cut_at_damage(run)?;
+        place.log.release(run);
+        crate::place::note(&format!("the Log of run {run} ends before the damage now; what came after is kept beside it"));
+    }
     let owner = Owner::new(&place.settings)?;
     let recovered = recover_all(&place, &owner)?;
     let form = args.json.form();

@@ -2,9 +2,11 @@
 
 use std::io::{self, Read};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
-use skillrun_log::{LogError, LogErrorKind};
-use skillrun_model::{InteractionId, RunId};
+use skillrun_lifecycle::run::{Refusal, State};
+use skillrun_log::{Cursor, Limits, LogError, LogErrorKind, Tail, Tailed};
+use skillrun_model::{InteractionId, RunId, RunStatus};
 use skillrun_runtime::owners::{Ask, Asked, Kind, ask};
 use skillrun_runtime::{Reply, RuntimeError, reply_files};
 
@@ -80,26 +82,48 @@ pub(crate) fn cancel(global: &Global, args: &Cancel) -> Result<ExitCode, Failure
     let place = Place::open(global)?;
     let runs = args.run.iter().map(|word| place.run(word)).collect::<Result<Vec<_>, _>>()?;
     let mut told = Vec::new();
+    let mut statuses = std::collections::BTreeMap::new();
     for run in runs {
         let by = "skillrun cancel".to_owned();
         match say(&place, run, |owner| owner.runtime.cancel(run, &by), Ask::Cancel { run, by: by.clone() })? {
             Done::Here(owner) => {
                 // Its process, if it has one, is ended before we leave.
-                owner.runtime.wait_idle(std::time::Duration::from_secs(120));
+                owner.runtime.wait_idle(Duration::from_secs(120));
             }
             Done::Elsewhere | Done::Before => {}
         }
         told.push(run);
     }
+    // Its owner may take a moment to end the process.
+    for run in &told {
+        statuses.insert(run.to_string(), ended(&place, *run)?);
+    }
     match args.json.form() {
-        Form::Json => output::print_json(&serde_json::json!({ "canceled": told }))?,
+        Form::Json => output::print_json(&statuses)?,
         Form::Text => {
-            for run in told {
-                output::print(&format!("canceled {run}\n"))?;
+            for (run, status) in statuses {
+                let words = if status.is_terminal() { status.as_str() } else { "is being canceled" };
+                output::print(&format!("{run}  {words}\n"))?;
             }
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The status of a run, its end if that comes soon.
+fn ended(place: &Place, run: RunId) -> Result<RunStatus, Failure> {
+    const PATIENCE: Duration = Duration::from_secs(60);
+    let begin = Instant::now();
+    let mut tail = Tail::new(&place.log, run, Cursor::BEGINNING)?;
+    let mut state = State::default();
+    while !state.is_over() && begin.elapsed() < PATIENCE {
+        match tail.next(Limits::default(), PATIENCE.saturating_sub(begin.elapsed()))? {
+            Tailed::Page(page) => page.events()?.iter().for_each(|event| state.evolve(event)),
+            Tailed::Reset(_) => state = State::default(),
+            Tailed::TimedOut => break,
+        }
+    }
+    Ok(state.status.unwrap_or(RunStatus::Queued))
 }
 
 /// Says something to a run.
@@ -115,7 +139,7 @@ fn say(
         let pid = match here(&owner) {
             Ok(()) => return Ok(Done::Here(owner)),
             Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { pid: Some(pid) }, .. })) => pid,
-            Err(RuntimeError::Refused { refusal: skillrun_lifecycle::run::Refusal::Repeated { .. }, .. }) => {
+            Err(RuntimeError::Refused { refusal: Refusal::Repeated { .. }, .. }) => {
                 return Ok(Done::Before);
             }
             Err(error) => return Err(error.into()),
@@ -130,7 +154,7 @@ fn say(
             },
             Err(_) => {}
         }
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(100));
     }
     Err(Failure::Owner(format!("the owner of run {run} does not answer; try again, or end that process")))
 }

@@ -55,7 +55,10 @@ impl Skill {
             Some(runner) => (runner, true),
             None => (Runner::default(), false),
         };
-        let folder = || root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        // A path that ends in `..` has no name, and a name that is empty or leads elsewhere must never become a folder's.
+        let named = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let real = || root.canonicalize().ok().and_then(|real| named(&real));
+        let folder = || named(&root).or_else(real).unwrap_or_else(|| "skill".to_owned());
         let name = front_matter.name.clone().filter(|name| name::check(name).is_ok()).unwrap_or_else(folder);
         Ok(Self { name, front_matter, runner, has_runner, findings, root })
     }

@@ -6,6 +6,8 @@ use std::thread;
 
 use skillrun_model::interaction::Pending;
 
+use crate::output::plain;
+
 /// What came from the keyboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Typed {
@@ -42,7 +44,7 @@ pub(crate) fn prompt(question: &Pending) {
     let mut text = String::new();
     for (number, option) in question.options.iter().enumerate() {
         let mark = if option.default { "  (Enter)" } else { "" };
-        text.push_str(&format!("  {}) {}{mark}\n", number + 1, option.label));
+        text.push_str(&format!("  {}) {}{mark}\n", number + 1, plain(&option.label)));
     }
     text.push_str(if question.options.is_empty() { "answer> " } else { "number or answer> " });
     let mut out = io::stderr();

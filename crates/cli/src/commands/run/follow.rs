@@ -357,7 +357,7 @@ fn print_waiting(settings: &Settings, run: RunId, question: &Pending, style: Sty
         Form::Text => {
             let told = match style.conversation {
                 Conversation::Shown => String::new(),
-                Conversation::Left => format!("{}\n", question.prompt.trim_end()),
+                Conversation::Left => question.prompt.trim_end().lines().map(|line| output::plain(line) + "\n").collect(),
             };
             let folder = settings.data.run(run);
             output::print(&format!(
@@ -396,7 +396,7 @@ fn end_text(result: &RunResult, folder: &str, style: Style, output: &Output) -> 
         row("next", action.command.clone());
     }
     match (&result.output, &result.text) {
-        (Some(value), _) => row("output", serde_json::Value::Object(value.clone()).to_string()),
+        (Some(value), _) => row("output", output::plain(&serde_json::Value::Object(value.clone()).to_string())),
         (None, Some(text)) if style.conversation == Conversation::Left => row("text", output::plain(text)),
         (None, _) => {}
     }
