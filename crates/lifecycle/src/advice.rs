@@ -99,7 +99,10 @@ pub(crate) fn next_actions_for(error: &RunError, run: RunId) -> Vec<NextAction> 
         ErrorCategory::Timeout => &[NextActionKind::RaiseTimeout, NextActionKind::InspectEvidence],
         ErrorCategory::Output => &[NextActionKind::FixOutput, NextActionKind::FixSkill, NextActionKind::Retry],
         ErrorCategory::Session => &[NextActionKind::Retry, NextActionKind::Diagnose],
-        ErrorCategory::Interaction => &[NextActionKind::RaiseMaxAttempt, NextActionKind::Retry],
+        ErrorCategory::Interaction if error.code == Code::InteractiveMaxAttemptExceeded => {
+            &[NextActionKind::RaiseMaxAttempt, NextActionKind::Retry]
+        }
+        ErrorCategory::Interaction => &[NextActionKind::RaiseTimeout, NextActionKind::Retry],
         ErrorCategory::Host if error.message.contains(NO_SPACE) => &[NextActionKind::FreeDisk, NextActionKind::Retry],
         ErrorCategory::Host => &[NextActionKind::Retry, NextActionKind::Diagnose],
         ErrorCategory::Skill => &[NextActionKind::FixSkill],
@@ -110,7 +113,14 @@ pub(crate) fn next_actions_for(error: &RunError, run: RunId) -> Vec<NextAction> 
         }
         ErrorCategory::Canceled | ErrorCategory::Internal => &[NextActionKind::Diagnose],
     };
-    with_commands(kinds, run)
+    let mut actions = with_commands(kinds, run);
+    if error.category == ErrorCategory::Interaction {
+        // It is the time for answers that was too short.
+        for action in actions.iter_mut().filter(|action| action.action == NextActionKind::RaiseTimeout) {
+            action.command = format!("skillrun retry {run} --session-timeout SECONDS");
+        }
+    }
+    actions
 }
 
 fn with_commands(kinds: &[NextActionKind], run: RunId) -> Vec<NextAction> {

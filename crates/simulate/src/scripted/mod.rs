@@ -45,8 +45,8 @@
 //! | `exit: N`, `crash: SIGNAL` | exits, or dies, at once, and writes no end |
 //! | `hang` | never exits; comes after `end` to hang after it, without one it hangs in the middle of the turn |
 //!
-//! - `{{reply}}` and `{{prompt}}` in the texts of `say`, `think`, `ask`, `tool`, `output`, in the content of `write` and
-//!   in the input of `permission` are replaced by what the user said to this turn, and to the first one;
+//! - `{{reply}}` and `{{prompt}}` in the texts of `say`, `think`, `ask`, `tool`, `output`, in the content of `write`
+//!   and in the input of `permission` are replaced by what the user said to this turn, and to the first one;
 //!   `{{permission}}` by the answer to the last `permission` of this turn, `allow` or `deny: MESSAGE`.
 //! - After the end of a turn come only `write`, `stderr`, `raw`, `flood`, `sleep_ms`, `ignore`, `cut`, `expect_reply`,
 //!   and `exit`, `crash` or `hang`; after one of these three nothing.
@@ -88,14 +88,15 @@
 //! each turn: the text itself, a JSON string, an object with `text`, or a user's message as claude takes it. It ends
 //! with 0 after its last turn and when stdin ends, with the engine's code after `fail` and `limit`.
 //!
-//! **Permissions.** The question is a `control_request` of the id `permission_tTURN_ACT`, and a call is not made by it: a
-//! `tool` after it shows one. The next line of stdin must be the `control_response` with that id, as claude takes it: an
-//! `allow` has `updatedInput`, a `deny` has `message`. Another line, and the end of stdin, is not what the script is for.
+//! **Permissions.** The question is a `control_request` of the id `permission_tTURN_ACT`, and a call is not made by it:
+//! a `tool` after it shows one. The next line of stdin must be the `control_response` with that id, as claude takes it:
+//! an `allow` has `updatedInput`, a `deny` has `message`. Another line, and the end of stdin, is not what the script is
+//! for.
 //!
 //! **Exit codes of its own**, each with a sentence on stderr: 64 when words or script make no sense, before anything is
-//! done; 65 when what happens is not what the script is for (a reply or an answer that was not expected, a turn that
-//! it does not have); 74 when it cannot go on, without a word when a stream takes no more bytes; 75 after ten minutes, whatever it
-//! is doing. A script has at most 1 MiB, 1,000 turns and 10,000 acts.
+//! done; 65 when what happens is not what the script is for (a reply or an answer that was not expected, a turn that it
+//! does not have); 74 when it cannot go on, without a word when a stream takes no more bytes; 75 after ten minutes,
+//! whatever it is doing. A script has at most 1 MiB, 1,000 turns and 10,000 acts.
 //!
 //! - `words`: the command line. `script`: the script and how it is read. `said`: what the user said.
 //! - `play`: a turn to what is done, pure. `ask`: the question's envelope. `formats`: one file per format.

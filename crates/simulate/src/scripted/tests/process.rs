@@ -216,6 +216,7 @@ fn answer(engine: &mut Engine, text: &str) {
     let mut question = String::new();
     while !question.contains("control_request") {
         question = engine.line();
+        assert_ne!(question, "", "it ended and asked nothing");
     }
     let question: serde_json::Value = serde_json::from_str(&question).expect("JSON");
     let id = question["request_id"].as_str().expect("a name");
