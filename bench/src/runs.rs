@@ -111,7 +111,7 @@ fn one(program: &Program, table: &mut Table) -> Result<(), Problem> {
     let (mut bare, mut run) = (Vec::new(), Vec::new());
     for _ in 0..RUNS {
         bare.push(wall(Command::new("echo").arg("hello"))?);
-        run.push(wall(&mut place.command(program, &["run", "skill", "--engine", "quick"]))?);
+        run.push(wall(&mut place.command(program, &["run", "./skill", "--engine", "quick"]))?);
     }
     let (bare, run) = (median(bare), median(run));
     let more = run.saturating_sub(bare);
@@ -221,7 +221,7 @@ fn waiting(program: &Program, table: &mut Table) -> Result<(), Problem> {
     let place = Place::new("waiting")?;
     // Half of them have a deadline far away.
     for (mode, rest) in [("patient", &[][..]), ("timed", &["--no-reply-needed", "--session-timeout", "86400"][..])] {
-        let mut words = vec!["run", "skill", "--engine", "scripted", "--mode", "interactive"];
+        let mut words = vec!["run", "./skill", "--engine", "scripted", "--mode", "interactive"];
         words.extend(rest);
         if rest.is_empty() {
             let status = place.command(program, &words).stdout(Stdio::null()).stderr(Stdio::null()).status()?;

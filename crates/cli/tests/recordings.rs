@@ -116,7 +116,8 @@ const OF_RUNS: &[Code] = &[
     Code::AutoDecisionLimit,
     Code::SkillUnreadable,
     Code::WorkspaceFailed,
-    Code::ParserChanged, Code::EventsNotLogged,
+    Code::ParserChanged,
+    Code::EventsNotLogged,
 ];
 
 /// Codes of a workspace; a recording has none.

@@ -156,9 +156,12 @@ impl RunRecord {
     }
 
     pub fn read(path: &Path) -> Result<Self, RecordError> {
-        let io = |error: io::Error| match error.kind() {
-            io::ErrorKind::NotFound => RecordError::Missing { path: path.to_owned() },
-            _ => RecordError::Io { path: path.to_owned(), error },
+        let io = |error: io::Error| {
+            if error.kind() == io::ErrorKind::NotFound {
+                RecordError::Missing { path: path.to_owned() }
+            } else {
+                RecordError::Io { path: path.to_owned(), error }
+            }
         };
         let unreadable = |why: String| RecordError::Unreadable { path: path.to_owned(), why };
         if fs::metadata(path).map_err(io)?.len() > MAX_BYTES {

@@ -69,7 +69,9 @@ pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failu
         let run = place.run(word)?;
         place.log.cut_at_damage(run)?;
         place.log.release(run);
-        crate::place::note(&format!("the Log of run {run} ends before the damage now; what came after is kept beside it"));
+        crate::place::note(&format!(
+            "the Log of run {run} ends before the damage now; what came after is kept beside it"
+        ));
     }
     let owner = Owner::new(&place.settings)?;
     let recovered = recover_all(&place, &owner)?;

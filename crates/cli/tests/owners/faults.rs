@@ -255,7 +255,8 @@ fn events_of_another_parser_are_kept_and_it_goes_on_after_them() {
     let begin = Instant::now();
     let run = loop {
         let found = lab.runs().into_iter().next();
-        if let Some(run) = found.filter(|run| lab.events(run).iter().any(|event| kind(event) == "agent.message.final")) {
+        if let Some(run) = found.filter(|run| lab.events(run).iter().any(|event| kind(event) == "agent.message.final"))
+        {
             break run;
         }
         assert!(begin.elapsed() < PATIENCE, "no message in time");
@@ -276,5 +277,9 @@ fn events_of_another_parser_are_kept_and_it_goes_on_after_them() {
     assert_eq!(texts.len(), 2, "what is covered is not told again: {texts:#?}");
     assert!(fs::read_to_string(&path).expect("a Log").starts_with(&before), "nothing is rewritten");
     let verified = lab.output(&["verify", &run]);
-    assert!(verified.status.success(), "not comparable is no difference: {}", String::from_utf8_lossy(&verified.stdout));
+    assert!(
+        verified.status.success(),
+        "not comparable is no difference: {}",
+        String::from_utf8_lossy(&verified.stdout)
+    );
 }

@@ -34,7 +34,9 @@ pub(crate) enum Compared {
     IsKnown,
     IsNew,
     /// The first that differs from what the Log has.
-    Differs { covered: Covered },
+    Differs {
+        covered: Covered,
+    },
 }
 
 /// Whether the Log has events for the bytes of an event.

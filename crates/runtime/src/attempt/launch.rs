@@ -165,10 +165,8 @@ fn variables(surroundings: &Surroundings, run: &Run) -> Vec<Variable> {
 fn place_error(failed: PlaceError) -> RunError {
     match failed {
         PlaceError::Skill(wrong) => {
-            let code = match wrong.kind {
-                SkillErrorKind::Io(_) => Code::EngineNotStarted,
-                _ => Code::SkillUnreadable,
-            };
+            let is_disk = matches!(wrong.kind, SkillErrorKind::Io(_));
+            let code = if is_disk { Code::EngineNotStarted } else { Code::SkillUnreadable };
             error(ErrorCategory::Skill, code, wrong.to_string())
         }
         PlaceError::Folder { .. } => error(ErrorCategory::Host, Code::WorkspaceFailed, failed.to_string()),

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use serde_json::{Map, Value};
 use skillrun_evidence::{EvidenceError, Feed, Folder, LiveFeed, Meta, Patterns};
-use skillrun_lifecycle::run::State;
 use skillrun_lifecycle::closing;
+use skillrun_lifecycle::run::State;
 use skillrun_model::rasp::data::{AttemptEnded, AttemptStarted};
 use skillrun_model::rasp::{Data, Event, SourceStream};
 use skillrun_model::{AttemptNumber, Code, EngineName, Stream, Timestamp};

@@ -12,6 +12,7 @@ use skillrun_model::interaction::{
     AskOption, DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope,
 };
 use skillrun_model::{ExecutionMode, InteractionId, RunStatus};
+use skillrun_parse::ansi;
 use skillrun_parse::record::CallQuestion;
 
 use super::{Worker, until_moment};
@@ -91,7 +92,8 @@ impl Worker<'_> {
             interaction_id: InteractionId(0),
             scope: Scope::Call,
             kind: InteractionKind::Confirm,
-            prompt: format!("The agent wants to use {}. Allow it?\n{shown}", call.tool),
+            // What the engine sent goes back to it as it was, and is shown without what a terminal obeys.
+            prompt: ansi::strip(&format!("The agent wants to use {}. Allow it?\n{shown}", call.tool)).into_owned(),
             options: vec![option("allow", "Allow", false), option("deny", "Deny", true)],
             ui_hints: None,
             default_decision_policy,

@@ -357,7 +357,9 @@ fn print_waiting(settings: &Settings, run: RunId, question: &Pending, style: Sty
         Form::Text => {
             let told = match style.conversation {
                 Conversation::Shown => String::new(),
-                Conversation::Left => question.prompt.trim_end().lines().map(|line| output::plain(line) + "\n").collect(),
+                Conversation::Left => {
+                    question.prompt.trim_end().lines().map(|line| output::plain(line) + "\n").collect()
+                }
             };
             let folder = settings.data.run(run);
             output::print(&format!(
