@@ -299,6 +299,6 @@ fn whatever_moment_an_owner_is_killed_at_the_run_ends_the_same() {
         hits += u32::from(killed > 0);
         owners += killed;
     }
-    println!("{rounds} rounds, {owners} owners killed at work, in {hits} rounds");
+    eprintln!("{rounds} rounds, {owners} owners killed at work, in {hits} rounds");
     assert!(hits * 2 >= rounds, "only {hits} of {rounds} rounds killed anybody at work");
 }

@@ -451,9 +451,9 @@ fn a_lost_host() {
     let runtime = lab.runtime();
     let run = runtime.submit(lab.new_run(ExecutionMode::Auto, "- - say: Hm.\n  - hang: true\n")).expect("accepted");
     lab.wait(run, "message", |_| lab.types(run).contains(&"agent.message.final"));
-    let host = lab.events(run).into_iter().find_map(|event| match event.data {
-        Data::AttemptStarted(started) => started.host_pid,
-        _ => None,
+    let host = lab.events(run).into_iter().find_map(|event| {
+        let Data::AttemptStarted(started) = event.data else { return None };
+        started.host_pid
     });
     let killed = Command::new("kill").arg("-9").arg(host.expect("a host").to_string()).status().expect("a command");
     assert!(killed.success());
