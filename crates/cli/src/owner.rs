@@ -20,7 +20,24 @@ pub(crate) const READY: &str = "ready";
 /// A runtime that others can talk to.
 pub(crate) struct Owner {
     pub(crate) runtime: Arc<Runtime>,
-    _listening: Listening,
+    listening: Listening,
+    settings: Settings,
+}
+
+impl Drop for Owner {
+    /// Whatever the reason to leave, no run is left without an owner: what is not finished goes on in the background,
+    /// and where that cannot be, our socket stays and tells the next one.
+    fn drop(&mut self) {
+        // Nobody can bring a run on any more after this.
+        self.listening.close();
+        let unfinished = self.runtime.unfinished();
+        self.runtime.leave();
+        for run in unfinished {
+            if in_background(&self.settings, Take::One(run)).is_err() {
+                self.listening.leave_runs();
+            }
+        }
+    }
 }
 
 impl Owner {
@@ -53,7 +70,7 @@ impl Owner {
         };
         let runtime = Arc::new(Runtime::new(setup, settings.slots.clone()));
         let listening = Listening::begin(&runtime)?;
-        Ok(Self { runtime, _listening: listening })
+        Ok(Self { runtime, listening, settings: settings.clone() })
     }
 }
 
@@ -72,8 +89,8 @@ pub(crate) enum Take {
     All,
 }
 
-/// Starts an owner that outlives this process. When this returns, it has taken over.
-pub(crate) fn in_background(settings: &Settings, take: Take) -> Result<(), Failure> {
+/// An owner that outlives this process.
+fn background(settings: &Settings, take: Take) -> Command {
     let mut owner = program("own");
     match take {
         Take::One(run) => owner.arg(run.to_string()),
@@ -83,13 +100,15 @@ pub(crate) fn in_background(settings: &Settings, take: Take) -> Result<(), Failu
     if settings.file.path.exists() {
         owner.arg("--config").arg(&settings.file.path);
     }
+    owner.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    owner
+}
+
+/// Starts one. When this returns, it has taken over.
+pub(crate) fn in_background(settings: &Settings, take: Take) -> Result<(), Failure> {
     let failed = |why: String| Failure::Owner(format!("no process could be left with the run: {why}"));
-    let mut child = owner
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|error| failed(error.to_string()))?;
+    let mut child =
+        background(settings, take).stdout(Stdio::piped()).spawn().map_err(|error| failed(error.to_string()))?;
     let mut word = String::new();
     if let Some(stdout) = child.stdout.take() {
         BufReader::new(stdout).read_line(&mut word).map_err(|error| failed(error.to_string()))?;
@@ -100,7 +119,7 @@ pub(crate) fn in_background(settings: &Settings, take: Take) -> Result<(), Failu
 /// Runs of owners that died are taken over in the background, so that none stays without one.
 pub(crate) fn take_over_orphans(settings: &Settings) {
     if !crashed(&settings.data).is_empty() {
-        // Whoever comes next tries again.
-        in_background(settings, Take::All).ok();
+        // Whoever comes next tries again; nobody waits for the runs of others.
+        background(settings, Take::All).spawn().ok();
     }
 }

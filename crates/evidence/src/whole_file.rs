@@ -19,6 +19,11 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     sync_folder(path.parent().unwrap_or(Path::new(".")))
 }
 
+/// The same where the caller brings the folder to the disk afterwards, with everything in it.
+pub fn replace_in_folder(path: &Path, content: &[u8]) -> io::Result<()> {
+    swap(path, content, Durability::Synced)
+}
+
 /// Writes a view: readers see all of it or the one before. After a power failure it may be the one before, or none; it
 /// can be made again.
 pub fn replace_view(path: &Path, content: &[u8]) -> io::Result<()> {

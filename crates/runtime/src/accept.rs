@@ -323,7 +323,8 @@ fn run_is_over(surroundings: &Surroundings, run: RunId) -> bool {
         Ok(())
     });
     match folded {
-        Ok(()) => state.is_over(),
+        // Without a first event it was never accepted: whoever made it is gone, because it would hold our lock.
+        Ok(()) => state.status.is_none() || state.is_over(),
         // It is gone, or cannot be read and therefore not go on.
         Err(_) => true,
     }

@@ -69,6 +69,10 @@ impl Queue {
         self.known.contains(&run)
     }
 
+    pub(crate) fn runs(&self) -> impl Iterator<Item = RunId> {
+        self.known.iter().copied()
+    }
+
     /// Whether another new run may wait.
     pub(crate) fn room(&self) -> Result<(), Full> {
         let queued = self.waiting.len();

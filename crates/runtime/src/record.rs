@@ -152,7 +152,8 @@ impl RunRecord {
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(self)?;
         text.push(b'\n');
-        whole_file::replace_view(path, &text)
+        // The first event brings the folder to the disk.
+        whole_file::replace_in_folder(path, &text)
     }
 
     pub fn read(path: &Path) -> Result<Self, RecordError> {

@@ -102,6 +102,11 @@ impl Runtime {
         self.inner.wait_until(timeout, Desk::is_idle)
     }
 
+    /// Runs for which something is still to be done here. Whoever leaves now leaves them without an owner.
+    pub fn unfinished(&self) -> Vec<RunId> {
+        self.inner.desk().unfinished()
+    }
+
     /// Leaves a run to itself; its host goes on.
     pub fn let_go(&self, run: RunId) {
         self.inner.let_go(run);

@@ -6,14 +6,15 @@ use std::io;
 use std::path::Path;
 
 use skillrun_log::FileLog;
-use skillrun_model::RunId;
 use skillrun_model::rasp::data::Category;
 use skillrun_model::wire::LineWriter;
+use skillrun_model::{RunId, RunStatus};
 use skillrun_translate::FcmpTranslator;
 
 use crate::cache::{self, CacheKey};
 use crate::error::RuntimeError;
 use crate::record::RunRecord;
+use crate::result;
 use crate::run::{Tools, read_all};
 
 pub(crate) fn write(tools: &Tools, run: RunId) {
@@ -23,7 +24,10 @@ pub(crate) fn write(tools: &Tools, run: RunId) {
         make(&tools.log, run, &folder.fcmp(), &folder.diagnostics()).ok();
     }
     // A hint; whoever uses it looks at the run again.
-    if let Ok(record) = RunRecord::read(&folder.record())
+    let has_succeeded =
+        result::read(&folder).is_ok_and(|result| result.is_some_and(|r| r.status == RunStatus::Succeeded));
+    if has_succeeded
+        && let Ok(record) = RunRecord::read(&folder.record())
         && let Ok(Some(key)) = CacheKey::of(&record, &folder.inputs())
     {
         cache::remember(&tools.data, &key, run).ok();

@@ -126,12 +126,12 @@ impl Host {
                 }
                 Ok(Heard::Notice(Notice::Input { answer, .. })) => match answer {
                     InputAnswer::Busy => {}
-                    InputAnswer::Written
-                    | InputAnswer::Repeated
-                    | InputAnswer::Closed
-                    | InputAnswer::TooLarge
-                    | InputAnswer::Unreadable
-                    | InputAnswer::LineTooLong => self.unsent = None,
+                    InputAnswer::Written | InputAnswer::Repeated | InputAnswer::Closed => self.unsent = None,
+                    InputAnswer::TooLarge | InputAnswer::Unreadable | InputAnswer::LineTooLong => {
+                        // It will never have its answer, so it is not waited for.
+                        self.unsent = None;
+                        self.send(&Request::TurnOver { linger: None });
+                    }
                 },
                 Ok(Heard::Notice(Notice::Refused { .. })) => news.refused = true,
                 Ok(Heard::Notice(Notice::Exited { .. } | Notice::Ended { .. } | Notice::Closed { .. })) => {}

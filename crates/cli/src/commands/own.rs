@@ -56,9 +56,11 @@ fn recover_all(place: &Place, owner: &Owner) -> Result<Recovered, Failure> {
     let dead = crashed(&place.settings.data);
     let mut catalog = place.catalog()?;
     let recovered = owner.runtime.recover(&mut catalog)?;
-    // Their runs have an owner again.
-    for socket in dead {
-        fs::remove_file(socket).ok();
+    // Their runs have an owner again; where one could not be opened, the next owner tries once more.
+    if recovered.broken.is_empty() {
+        for socket in dead {
+            fs::remove_file(socket).ok();
+        }
     }
     Ok(recovered)
 }

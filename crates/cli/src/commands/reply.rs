@@ -41,7 +41,9 @@ pub(crate) fn reply(global: &Global, args: &Args) -> Result<ExitCode, Failure> {
     };
     let text = if args.text == "-" { stdin()? } else { args.text.clone() };
     let files = reply_files(&place.folder(run), interaction_id, &args.file)?;
-    let reply = Reply { interaction_id, text, files, request_id: args.key.clone() };
+    // So that an answer that is sent again after a silence is known to be the same.
+    let key = args.key.clone().or_else(|| skillrun_collect::start::random_nonce().ok());
+    let reply = Reply { interaction_id, text, files, request_id: key };
     let done =
         say(&place, run, |owner| owner.runtime.reply(run, reply.clone()), Ask::Reply { run, reply: reply.clone() })?;
     let output = Output::new(global.color, &place.settings.surroundings);

@@ -47,7 +47,7 @@ pub(crate) fn run(global: &Global, args: &ResultOf) -> Result<ExitCode, Failure>
 }
 
 /// The result of a run that is over: as it was written or, where that file is gone, made again from the Log.
-pub(super) fn read(place: &Place, run: RunId) -> Result<Option<RunResult>, Failure> {
+pub(crate) fn read(place: &Place, run: RunId) -> Result<Option<RunResult>, Failure> {
     let folder = place.folder(run);
     match result::read(&folder) {
         Ok(Some(result)) if place.state(run)?.is_over() => return Ok(Some(result)),

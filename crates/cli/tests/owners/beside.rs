@@ -1,7 +1,8 @@
 //! Owners beside each other on one data folder, in the background, and interrupted.
 
 use std::fs;
-use std::process::{Child, Command, ExitStatus};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -150,4 +151,19 @@ fn a_run_takes_over_what_a_crash_left() {
     lab.wait_quiet();
     let left: Vec<_> = fs::read_dir(lab.data().join("owners")).expect("a folder").flatten().collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// `skillrun run … | head -1` left the run `running` for ever, and without an owner.
+#[test]
+fn a_reader_who_leaves_leaves_no_run_without_an_owner() {
+    let lab = Lab::new();
+    lab.skill("slow", SLOW);
+    let mut command = lab.command(&["run", "./slow", "--engine", "scripted", "--follow"]);
+    let mut owner = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("started");
+    let mut line = String::new();
+    BufReader::new(owner.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    wait_exit(&mut owner);
+    let run = only_run(&lab);
+    assert_eq!(kind(&wait_end(&lab, &run)), "run.completed");
+    lab.wait_quiet();
 }

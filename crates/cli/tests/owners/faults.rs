@@ -283,3 +283,25 @@ fn events_of_another_parser_are_kept_and_it_goes_on_after_them() {
         String::from_utf8_lossy(&verified.stdout)
     );
 }
+
+/// An owner that was killed while it accepted a request kept the user's folder for ever.
+#[test]
+fn a_request_that_was_never_accepted_keeps_no_folder() {
+    let lab = Lab::new();
+    lab.skill("neighbour", DONE);
+    fs::create_dir(lab.path("work")).expect("a folder");
+    let words = ["run", "./neighbour", "--engine", "scripted", "--workspace", "work", "--json"];
+    let run = neighbour(&lab);
+    let notes = lab.data().join("workspaces");
+    fs::create_dir_all(&notes).expect("a folder");
+    // As it is left: a note, and a Log without an event.
+    let id = run.replace(&run[run.len() - 4..], "ffff");
+    let folder = lab.data().join("runs").join(&id);
+    fs::create_dir(&folder).expect("a folder");
+    fs::write(folder.join("events.jsonl"), b"").expect("written");
+    let work = fs::canonicalize(lab.path("work")).expect("a folder");
+    let note = serde_json::json!({ "run_id": id, "path": work, "sharing": "alone" });
+    fs::write(notes.join(format!("{id}.json")), note.to_string()).expect("written");
+    let output = lab.output(&words);
+    assert!(output.status.success(), "{}", said(&output));
+}

@@ -148,6 +148,8 @@ fn ending_process(mut decision: Decision) -> Decision {
 fn running(state: &State, found: Found) -> Decision {
     let attempt = state.attempt;
     let mut effects = match found {
+        // Nothing was begun, and nothing is begun any more.
+        Found::NoClaim if state.canceling.is_some() || state.failing.is_some() => vec![Effect::Settle { attempt }],
         // The claim is the fence: whoever takes it now is the only one.
         Found::NoClaim => vec![Effect::Enqueue { attempt }],
         Found::Alive => vec![Effect::Adopt { attempt }],

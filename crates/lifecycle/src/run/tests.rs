@@ -598,3 +598,12 @@ fn a_batch_that_was_cut_after_the_turn_record_is_finished_from_it() {
         "it is never settled again"
     );
 }
+
+/// An owner died after `attempt.started` and before it told the host, and then somebody canceled.
+#[test]
+fn nothing_is_begun_after_a_cancel() {
+    let mut world = World::new(RunOptions::default());
+    world.all(&[Happening::Accept, Happening::HostReady, Happening::Cancel]);
+    let decision = recover(&world.state, world.options, run_id(), world.now(), Found::NoClaim);
+    assert_eq!(decision.effects, [Effect::Settle { attempt: AttemptNumber(1) }]);
+}

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -66,15 +67,17 @@ fn ask(surroundings: &Surroundings, program: &Path, argv: &[String]) -> Option<S
         .spawn()
         .ok()?;
     let stdout = child.stdout.take()?;
-    let reader = thread::spawn(move || {
+    let (told, heard) = channel();
+    // A child of its own may hold the stream open for ever; then nobody waits for this thread.
+    thread::spawn(move || {
         let mut text = Vec::new();
         stdout.take(OUTPUT_MAX).read_to_end(&mut text).ok();
-        String::from_utf8_lossy(&text).into_owned()
+        told.send(String::from_utf8_lossy(&text).into_owned()).ok();
     });
     let begin = Instant::now();
     loop {
         match child.try_wait() {
-            Ok(Some(_)) => return reader.join().ok(),
+            Ok(Some(_)) => return heard.recv_timeout(PATIENCE.saturating_sub(begin.elapsed())).ok(),
             Ok(None) if begin.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(5)),
             Ok(None) | Err(_) => {
                 child.kill().and_then(|()| child.wait()).ok();

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::message::{Ask, Asked, Envelope, Kind, LINE_MAX, Trouble, VERSION};
 use crate::error::RuntimeError;
@@ -17,6 +17,9 @@ use crate::runtime::Runtime;
 
 /// Conversations at the same time; more wait for the system to let them in.
 const CONVERSATIONS: usize = 32;
+
+/// How long those who are being heard are waited for at the end.
+const CLOSING: Duration = Duration::from_secs(10);
 
 /// How long a client may take to say what it wants.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -26,6 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Listening {
     socket: PathBuf,
     is_over: Arc<AtomicBool>,
+    talking: Conversations,
+    left: Left,
 }
 
 impl Listening {
@@ -38,38 +43,92 @@ impl Listening {
         let listener = bind(&folder, &name).map_err(failed)?;
         let is_over = Arc::new(AtomicBool::new(false));
         let (runtime, over) = (Arc::downgrade(runtime), is_over.clone());
-        let talking = Arc::new(AtomicUsize::new(0));
+        let talking = Conversations::default();
+        let conversations = talking.clone();
         let listen = move || {
             for client in listener.incoming() {
                 let Some(runtime) = runtime.upgrade() else { return };
                 if over.load(Ordering::Relaxed) {
                     return;
                 }
-                let Ok(client) = client else { continue };
-                while talking.load(Ordering::Acquire) >= CONVERSATIONS {
+                let Ok(client) = client else {
+                    // No more descriptors, most likely; it passes.
+                    thread::sleep(Duration::from_millis(50));
+                    continue;
+                };
+                while conversations.count() >= CONVERSATIONS {
                     thread::sleep(Duration::from_millis(5));
                 }
-                talking.fetch_add(1, Ordering::AcqRel);
-                let talking = talking.clone();
+                let place = conversations.begin();
                 let spawned = thread::Builder::new().name("client".to_owned()).spawn(move || {
+                    let _place = place;
                     // A client that leaves has its answer in the Log.
                     converse(&runtime, &client).ok();
-                    talking.fetch_sub(1, Ordering::AcqRel);
                 });
                 drop(spawned);
             }
         };
         thread::Builder::new().name("owner".to_owned()).spawn(listen).map_err(failed)?;
-        Ok(Self { socket, is_over })
+        Ok(Self { socket, is_over, talking, left: Left::Nothing })
+    }
+
+    /// Hears nobody any more, and waits for those who are being heard.
+    pub fn close(&mut self) {
+        if self.is_over.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        // Wakes the thread that waits for clients.
+        connect(&self.socket).ok();
+        let begin = Instant::now();
+        while self.talking.count() > 0 && begin.elapsed() < CLOSING {
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Runs are left without an owner: the socket stays, so that whoever comes next takes them over.
+    pub fn leave_runs(&mut self) {
+        self.left = Left::Runs;
+    }
+}
+
+/// Whether something is left to do when an owner ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Nothing,
+    Runs,
+}
+
+/// How many clients are being heard.
+#[derive(Debug, Clone, Default)]
+struct Conversations(Arc<AtomicUsize>);
+
+/// One of them; it is over when this is dropped, however that comes.
+struct Conversation(Conversations);
+
+impl Conversations {
+    fn count(&self) -> usize {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn begin(&self) -> Conversation {
+        self.0.fetch_add(1, Ordering::AcqRel);
+        Conversation(self.clone())
+    }
+}
+
+impl Drop for Conversation {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
-        // Wakes the thread that waits for clients.
-        connect(&self.socket).ok();
-        fs::remove_file(&self.socket).ok();
+        self.close();
+        match self.left {
+            Left::Nothing => drop(fs::remove_file(&self.socket)),
+            Left::Runs => {}
+        }
     }
 }
 
@@ -81,8 +140,8 @@ fn through(folder: &File, name: &str) -> PathBuf {
 fn bind(folder: &Path, name: &str) -> io::Result<UnixListener> {
     let folder = File::open(folder)?;
     let path = through(&folder, name);
-    // Left by a process that had our number before us; its runs are found all the same, because nobody owns them.
-    fs::remove_file(&path).ok();
+    // Left by a process that had our number before us: it is still to be found, because it tells of runs without an owner.
+    fs::rename(&path, through(&folder, &format!("was-{name}"))).ok();
     let listener = UnixListener::bind(&path)?;
     fs::set_permissions(&path, Permissions::from_mode(0o600))?;
     Ok(listener)

@@ -13,7 +13,8 @@ pub(crate) const MAX_BYTES: u64 = 64 << 20;
 
 /// Writes `result.json`, on the disk when this returns: the last event of the run comes after it.
 pub fn write(folder: &RunFolder, result: &RunResult) -> io::Result<()> {
-    whole_file::replace(&folder.result(), &text(result)?)
+    // Whole or not there. That its name survives a power failure is not worth a sync: it can be made again.
+    whole_file::replace_in_folder(&folder.result(), &text(result)?)
 }
 
 /// Reads it; none where there is none.

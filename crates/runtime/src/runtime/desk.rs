@@ -1,6 +1,6 @@
 //! What is going on at this moment.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,6 +14,8 @@ use crate::queue::Queue;
 pub(super) struct Desk {
     pub(super) queue: Queue,
     active: HashMap<RunId, Active>,
+    /// Left by a worker, and not yet taken up again.
+    between: HashSet<RunId>,
     /// Questions whose time will be up, by moment.
     timers: BTreeMap<(Timestamp, u64), (RunId, InteractionId)>,
     /// Where the timer of a run stands; there may be tens of thousands.
@@ -51,6 +53,7 @@ impl Desk {
         Self {
             queue: Queue::new(slots),
             active: HashMap::new(),
+            between: HashSet::new(),
             timers: BTreeMap::new(),
             places: HashMap::new(),
             armed: 0,
@@ -68,19 +71,35 @@ impl Desk {
         self.active.keys().copied().collect()
     }
 
-    pub(super) fn begin(&mut self, run: RunId, mailbox: Arc<Mailbox>) {
-        self.active.insert(run, Active { mailbox, wanted: Wanted::No });
-    }
-
-    /// Whoever works on it looks once more before it leaves.
-    pub(super) fn wanted_again(&mut self, run: RunId) {
+    /// A worker begins. Not if there is one already: that is about to leave, and looks once more before it does.
+    pub(super) fn begins(&mut self, run: RunId, mailbox: &Arc<Mailbox>) -> bool {
         if let Some(active) = self.active.get_mut(&run) {
             active.wanted = Wanted::Again;
+            return false;
         }
+        self.disarm(run);
+        self.active.insert(run, Active { mailbox: mailbox.clone(), wanted: Wanted::No });
+        true
     }
 
     pub(super) fn end(&mut self, run: RunId) -> Wanted {
-        self.active.remove(&run).map_or(Wanted::No, |active| active.wanted)
+        let wanted = self.active.remove(&run).map_or(Wanted::No, |active| active.wanted);
+        if wanted == Wanted::Again {
+            self.between.insert(run);
+        }
+        wanted
+    }
+
+    /// It is taken up again, or will be.
+    pub(super) fn handed_over(&mut self, run: RunId) {
+        self.between.remove(&run);
+    }
+
+    /// Everything that something is done for here.
+    pub(super) fn unfinished(&self) -> Vec<RunId> {
+        let troubled = self.troubles.iter().filter(|(_, trouble)| trouble.again.is_some()).map(|(run, _)| *run);
+        let all = self.active.keys().chain(&self.between).chain(self.places.keys()).copied();
+        all.chain(troubled).chain(self.queue.runs()).collect::<HashSet<_>>().into_iter().collect()
     }
 
     pub(super) fn is_active(&self, run: RunId) -> bool {
@@ -129,13 +148,18 @@ impl Desk {
     /// Something will be done for it without anybody asking.
     pub(super) fn has(&self, run: RunId) -> bool {
         self.is_active(run)
+            || self.between.contains(&run)
             || self.queue.has(run)
             || self.places.contains_key(&run)
             || self.troubles.get(&run).is_some_and(|trouble| trouble.again.is_some())
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.active.is_empty() && self.queue.len() == 0 && self.timers.is_empty() && self.next_retry().is_none()
+        self.active.is_empty()
+            && self.between.is_empty()
+            && self.queue.len() == 0
+            && self.timers.is_empty()
+            && self.next_retry().is_none()
     }
 }
 

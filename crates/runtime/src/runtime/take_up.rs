@@ -9,7 +9,6 @@ use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, RunId, RunStatus};
 
-use super::threads::demand;
 use super::{Inner, Runtime};
 use crate::error::RuntimeError;
 use crate::record::RunRecord;
@@ -98,9 +97,7 @@ impl Inner {
         if state.status == Some(RunStatus::Queued) && !state.is_unfinished {
             self.enqueue(run);
         } else {
-            // Its process is there, so its slot is taken, whatever the limits say.
-            let slot = self.desk().queue.take(demand(&run.record));
-            self.work(id, slot, Some(run));
+            self.work_at_once(run);
         }
         TakenUp::Working
     }

@@ -1,5 +1,6 @@
 //! Threads: one per run with a process, and one that waits for moments.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,8 +9,8 @@ use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::RunId;
 use skillrun_model::status::Continuation;
 
-use super::Inner;
 use super::desk::{Trouble, Wanted};
+use super::{Inner, TakenUp};
 use crate::error::RuntimeError;
 use crate::mailbox::Mailbox;
 use crate::queue::{Demand, Slot, SlotKind};
@@ -26,6 +27,10 @@ const TRY_AGAIN: [Duration; 5] = [
     Duration::from_secs(15),
     Duration::from_secs(60),
 ];
+
+/// How often it is looked whether another process leaves a run that was to be worked on here.
+const HELD_TRIES: u32 = 10;
+const HELD_PAUSE: Duration = Duration::from_secs(1);
 
 /// How long another thread of ours may have a run.
 const OWN_PATIENCE: Duration = Duration::from_secs(10);
@@ -51,43 +56,48 @@ impl Inner {
     /// Gives free slots to those who wait. `at_hand` need not be opened again if it is one of them.
     pub(super) fn pump(self: &Arc<Self>, mut at_hand: Option<Run>) {
         loop {
+            let Some(mailbox) = self.mailbox() else { return };
+            // Out of the queue and at work in one step: nobody may find it in neither.
             let (id, slot) = {
                 let mut desk = self.desk();
                 if desk.is_leaving {
                     return;
                 }
-                match desk.queue.next() {
-                    Some(next) => next,
-                    None => return,
+                let Some((id, slot)) = desk.queue.next() else { return };
+                if !desk.begins(id, &mailbox) {
+                    desk.queue.give_back(slot);
+                    continue;
                 }
+                (id, slot)
             };
             let run = at_hand.take_if(|run| run.id == id);
-            self.work(id, slot, run);
+            self.spawn(id, slot, run, mailbox);
         }
     }
 
-    /// Works on a run in a thread of its own.
-    pub(super) fn work(self: &Arc<Self>, id: RunId, slot: Slot, run: Option<Run>) {
-        let mailbox = match Mailbox::new() {
-            Ok(mailbox) => Arc::new(mailbox),
-            Err(error) => {
-                let mut desk = self.desk();
-                desk.queue.give_back(slot);
-                self.is_in_trouble(&mut desk, id, error.to_string());
-                return;
-            }
+    /// Works on a run whose process is there already, whatever the limits say.
+    pub(super) fn work_at_once(self: &Arc<Self>, run: Run) {
+        let id = run.id;
+        let Some(mailbox) = self.mailbox() else {
+            return self.is_in_trouble(&mut self.desk(), id, "no more files can be opened".to_owned());
         };
-        {
+        let slot = {
             let mut desk = self.desk();
-            if desk.is_active(id) {
-                // The worker it had before is about to leave, and looks once more.
-                desk.queue.give_back(slot);
-                desk.wanted_again(id);
+            if !desk.begins(id, &mailbox) {
                 return;
             }
-            desk.disarm(id);
-            desk.begin(id, mailbox.clone());
-        }
+            desk.queue.take(demand(&run.record))
+        };
+        self.spawn(id, slot, Some(run), mailbox);
+    }
+
+    /// None when the system has no more descriptors; whatever waits is tried again when somebody leaves.
+    fn mailbox(&self) -> Option<Arc<Mailbox>> {
+        Mailbox::new().ok().map(Arc::new)
+    }
+
+    /// Works on a run in a thread of its own.
+    fn spawn(self: &Arc<Self>, id: RunId, slot: Slot, run: Option<Run>, mailbox: Arc<Mailbox>) {
         let inner = self.clone();
         let name = format!("run {id}");
         let kept = slot.clone();
@@ -116,8 +126,15 @@ impl Inner {
     }
 
     fn worker(self: Arc<Self>, id: RunId, slot: Slot, run: Option<Run>, mailbox: &Mailbox) {
-        let opened = run.map_or_else(|| self.open_patiently(id), Ok);
-        let outcome = opened.and_then(|run| Worker::new(&self.surroundings, mailbox, run).work());
+        // A fault in a parser must not take the slot, and everybody who waits for this run, with it.
+        let worked = catch_unwind(AssertUnwindSafe(|| {
+            let opened = run.map_or_else(|| self.open_patiently(id), Ok);
+            opened.and_then(|run| Worker::new(&self.surroundings, mailbox, run).work())
+        }));
+        let outcome = worked.unwrap_or_else(|_| {
+            let error = std::io::Error::other("skillrun has a fault in it and could not work on this run");
+            Err(RuntimeError::file(self.surroundings.tools.data.run(id).root(), "worked on")(error))
+        });
         mailbox.close();
         if matches!(outcome, Ok(Rest::Over)) {
             views::write(&self.surroundings.tools, id);
@@ -139,10 +156,11 @@ impl Inner {
             }
             is_wanted
         };
-        if is_wanted == Wanted::Again
-            && let Err(error) = self.take_up(id)
-        {
-            self.failed(&mut self.desk(), id, &error);
+        if is_wanted == Wanted::Again {
+            if let Err(error) = self.take_up(id) {
+                self.failed(&mut self.desk(), id, &error);
+            }
+            self.desk().handed_over(id);
         }
         self.wind_up();
         self.changed.notify_all();
@@ -151,9 +169,10 @@ impl Inner {
 
     pub(super) fn failed(&self, desk: &mut super::Desk, id: RunId, error: &RuntimeError) {
         match error {
-            // It is somebody else's now, or gone, or over.
-            RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. } | LogErrorKind::Gone, .. })
-            | RuntimeError::Refused { .. } => {}
+            // It is gone, or over.
+            RuntimeError::Log(LogError { kind: LogErrorKind::Gone, .. }) | RuntimeError::Refused { .. } => {}
+            // Somebody has it, perhaps only for a moment.
+            RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. }, .. }) => self.is_held(desk, id),
             RuntimeError::Log(_)
             | RuntimeError::Catalog(_)
             | RuntimeError::Record(_)
@@ -167,8 +186,21 @@ impl Inner {
 
     fn is_in_trouble(&self, desk: &mut super::Desk, id: RunId, words: String) {
         let tries = desk.troubles.get(&id).map_or(0, |trouble| trouble.tries);
-        let again = TRY_AGAIN.get(tries as usize).map(|pause| Instant::now() + *pause);
-        desk.troubles.insert(id, Trouble { words, tries: tries + 1, again });
+        // A disk may be full for a day; it is never given up.
+        let pause = TRY_AGAIN.get(tries as usize).or(TRY_AGAIN.last()).copied().unwrap_or(LOOK_AGAIN);
+        desk.troubles.insert(id, Trouble { words, tries: tries + 1, again: Some(Instant::now() + pause) });
+        self.changed.notify_all();
+    }
+
+    /// Looks again whether whoever has a run leaves it; one that is worked on elsewhere is not ours.
+    pub(super) fn is_held(&self, desk: &mut super::Desk, id: RunId) {
+        let tries = desk.troubles.get(&id).map_or(0, |trouble| trouble.tries);
+        if tries >= HELD_TRIES {
+            desk.troubles.remove(&id);
+        } else {
+            let words = "another process has this run".to_owned();
+            desk.troubles.insert(id, Trouble { words, tries: tries + 1, again: Some(Instant::now() + HELD_PAUSE) });
+        }
         self.changed.notify_all();
     }
 
@@ -206,10 +238,13 @@ impl Inner {
             if let Some((run, interaction_id)) = due {
                 self.expire(run, interaction_id);
             }
-            if let Some(run) = retry
-                && let Err(error) = self.take_up(run)
-            {
-                self.failed(&mut self.desk(), run, &error);
+            if let Some(run) = retry {
+                match self.take_up(run) {
+                    Ok(TakenUp::SomebodyElses) => self.is_held(&mut self.desk(), run),
+                    Ok(TakenUp::Working) => {}
+                    Ok(TakenUp::Waiting | TakenUp::Over) => drop(self.desk().troubles.remove(&run)),
+                    Err(error) => self.failed(&mut self.desk(), run, &error),
+                }
             }
             self.changed.notify_all();
         }

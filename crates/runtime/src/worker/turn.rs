@@ -8,13 +8,13 @@ use skillrun_collect::protocol::Request;
 use skillrun_collect::{Attached, attach};
 use skillrun_lifecycle::closing::ControlEvent;
 use skillrun_lifecycle::run::ProcessLeft;
-use skillrun_model::ExecutionMode;
 use skillrun_model::rasp::data::RunHeartbeat;
 use skillrun_model::rasp::{Correlation, Data, Level};
 use skillrun_model::status::Continuation;
+use skillrun_model::{ExecutionMode, RunStatus};
 
 use super::calls::Calls;
-use super::{Host, Next, Worker, next};
+use super::{Host, Next, Worker, next, until_moment};
 use crate::attempt::reading::Reading;
 use crate::error::RuntimeError;
 
@@ -41,8 +41,13 @@ impl Worker<'_> {
             Reading::open(&self.run, attempt)?
         };
         // Told again, because whoever was here before may not have.
+        let waits = self.run.state.status == Some(RunStatus::WaitingUser);
+        let deadline: Option<Duration> = self.timer.map(|timer| until_moment(self.run.now(), timer.at));
         if let Some(host) = &mut self.host {
             host.send(&Request::Start);
+            if waits {
+                host.send(&Request::Wait { deadline });
+            }
         }
         let mut calls = Calls { known: self.run.state.calls, seen: 0, waiting: VecDeque::new() };
         let begin = Instant::now();
@@ -84,7 +89,10 @@ impl Worker<'_> {
                 let elapsed_ms = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
                 let bytes = extent.stdout + extent.stderr;
                 let beat = Data::RunHeartbeat(RunHeartbeat { elapsed_ms, bytes });
-                self.run.note(ControlEvent { level: Level::Info, data: beat, correlation: Correlation::default() })?;
+                // It says nothing that matters; on a full disk it is left out.
+                self.run
+                    .note(ControlEvent { level: Level::Info, data: beat, correlation: Correlation::default() })
+                    .ok();
                 silent_since = Instant::now();
                 last_seq = self.run.state.last_seq;
             }
@@ -97,7 +105,12 @@ impl Worker<'_> {
         let record = &self.run.record;
         let goes_on =
             record.engine.continuation == Continuation::Sticky && record.request.mode == ExecutionMode::Interactive;
+        let asks = self.run.state.question.is_some();
         let Some(host) = &mut self.host else { return told };
+        if asks && reading.end_so_far().is_some() && told == Told::Nothing {
+            // The turn ended with a question in it; its clocks go on, so that it is not waited for.
+            host.send(&Request::GoOn);
+        }
         match (reading.end_so_far(), told) {
             (Some(_), Told::Nothing) if goes_on => {
                 host.send(&Request::NextAttempt { attempt: next(reading.attempt) });

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use skillrun_lifecycle::run::State;
-use skillrun_log::{Answer, Cursor, EventLog, Limits};
+use skillrun_log::{Answer, Cursor, EventLog, FileLog, Limits};
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::Event;
 use skillrun_model::{RunId, RunStatus};
 use skillrun_runtime::result::RunResult;
-use skillrun_runtime::{Reply, RuntimeError, result};
+use skillrun_runtime::{Reply, RuntimeError};
 use skillrun_translate::FcmpTranslator;
 use skillrun_translate::transcript::{Asks, Transcript};
 
@@ -24,6 +24,7 @@ use crate::exit::Outcome;
 use crate::failure::Failure;
 use crate::output::{self, Ink, Output};
 use crate::owner::{Owner, Take, in_background};
+use crate::place::Place;
 use crate::settings::Settings;
 
 /// How often it is looked whether a run is in trouble that its Log cannot tell of.
@@ -309,9 +310,6 @@ impl Following<'_> {
             && self.told_trouble.as_ref() != Some(words)
         {
             tell(&format!("warning: {words}"));
-            if !self.owner.runtime.has(self.run) {
-                return Err(Failure::Owner(words.clone()));
-            }
         }
         self.told_trouble = trouble.or(self.told_trouble.take());
         Ok(())
@@ -373,8 +371,8 @@ fn print_waiting(settings: &Settings, run: RunId, question: &Pending, style: Sty
 /// The result, and where everything lies.
 pub(crate) fn print_end(settings: &Settings, run: RunId, style: Style, output: &Output) -> Result<(), Failure> {
     let folder = settings.data.run(run);
-    let unreadable = |error| Failure::Owner(format!("{}: {error}", folder.result().display()));
-    let Some(result) = result::read(&folder).map_err(unreadable)? else {
+    let place = Place { settings: settings.clone(), log: FileLog::new(settings.data.runs()) };
+    let Some(result) = crate::commands::result::read(&place, run)? else {
         return Err(Failure::NotFound(format!("run {run} has no result")));
     };
     match style.form {

@@ -41,9 +41,9 @@ pub(crate) fn submit(
     }
     if wait.no_wait {
         let run = owner.runtime.accept(new)?;
-        drop(owner);
+        print_id(run, wait)?;
         in_background(settings, Take::One(run))?;
-        return print_id(run, wait).map(|()| ExitCode::SUCCESS);
+        return Ok(ExitCode::SUCCESS);
     }
     let output = Output::new(global.color, &settings.surroundings);
     let run = owner.runtime.submit(new)?;
