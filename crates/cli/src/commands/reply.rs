@@ -20,7 +20,7 @@ use crate::place::Place;
 /// Who has done it.
 enum Done {
     /// The run is ours now.
-    Here(Owner),
+    Here(Box<Owner>),
     /// Its owner.
     Elsewhere,
     /// The same was said before.
@@ -139,7 +139,7 @@ fn say(
     // An owner may leave the run while we look for it.
     for _ in 0..20 {
         let pid = match here(&owner) {
-            Ok(()) => return Ok(Done::Here(owner)),
+            Ok(()) => return Ok(Done::Here(Box::new(owner))),
             Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { pid: Some(pid) }, .. })) => pid,
             Err(RuntimeError::Refused { refusal: Refusal::Repeated { .. }, .. }) => {
                 return Ok(Done::Before);
