@@ -28,7 +28,9 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    const ALL: [Self; 6] = [Self::Speed, Self::Memory, Self::Linearity, Self::Instructions, Self::Capture, Self::Runs];
+    /// Runs before captures: these remove tens of thousands of files, and for minutes after that a file system may take
+    /// long to make new ones.
+    const ALL: [Self; 6] = [Self::Speed, Self::Memory, Self::Linearity, Self::Instructions, Self::Runs, Self::Capture];
 
     fn name(self) -> &'static str {
         match self {

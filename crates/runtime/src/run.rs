@@ -6,6 +6,7 @@
 use std::fs;
 use std::sync::Arc;
 
+use rustix::fs::{FallocateFlags, fallocate};
 use skillrun_lifecycle::closing::ControlEvent;
 use skillrun_lifecycle::run::{self as life, Decision, Effect, Found, Input, Opening, Refusal, RunOptions, State};
 use skillrun_log::{Answer, Cursor, Durability, EventLog, FileLog, Limits, LogError, LogErrorKind, Seq};
@@ -22,7 +23,7 @@ use crate::{blobs, result, workspace};
 
 /// Room that is kept for the last events of a run, should the disk be full by then.
 const RESERVE: &str = "reserve";
-const RESERVE_BYTES: usize = 64 * 1024;
+const RESERVE_BYTES: u64 = 64 * 1024;
 
 pub(crate) struct Run {
     pub(crate) id: RunId,
@@ -208,7 +209,8 @@ impl Run {
     /// Keeps room for the end.
     pub(crate) fn keep_reserve(&self) {
         // Without it a full disk is only found out later.
-        fs::write(self.folder.root().join(RESERVE), [0; RESERVE_BYTES]).ok();
+        let file = fs::File::create(self.folder.root().join(RESERVE));
+        file.and_then(|file| Ok(fallocate(&file, FallocateFlags::empty(), 0, RESERVE_BYTES)?)).ok();
     }
 
     pub(crate) fn free_reserve(&self) {
