@@ -59,9 +59,10 @@ schemas: ## Write schemas/ anew from the types
 	cargo run --quiet --locked -p skillrun -- schema fcmp > schemas/fcmp.schema.json
 
 .PHONY: bench
-bench: build ## Measure speed, memory and linearity; writes docs/numbers.md
+bench: build ## Measure speed, memory, runs and linearity; writes docs/numbers.md
 	cargo build --release --locked -p bench
-	target/release/bench
+	@# Not in the folder for temporary files: where many files were removed a moment ago, new ones are made slowly.
+	scratch=$$(mktemp -d "$$PWD/../skillrun-bench.XXXXXX"); trap 'rm -rf "$$scratch"' EXIT; TMPDIR=$$scratch target/release/bench
 
 .PHONY: bench-check
 bench-check: build ## Fail when an instruction count grew by more than 5 %
