@@ -1,0 +1,1 @@
+//! All runs in a few words, and what changes about them.

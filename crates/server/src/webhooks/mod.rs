@@ -1,0 +1,1 @@
+//! Tells addresses of ends and of questions.
