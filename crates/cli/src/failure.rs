@@ -12,7 +12,9 @@ use std::process::ExitCode;
 use skillrun_engine::GetError;
 use skillrun_log::catalog::CatalogError;
 use skillrun_log::{LogError, LogErrorKind};
+use skillrun_runtime::owners::Kind;
 use skillrun_runtime::{AcceptError, RecordError, RuntimeError};
+use skillrun_server::auth::AuthError;
 use skillrun_skill::archive::ArchiveErrorKind;
 use skillrun_skill::search::FindError;
 use skillrun_skill::{ArchiveError, SkillError, SkillErrorKind};
@@ -36,6 +38,8 @@ pub(crate) enum Failure {
     NotFound(String),
     #[error(transparent)]
     Evidence(#[from] skillrun_evidence::EvidenceError),
+    #[error(transparent)]
+    Serve(#[from] skillrun_server::ServeError),
     #[error(transparent)]
     Schema(#[from] skillrun_skill::SchemaError),
     /// A run that cannot be worked on.
@@ -78,7 +82,7 @@ impl Failure {
     fn exit_code(&self) -> u8 {
         match self {
             Self::NotFound(_) => NOT_FOUND,
-            Self::Owner(_) => FAILED,
+            Self::Owner(_) | Self::Serve(_) => FAILED,
             Self::Input(_) | Self::Evidence(_) | Self::Schema(_) | Self::Write { .. } => BAD_INPUT,
         }
     }
@@ -183,6 +187,11 @@ impl From<RuntimeError> for Failure {
         match error {
             RuntimeError::Log(error) => error.into(),
             RuntimeError::Record(error) => error.into(),
+            RuntimeError::Owner(trouble) => match trouble.kind {
+                Kind::NotFound => Self::NotFound(trouble.message),
+                Kind::Held => Self::Owner(trouble.message),
+                Kind::Stale | Kind::Repeated | Kind::Over | Kind::Version | Kind::Other => Self::Input(trouble.message),
+            },
             RuntimeError::Refused { .. } | RuntimeError::ReplyTooLong { .. } => Self::Input(error.to_string()),
             RuntimeError::Catalog(_)
             | RuntimeError::Host(_)
@@ -220,6 +229,23 @@ impl From<RecordError> for Failure {
             RecordError::Newer { .. } | RecordError::Unreadable { .. } | RecordError::Io { .. } => {
                 Self::Owner(error.to_string())
             }
+        }
+    }
+}
+
+impl From<AuthError> for Failure {
+    fn from(error: AuthError) -> Self {
+        match error {
+            AuthError::NoSuchToken(_) => Self::NotFound(error.to_string()),
+            AuthError::NameTaken(_) | AuthError::TooManyTokens { .. } => Self::Input(error.to_string()),
+            AuthError::File { .. }
+            | AuthError::NotAFile { .. }
+            | AuthError::NotPrivate { .. }
+            | AuthError::TooLarge { .. }
+            | AuthError::Content { .. }
+            | AuthError::Busy { .. }
+            | AuthError::TooManyLinks { .. }
+            | AuthError::NoRandom(_) => Self::Owner(error.to_string()),
         }
     }
 }

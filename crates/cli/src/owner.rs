@@ -22,6 +22,16 @@ pub(crate) struct Owner {
     pub(crate) runtime: Arc<Runtime>,
     listening: Listening,
     settings: Settings,
+    leaving: Leaving,
+}
+
+/// What becomes of unfinished runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Leaving {
+    /// An owner in the background goes on with them.
+    HandOver,
+    /// The next start does.
+    Leave,
 }
 
 impl Drop for Owner {
@@ -32,6 +42,9 @@ impl Drop for Owner {
         self.listening.close();
         let unfinished = self.runtime.unfinished();
         self.runtime.leave();
+        if self.leaving == Leaving::Leave && !unfinished.is_empty() {
+            return self.listening.leave_runs();
+        }
         for run in unfinished {
             if in_background(&self.settings, Take::One(run)).is_err() {
                 self.listening.leave_runs();
@@ -70,7 +83,14 @@ impl Owner {
         };
         let runtime = Arc::new(Runtime::new(setup, settings.slots.clone()));
         let listening = Listening::begin(&runtime)?;
-        Ok(Self { runtime, listening, settings: settings.clone() })
+        Ok(Self { runtime, listening, settings: settings.clone(), leaving: Leaving::HandOver })
+    }
+}
+
+impl Owner {
+    /// Leaves unfinished runs without an owner for now: their hosts go on, and whoever comes next takes them up.
+    pub(crate) fn leave_runs(mut self) {
+        self.leaving = Leaving::Leave;
     }
 }
 

@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A path, an argument or a variable, byte for byte.
@@ -84,6 +85,25 @@ impl<'de> Deserialize<'de> for OsText {
                 .map(|bytes| Self(OsString::from_vec(bytes)))
                 .ok_or_else(|| serde::de::Error::custom("not hexadecimal")),
         }
+    }
+}
+
+impl JsonSchema for OsText {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "OsText".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A path, an argument or a variable: text where it is UTF-8, else its bytes in hexadecimal.",
+            "anyOf": [
+                {"type": "string"},
+                {
+                    "type": "object",
+                    "properties": {"hex": {"type": "string", "pattern": "^([0-9a-f]{2})*$"}},
+                    "required": ["hex"],
+                },
+            ],
+        })
     }
 }
 

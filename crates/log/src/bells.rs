@@ -13,6 +13,9 @@ use skillrun_model::RunId;
 /// call the Log.
 pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
+/// The same for whoever wants to know about all runs: it is told which one.
+pub type WakeAll = Arc<dyn Fn(RunId) + Send + Sync>;
+
 /// Where news come from that nobody in this process brought.
 pub(crate) trait Outside: Send + Sync {
     fn watch(&self, run: RunId) -> io::Result<()>;
@@ -23,6 +26,7 @@ pub(crate) trait Outside: Send + Sync {
 struct Inner {
     next: u64,
     runs: HashMap<RunId, Vec<(u64, Wake)>>,
+    all: Vec<(u64, WakeAll)>,
 }
 
 pub(crate) struct Bells<O> {
@@ -47,14 +51,16 @@ impl<O> Bells<O> {
 
     pub(crate) fn ring(&self, run: RunId) {
         // Called outside of the lock, so that a waker may drop its subscription.
-        let wakes: Vec<Wake> = self
-            .lock()
-            .runs
-            .get(&run)
-            .map(|all| all.iter().map(|(_, wake)| wake.clone()).collect())
-            .unwrap_or_default();
+        let (wakes, all): (Vec<Wake>, Vec<WakeAll>) = {
+            let inner = self.lock();
+            let of_run = inner.runs.get(&run).into_iter().flatten();
+            (of_run.map(|(_, wake)| wake.clone()).collect(), inner.all.iter().map(|(_, wake)| wake.clone()).collect())
+        };
         for wake in wakes {
             wake();
+        }
+        for wake in all {
+            wake(run);
         }
     }
 }
@@ -71,6 +77,25 @@ impl<O: Outside + 'static> Bells<O> {
             end: Some(Box::new(move || {
                 if let Some(bells) = bells.upgrade() {
                     bells.unsubscribe(run, id);
+                }
+            })),
+        }
+    }
+
+    /// Rung for every run. Nothing outside is watched for it: there may be any number of runs.
+    pub(crate) fn subscribe_all(self: &Arc<Self>, wake: WakeAll) -> Subscription {
+        let mut inner = self.lock();
+        let id = inner.next;
+        inner.next += 1;
+        inner.all.push((id, wake));
+        drop(inner);
+        let bells: Weak<Self> = Arc::downgrade(self);
+        Subscription {
+            end: Some(Box::new(move || {
+                if let Some(bells) = bells.upgrade() {
+                    // Dropped outside of the lock: a waker may own things that call us.
+                    let ended: Vec<_> = bells.lock().all.extract_if(.., |(other, _)| *other == id).collect();
+                    drop(ended);
                 }
             })),
         }

@@ -36,7 +36,7 @@ mod lines;
 #[cfg(test)]
 mod conformance;
 
-pub use bells::{Subscription, Wake};
+pub use bells::{Subscription, Wake, WakeAll};
 pub use catalog::Catalog;
 pub use cursor::{Cursor, Epoch, Head, Seq};
 pub use error::{Damage, DamageKind, LogError, LogErrorKind};

@@ -236,6 +236,11 @@ fn shown(path: &OsText) -> Result<String, Why> {
     if text.chars().any(char::is_control) { Err(Why::ControlCharacters) } else { Ok(text.to_owned()) }
 }
 
+/// Opens a file of a workspace; no link is followed on the way.
+pub fn open(workspace: &Path, path: &Path) -> std::io::Result<std::fs::File> {
+    Root::open(workspace)?.file(path)
+}
+
 /// The events, in the order of the contract: per path `artifact.created`, then `artifact.indexed`; a warning at the end
 /// when there were more.
 pub fn control_events(found: &Found) -> Vec<ControlEvent> {

@@ -24,6 +24,7 @@ mod tests;
 use std::io::{self, Seek, Write};
 use std::path::{Component, Path};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use skillrun_evidence::EvidenceError;
 use zip::result::ZipError;
@@ -36,7 +37,7 @@ use pack::Packer;
 /// Version of `MANIFEST.json`.
 pub const FORMAT: u32 = 1;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BundleKind {
     /// What came of it.
@@ -46,7 +47,8 @@ pub enum BundleKind {
 }
 
 /// What is in the bundle; stands in it as `MANIFEST.json`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "BundleSummary")]
 pub struct Summary {
     pub format: u32,
     pub kind: BundleKind,
@@ -56,14 +58,16 @@ pub struct Summary {
     pub left_out: Vec<LeftOut>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "BundleFile")]
 pub struct Packed {
     pub name: String,
     pub size: u64,
     pub hash: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "BundleLeftOut")]
 pub struct LeftOut {
     pub name: String,
     pub why: String,

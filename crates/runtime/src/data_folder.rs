@@ -7,7 +7,9 @@
 //!        owners/<pid>.sock     one per process that owns runs; one that nobody answers on tells of a crash
 //!        workspaces/           which folder of the user is which run's at the moment
 //!        cache/                which run has the result of which request
+//!        requests/             which run was made for which key of a caller
 //!        versions.json         versions of engines, by program; a view
+//!        uploads/              files of requests that are being received
 //!        skills/               skills that were installed
 //! ```
 
@@ -55,8 +57,16 @@ impl DataFolder {
         self.root.join("cache")
     }
 
+    pub fn requests(&self) -> PathBuf {
+        self.root.join("requests")
+    }
+
     pub fn versions(&self) -> PathBuf {
         self.root.join("versions.json")
+    }
+
+    pub fn uploads(&self) -> PathBuf {
+        self.root.join("uploads")
     }
 
     pub fn skills(&self) -> PathBuf {

@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use skillrun_evidence::HostRecord;
 use skillrun_log::{EventLog, FileLog};
@@ -36,15 +37,16 @@ pub use passage::{Passage, PassageKind};
 use story::Story;
 
 /// Who works on a run at this moment. Only its lock tells, and looking is the caller's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "DiagnosisOwner")]
 pub enum Owner {
     Somebody { pid: Option<u32> },
     Nobody,
     Unknown,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Diagnosis {
     pub run_id: RunId,
     pub skill: String,
@@ -67,7 +69,8 @@ pub struct Diagnosis {
 }
 
 /// What put the run where it is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "DiagnosisDecided")]
 pub struct Decided {
     /// The row of the settle table; none where no turn decided.
     pub rule: Option<Rule>,
@@ -77,7 +80,7 @@ pub struct Decided {
     pub summary: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct AttemptStory {
     pub attempt: AttemptNumber,
     pub started_at: Timestamp,
@@ -90,7 +93,7 @@ pub struct AttemptStory {
 }
 
 /// How much the engine wrote, as far as the Log has it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OutputBytes {
     pub stdout: u64,
     pub stderr: u64,
@@ -98,7 +101,8 @@ pub struct OutputBytes {
     pub raw: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "AttemptEnding")]
 pub struct Ending {
     pub at: Timestamp,
     pub turn: TurnState,
@@ -108,7 +112,8 @@ pub struct Ending {
     pub exit: Exit,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "DiagnosisQuestion")]
 pub struct Question {
     pub interaction_id: InteractionId,
     pub kind: InteractionKind,
@@ -121,8 +126,9 @@ pub struct Question {
 }
 
 /// What became of a question.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "snake_case")]
+#[schemars(rename = "QuestionResolution")]
 pub enum Resolution {
     Open,
     Answered {
@@ -138,7 +144,7 @@ pub enum Resolution {
     Closed,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Moment {
     pub what: MomentKind,
     pub attempt: Option<AttemptNumber>,
@@ -147,7 +153,7 @@ pub struct Moment {
     pub after_ms: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MomentKind {
     Created,

@@ -10,6 +10,7 @@ use skillrun_log::LogError;
 use skillrun_log::catalog::CatalogError;
 use skillrun_model::RunId;
 
+use crate::owners::{Kind, Trouble};
 use crate::record::RecordError;
 
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +28,9 @@ pub enum RuntimeError {
     /// The run is in no state for it.
     #[error("run {run}: {refusal}")]
     Refused { run: RunId, refusal: Refusal },
+    /// What its owner, another process, says.
+    #[error(transparent)]
+    Owner(#[from] Trouble),
     #[error("run {run}: its owner, process {pid}, does not answer; try again, or end that process")]
     OwnerSilent { run: RunId, pid: u32 },
     #[error("run {run}: an answer has at most {limit} bytes; give more as a file")]
@@ -36,6 +40,11 @@ pub enum RuntimeError {
 }
 
 impl RuntimeError {
+    /// What it comes down to, whoever says it: this process or the owner of the run.
+    pub fn kind(&self) -> Kind {
+        Kind::of(self)
+    }
+
     pub(crate) fn file(path: impl Into<PathBuf>, doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |error| Self::File { path, doing, error }

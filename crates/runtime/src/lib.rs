@@ -8,13 +8,15 @@
 //! ```
 //!
 //! - `data_folder`: where everything lies. `record`: `run.json`. `limits`, `clock`: what is handed in.
-//! - `accept`: a request becomes a run. `workspace`: where its engine works.
+//! - `accept`: a request becomes a run. `requests`: only once, however often it is sent. `workspace`: where its engine works.
 //! - `runtime`: the owner of runs in one process. `queue`: who is next. `mailbox`: what is said to a run meanwhile.
 //! - `owners`: how other processes talk to an owner.
 //! - `run`: one run and its Log. `worker`: works on it. `attempt`: starts and reads one attempt. `judge`: its verdict.
 //! - `result`, `artifacts`, `bundle`, `views`, `blobs`: what a run leaves. `cache`: results that can be used again.
 //! - `retention`: what is removed.
+//! - `evidence_views`: parts of the evidence for whoever asks: bytes, events of a byte, a recording.
 //! - `verify`: everything derived again and compared. `diagnose`: why a run is as it is.
+//! - `looking`: what else is told about runs and engines, by commands and by the service.
 
 pub mod accept;
 pub mod artifacts;
@@ -26,12 +28,15 @@ pub mod clock;
 pub mod data_folder;
 pub mod diagnose;
 pub mod error;
+pub mod evidence_views;
 mod judge;
 pub mod limits;
+pub mod looking;
 mod mailbox;
 pub mod owners;
 mod queue;
 pub mod record;
+pub mod requests;
 pub mod result;
 pub mod retention;
 mod run;
@@ -48,4 +53,5 @@ pub use error::RuntimeError;
 pub use limits::{Keep, Retention, SlotLimits};
 pub use mailbox::Reply;
 pub use record::{RecordError, RunRecord};
-pub use runtime::{Runtime, Setup};
+pub use requests::{RequestKey, SubmitError, Submitted, WasNew};
+pub use runtime::{Heard, Runtime, Setup, Stats};

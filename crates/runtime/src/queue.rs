@@ -30,6 +30,14 @@ pub(crate) struct Slot {
     kind: SlotKind,
 }
 
+/// Slots in use.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Used<'a> {
+    pub(crate) turns: usize,
+    pub(crate) sticky: usize,
+    pub(crate) by_engine: &'a BTreeMap<String, usize>,
+}
+
 /// More runs wait than may.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Full {
@@ -134,6 +142,15 @@ impl Queue {
         if let Some(used) = self.by_engine.get_mut(&slot.engine) {
             *used = used.saturating_sub(1);
         }
+    }
+
+    pub(crate) fn limits(&self) -> &SlotLimits {
+        &self.limits
+    }
+
+    /// Slots in use, told apart.
+    pub(crate) fn used(&self) -> Used<'_> {
+        Used { turns: self.turns, sticky: self.sticky, by_engine: &self.by_engine }
     }
 
     /// Slots in use.

@@ -23,6 +23,7 @@ mod usage;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skillrun_lifecycle::output::without_markers;
@@ -37,7 +38,7 @@ use answer::Messages;
 pub(crate) use file::{MAX_BYTES, text};
 pub use file::{read, write};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunResult {
     pub run_id: RunId,
     pub status: RunStatus,
@@ -55,14 +56,16 @@ pub struct RunResult {
     pub next_actions: Vec<NextAction>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RunCompletion")]
 pub struct Completion {
     pub state: CompletionState,
     pub reason_code: Code,
     pub confidence: f64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RunTiming")]
 pub struct Timing {
     pub created_at: Timestamp,
     /// When the first attempt began; none when none did.

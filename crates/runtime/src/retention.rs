@@ -18,6 +18,7 @@ mod tests;
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skillrun_model::{RunId, Timestamp};
 
@@ -41,7 +42,7 @@ impl Default for Retention {
 }
 
 /// How a run stands, as far as removing it goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     NotOver,
@@ -85,8 +86,9 @@ pub enum What {
     Run,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "RemovalReason")]
 pub enum Why {
     Age,
     Count,

@@ -19,6 +19,7 @@ use crate::data_folder::{DataFolder, RunFolder};
 use crate::error::RuntimeError;
 use crate::record::RunRecord;
 use crate::result::ResultFold;
+use crate::runtime::Counters;
 use crate::{blobs, result, workspace};
 
 /// Room that is kept for the last events of a run, should the disk be full by then.
@@ -34,6 +35,7 @@ pub(crate) struct Run {
     data: DataFolder,
     log: Arc<FileLog>,
     clock: Arc<dyn Clock>,
+    counters: Arc<Counters>,
 }
 
 impl Drop for Run {
@@ -54,6 +56,7 @@ pub(crate) struct Tools {
     pub(crate) data: DataFolder,
     pub(crate) log: Arc<FileLog>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) counters: Arc<Counters>,
 }
 
 impl Run {
@@ -69,6 +72,7 @@ impl Run {
             state: State::default(),
             log: tools.log.clone(),
             clock: tools.clock.clone(),
+            counters: tools.counters.clone(),
         }
     }
 
@@ -200,8 +204,9 @@ impl Run {
             }
             other => other,
         };
-        if appended.is_err() {
-            self.builder.renumber(self.state.last_seq + 1, &mut []);
+        match appended {
+            Ok(_) => self.counters.appended(batch.len()),
+            Err(_) => self.builder.renumber(self.state.last_seq + 1, &mut []),
         }
         appended.map(drop).map_err(RuntimeError::from)
     }

@@ -1,10 +1,13 @@
 //! Owns runs: one queue, one worker per run that has a process, timers for those that wait.
 //!
 //! - `surroundings`: what is handed in. `desk`: what is going on at this moment; nothing here is the truth about a run.
-//! - `say`: replies and cancels. `take_up`: runs that somebody else has left.
+//! - `say`: replies and cancels. `anywhere`: the same, whoever has the run. `take_up`: runs that somebody else has left.
+//! - `stats`: figures.
 
+mod anywhere;
 mod desk;
 mod say;
+mod stats;
 mod surroundings;
 mod take_up;
 mod threads;
@@ -15,13 +18,17 @@ use std::time::{Duration, Instant};
 use skillrun_log::FileLog;
 use skillrun_model::RunId;
 
+pub use anywhere::Heard;
+pub(crate) use stats::Counters;
+pub use stats::{EngineStats, ParseTotals, Share, Slots, Stats};
 pub use surroundings::{Setup, Surroundings};
 pub use take_up::{Recovered, TakenUp};
 
-use crate::accept::{self, AcceptError, NewRun};
+use crate::accept::{self, AcceptError, Checked, NewRun};
 use crate::data_folder::DataFolder;
 use crate::error::RuntimeError;
 use crate::limits::SlotLimits;
+use crate::requests::{self, Found, RequestKey, SubmitError, Submitted, WasNew};
 use crate::run::Run;
 use desk::Desk;
 
@@ -66,6 +73,29 @@ impl Runtime {
         Ok(id)
     }
 
+    /// Accepts a request under a key: the same key makes no second run, whatever happens meanwhile. What was asked for is
+    /// told apart by its fingerprint; `make` is called only where there is no run yet.
+    pub fn submit_once(
+        &self,
+        key: &RequestKey,
+        fingerprint: blake3::Hash,
+        make: impl FnOnce() -> Result<NewRun, AcceptError>,
+    ) -> Result<Submitted, SubmitError> {
+        let mut entry = match requests::find(self.data(), self.log(), key, fingerprint)? {
+            Found::Before(run) => return Ok(Submitted { run, was_new: WasNew::Before }),
+            Found::Free(entry) => entry,
+        };
+        self.room()?;
+        let new = NewRun { request_id: Some(key.as_str().to_owned()), ..make()? };
+        let checked = accept::check(&self.inner.surroundings, new)?;
+        entry.name(checked.record.run_id, fingerprint)?;
+        let run = self.make_checked(checked)?;
+        drop(entry);
+        let id = run.id;
+        self.inner.enqueue(run);
+        Ok(Submitted { run: id, was_new: WasNew::New })
+    }
+
     /// Accepts a request and leaves it to another owner.
     pub fn accept(&self, new: NewRun) -> Result<RunId, AcceptError> {
         self.make(new).map(|run| run.id)
@@ -77,9 +107,19 @@ impl Runtime {
     }
 
     fn make(&self, new: NewRun) -> Result<Run, AcceptError> {
-        self.inner.desk().queue.room().map_err(|full| AcceptError::QueueFull { queued: full.queued })?;
+        self.room()?;
         let checked = accept::check(&self.inner.surroundings, new)?;
-        accept::make(&self.inner.surroundings, checked)
+        self.make_checked(checked)
+    }
+
+    fn make_checked(&self, checked: Checked) -> Result<Run, AcceptError> {
+        let made = accept::make(&self.inner.surroundings, checked)?;
+        self.inner.surroundings.tools.counters.accepted();
+        Ok(made)
+    }
+
+    fn room(&self) -> Result<(), AcceptError> {
+        self.inner.desk().queue.room().map_err(|full| AcceptError::QueueFull { queued: full.queued })
     }
 
     /// Why a run does not get on, if it does not.

@@ -9,6 +9,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::{SkillError, SkillErrorKind};
@@ -20,8 +21,9 @@ const ENTRIES_MAX: usize = 10_000;
 const OFFERED_MAX: usize = 20;
 
 /// Whose folder it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "SkillOrigin")]
 pub enum Origin {
     Project,
     Configured,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::copy;
@@ -11,7 +12,8 @@ use crate::package::runner::SchemaRole;
 use crate::package::{SKILL_FILE, Skill};
 use crate::patch;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "SkillReport")]
 pub struct Report {
     /// Errors before warnings.
     pub findings: Vec<Finding>,

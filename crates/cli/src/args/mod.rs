@@ -2,6 +2,7 @@
 //!
 //! A new command has its arguments in a file of its own here, a line in [`Command`], and a file in `commands`.
 
+mod access;
 mod capture;
 mod config;
 mod engines;
@@ -9,6 +10,7 @@ mod looking;
 mod normalize;
 mod parsers;
 mod runs;
+mod serve;
 mod skills;
 
 use std::ffi::{OsStr, OsString};
@@ -17,12 +19,14 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub(crate) use access::{Token, TokenCommand};
 pub(crate) use capture::Capture;
 pub(crate) use config::{Config, ConfigCommand};
 pub(crate) use engines::{Engines, EnginesCommand, EnginesList};
 pub(crate) use looking::{Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ResultOf, Since};
 pub(crate) use normalize::{Format, Normalize};
 pub(crate) use runs::{Cancel, Own, Recover, Reply, Request, Retry, Run, Wait};
+pub(crate) use serve::Serve;
 pub(crate) use skills::{Skills, SkillsCommand};
 
 /// Runs agent skills on real coding agents and tells the truth about what happened.
@@ -117,6 +121,13 @@ pub(crate) enum Command {
     Engines(Engines),
     /// Show and change settings
     Config(Config),
+    /// Serve runs to programs and browsers over HTTP
+    Serve(Serve),
+    /// Make, list and revoke tokens for programs that use the server
+    Token(Token),
+    /// Print a link that opens the running server in a browser, once
+    #[command(after_help = OPEN_HELP)]
+    Open(Json),
     /// Remove what is older than the settings allow
     Gc(Gc),
     /// Show how much room runs take up
@@ -164,6 +175,8 @@ pub(crate) enum Command {
         words: Vec<OsString>,
     },
 }
+
+const OPEN_HELP: &str = "The link is good for ten minutes and for one browser, which stays in for 30 days.";
 
 const COMPLETIONS_HELP: &str = "\
 Write it to where the shell looks:

@@ -4,19 +4,15 @@ use serde::Serialize;
 use serde_json::json;
 use skillrun_log::catalog::Waiting;
 use skillrun_model::interaction::{DecisionPolicy, OnDeadline, Pending};
-use skillrun_model::rasp::data::ResolutionMode;
-use skillrun_model::rasp::{Data, Event};
 use skillrun_model::{RunId, Timestamp};
+use skillrun_runtime::looking::interactions::{Asked, History};
 
 use crate::args::{Form, Global, Interactions};
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
-use crate::place::Place;
+use crate::place::{Place, note};
 use crate::short_ids::ShortIds;
 use crate::words::{from_now, indented, moment, now};
-
-/// Why an automatic answer was given; a word of the contract.
-const NO_REPLY: &str = "user_no_reply";
 
 pub(crate) fn run(global: &Global, args: &Interactions) -> Result<(), Failure> {
     let place = Place::open(global)?;
@@ -26,11 +22,15 @@ pub(crate) fn run(global: &Global, args: &Interactions) -> Result<(), Failure> {
         Some(word) => {
             let run = place.run(word)?;
             let history = history(&place, run)?;
+            if history.left_out() > 0 {
+                note(&format!("{} older questions are left out", history.left_out()));
+            }
+            let history = history.into_list();
             match args.json.form() {
                 Form::Json => print_json(&json!({ "run_id": run, "interactions": history })),
                 Form::Text if history.is_empty() => print("It has asked nothing.\n"),
                 Form::Text => {
-                    let text: Vec<String> = history.iter().map(|asked| asked.text(run, &output)).collect();
+                    let text: Vec<String> = history.iter().map(|asked| asked_text(asked, run, &output)).collect();
                     print(&text.join("\n"))
                 }
             }
@@ -106,85 +106,29 @@ pub(super) fn deadline_words(question: &Pending, now: Timestamp) -> String {
     format!("until {} ({}), then {then}", moment(deadline), from_now(deadline, now))
 }
 
-/// A question and what became of it.
-#[derive(Serialize)]
-struct Asked {
-    question: Pending,
-    asked_at: Timestamp,
-    timed_out_at: Option<Timestamp>,
-    /// None while nobody answered, and for ever where the run ended before.
-    resolution_mode: Option<ResolutionMode>,
-    resolved_at: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    auto_decide_reason: Option<&'static str>,
-    reply: Option<String>,
-    files: Vec<String>,
-    is_open: bool,
-}
-
-fn history(place: &Place, run: RunId) -> Result<Vec<Asked>, Failure> {
-    let mut history: Vec<Asked> = Vec::new();
+fn history(place: &Place, run: RunId) -> Result<History, Failure> {
+    let mut history = History::default();
     place.events(run, |event| {
-        take(&mut history, &event);
+        history.take(&event);
         Ok(())
     })?;
     Ok(history)
 }
 
-fn take(history: &mut Vec<Asked>, event: &Event) {
-    let of = |history: &mut Vec<Asked>, id, act: &dyn Fn(&mut Asked)| {
-        history.iter_mut().filter(|asked| asked.question.interaction_id == id).for_each(act);
+fn asked_text(asked: &Asked, run: RunId, output: &Output) -> String {
+    let number = output.paint(Ink::Bold, &format!("question {}", asked.question.interaction_id.0));
+    let kind = asked.question.kind;
+    let head = format!("{number} · {kind} · asked {}\n", moment(asked.asked_at));
+    let timed_out = asked.timed_out_at.map(|at| format!("time was up {}\n", moment(at))).unwrap_or_default();
+    let end = match (&asked.reply, asked.resolved_at, asked.resolution_mode) {
+        (Some(reply), Some(at), Some(mode)) => {
+            let files: String = asked.files.iter().map(|file| format!("  file {}\n", plain(file))).collect();
+            format!("answered {} · {mode}\n{}{files}", moment(at), indented(reply, "  "))
+        }
+        (_, _, _) if asked.is_open => {
+            format!("  {}\n  {}\n", deadline_words(&asked.question, now()), reply_command(&run.to_string()))
+        }
+        (_, _, _) => "closed without an answer\n".to_owned(),
     };
-    if let Data::InteractionRequested(question) = &event.data {
-        history.push(Asked {
-            question: question.clone(),
-            asked_at: event.ts,
-            timed_out_at: None,
-            resolution_mode: None,
-            resolved_at: None,
-            auto_decide_reason: None,
-            reply: None,
-            files: Vec::new(),
-            is_open: true,
-        });
-    } else if let Data::InteractionTimeout(timeout) = &event.data {
-        of(history, timeout.interaction_id, &|asked| {
-            asked.timed_out_at = Some(event.ts);
-            asked.is_open &= timeout.fails_with.is_none();
-        });
-    } else if let Data::InteractionReplied(reply) = &event.data {
-        of(history, reply.interaction_id, &|asked| {
-            asked.resolution_mode = Some(reply.resolution_mode);
-            asked.resolved_at = Some(event.ts);
-            asked.reply = Some(reply.text.clone());
-            asked.files.clone_from(&reply.files);
-            asked.is_open = false;
-            asked.auto_decide_reason = match reply.resolution_mode {
-                ResolutionMode::AutoDecideTimeout => Some(NO_REPLY),
-                ResolutionMode::UserReply | ResolutionMode::PermissionPolicy => None,
-            };
-        });
-    } else if matches!(event.data, Data::RunCompleted(_) | Data::RunFailed(_) | Data::RunCanceled(_)) {
-        history.iter_mut().for_each(|asked| asked.is_open = false);
-    }
-}
-
-impl Asked {
-    fn text(&self, run: RunId, output: &Output) -> String {
-        let number = output.paint(Ink::Bold, &format!("question {}", self.question.interaction_id.0));
-        let kind = self.question.kind;
-        let head = format!("{number} · {kind} · asked {}\n", moment(self.asked_at));
-        let timed_out = self.timed_out_at.map(|at| format!("time was up {}\n", moment(at))).unwrap_or_default();
-        let end = match (&self.reply, self.resolved_at, self.resolution_mode) {
-            (Some(reply), Some(at), Some(mode)) => {
-                let files: String = self.files.iter().map(|file| format!("  file {}\n", plain(file))).collect();
-                format!("answered {} · {mode}\n{}{files}", moment(at), indented(reply, "  "))
-            }
-            (_, _, _) if self.is_open => {
-                format!("  {}\n  {}\n", deadline_words(&self.question, now()), reply_command(&run.to_string()))
-            }
-            (_, _, _) => "closed without an answer\n".to_owned(),
-        };
-        format!("{head}{}{timed_out}{end}", question_text(&self.question))
-    }
+    format!("{head}{}{timed_out}{end}", question_text(&asked.question))
 }

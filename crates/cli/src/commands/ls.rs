@@ -32,6 +32,7 @@ pub(crate) fn run(global: &Global, args: &Ls) -> Result<(), Failure> {
         statuses: args.status.clone(),
         skill: args.skill.clone(),
         engine: args.engine.clone(),
+        text: None,
         since,
         limit: most,
         after: None,

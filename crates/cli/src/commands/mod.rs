@@ -15,14 +15,17 @@ mod interactions;
 mod logs;
 mod ls;
 mod normalize;
+mod open;
 mod own;
 mod reply;
 mod result;
 mod retry;
 mod run;
 mod schema;
+mod serve;
 mod show;
 mod skills;
+mod token;
 mod verify;
 
 use std::process::ExitCode;
@@ -55,6 +58,9 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Skills(args) => skills::run(&global, args),
         Command::Engines(args) => engines::run(&global, args).map(done),
         Command::Config(args) => config::run(&global, args).map(done),
+        Command::Serve(args) => serve::run(&global, &args),
+        Command::Token(args) => token::run(&global, args).map(done),
+        Command::Open(json) => open::run(&global, json.form()).map(done),
         Command::Normalize(args) => normalize::run(&args).map(done),
         Command::Capture(args) => Ok(capture::run(&args)),
         Command::Schema { protocol } => schema::run(protocol).map(done),

@@ -4,11 +4,10 @@ use std::io::{self, Read};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use skillrun_lifecycle::run::{Refusal, State};
-use skillrun_log::{Cursor, Limits, LogError, LogErrorKind, Tail, Tailed};
+use skillrun_lifecycle::run::State;
+use skillrun_log::{Cursor, Limits, Tail, Tailed};
 use skillrun_model::{InteractionId, RunId, RunStatus};
-use skillrun_runtime::owners::{Ask, Asked, Kind, ask};
-use skillrun_runtime::{Reply, RuntimeError, reply_files};
+use skillrun_runtime::{Heard, Reply, reply_files};
 
 use super::run::follow;
 use crate::args::{Cancel, Form, Global, Reply as Args};
@@ -16,16 +15,6 @@ use crate::failure::Failure;
 use crate::output::{self, Output};
 use crate::owner::{Owner, Take, in_background};
 use crate::place::Place;
-
-/// Who has done it.
-enum Done {
-    /// The run is ours now.
-    Here(Box<Owner>),
-    /// Its owner.
-    Elsewhere,
-    /// The same was said before.
-    Before,
-}
 
 pub(crate) fn reply(global: &Global, args: &Args) -> Result<ExitCode, Failure> {
     let place = Place::open(global)?;
@@ -41,24 +30,22 @@ pub(crate) fn reply(global: &Global, args: &Args) -> Result<ExitCode, Failure> {
     };
     let text = if args.text == "-" { stdin()? } else { args.text.clone() };
     let files = reply_files(&place.folder(run), interaction_id, &args.file)?;
-    // So that an answer that is sent again after a silence is known to be the same.
-    let key = args.key.clone().or_else(|| skillrun_collect::start::random_nonce().ok());
-    let reply = Reply { interaction_id, text, files, request_id: key };
-    let done =
-        say(&place, run, |owner| owner.runtime.reply(run, reply.clone()), Ask::Reply { run, reply: reply.clone() })?;
+    let reply = Reply { interaction_id, text, files, request_id: args.key.clone() };
+    let owner = Owner::new(&place.settings)?;
+    let heard = owner.runtime.reply_anywhere(run, reply)?;
     let output = Output::new(global.color, &place.settings.surroundings);
-    match done {
-        Done::Here(owner) if args.wait.no_wait => {
+    match heard {
+        Heard::Here if args.wait.no_wait => {
             owner.runtime.let_go(run);
             drop(owner);
             in_background(&place.settings, Take::One(run))?;
             answered(run, args.wait.json.form())
         }
-        Done::Here(owner) => {
+        Heard::Here => {
             let (known, style) = (state.last_seq, follow::Style::of(args.wait));
             follow::follow(&place.settings, &owner, run, known, style, &output).map(ExitCode::from)
         }
-        Done::Elsewhere | Done::Before => answered(run, args.wait.json.form()),
+        Heard::Elsewhere | Heard::Before => answered(run, args.wait.json.form()),
     }
 }
 
@@ -86,13 +73,13 @@ pub(crate) fn cancel(global: &Global, args: &Cancel) -> Result<ExitCode, Failure
     let mut told = Vec::new();
     let mut statuses = std::collections::BTreeMap::new();
     for run in runs {
-        let by = "skillrun cancel".to_owned();
-        match say(&place, run, |owner| owner.runtime.cancel(run, &by), Ask::Cancel { run, by: by.clone() })? {
-            Done::Here(owner) => {
+        let owner = Owner::new(&place.settings)?;
+        match owner.runtime.cancel_anywhere(run, "skillrun cancel")? {
+            Heard::Here => {
                 // Its process, if it has one, is ended before we leave.
                 owner.runtime.wait_idle(Duration::from_secs(120));
             }
-            Done::Elsewhere | Done::Before => {}
+            Heard::Elsewhere | Heard::Before => {}
         }
         told.push(run);
     }
@@ -126,37 +113,4 @@ fn ended(place: &Place, run: RunId) -> Result<RunStatus, Failure> {
         }
     }
     Ok(state.status.unwrap_or(RunStatus::Queued))
-}
-
-/// Says something to a run.
-fn say(
-    place: &Place,
-    run: RunId,
-    here: impl Fn(&Owner) -> Result<(), RuntimeError>,
-    elsewhere: Ask,
-) -> Result<Done, Failure> {
-    let owner = Owner::new(&place.settings)?;
-    // An owner may leave the run while we look for it.
-    for _ in 0..20 {
-        let pid = match here(&owner) {
-            Ok(()) => return Ok(Done::Here(Box::new(owner))),
-            Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { pid: Some(pid) }, .. })) => pid,
-            Err(RuntimeError::Refused { refusal: Refusal::Repeated { .. }, .. }) => {
-                return Ok(Done::Before);
-            }
-            Err(error) => return Err(error.into()),
-        };
-        match ask(&place.settings.data, pid, elsewhere.clone()) {
-            Ok(Asked::Done { .. }) => return Ok(Done::Elsewhere),
-            Ok(Asked::Failed { error }) => match error.kind {
-                Kind::Repeated => return Ok(Done::Before),
-                Kind::Held => {}
-                Kind::NotFound => return Err(Failure::NotFound(error.message)),
-                Kind::Stale | Kind::Over | Kind::Version | Kind::Other => return Err(Failure::Input(error.message)),
-            },
-            Err(_) => {}
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    Err(Failure::Owner(format!("the owner of run {run} does not answer; try again, or end that process")))
 }

@@ -42,7 +42,7 @@ pub(super) struct Given<'a> {
 }
 
 impl Given<'_> {
-    fn wrong(&self, expected: impl Into<String>) -> Located {
+    pub(super) fn wrong(&self, expected: impl Into<String>) -> Located {
         let found = self.item.as_value().map_or_else(|| "a table".to_owned(), shown);
         wrong(self.key, self.item.span(), expected, found)
     }
@@ -74,7 +74,7 @@ impl Given<'_> {
         self.list(&self.base.expected("a list of paths"), |text| self.base.path(text))
     }
 
-    fn list<T>(&self, expected: &str, read: impl Fn(&str) -> Option<T>) -> Result<Vec<T>> {
+    pub(super) fn list<T>(&self, expected: &str, read: impl Fn(&str) -> Option<T>) -> Result<Vec<T>> {
         let array = self.item.as_array().ok_or_else(|| self.wrong(expected))?;
         let one = |value: &Value| {
             let read = value.as_str().and_then(&read);
@@ -161,7 +161,7 @@ impl Base<'_> {
     }
 }
 
-fn is_text(text: &str) -> bool {
+pub(super) fn is_text(text: &str) -> bool {
     !text.trim().is_empty() && !text.contains(char::is_control)
 }
 

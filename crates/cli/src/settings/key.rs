@@ -32,6 +32,14 @@ pub(crate) enum Key {
     RetentionCanceledCount,
     RetentionMaxGb,
     RetentionEvidenceDays,
+    ServerListen,
+    ServerHosts,
+    ServerOrigins,
+    ServerBodyMb,
+    ServerConnections,
+    ServerWebhooks,
+    ServerWebhookSecret,
+    ServerWebhookPrivate,
 }
 
 /// How a value is written, so that words of a command line can become one.
@@ -77,6 +85,14 @@ impl Key {
         Self::RetentionCanceledCount,
         Self::RetentionMaxGb,
         Self::RetentionEvidenceDays,
+        Self::ServerListen,
+        Self::ServerHosts,
+        Self::ServerOrigins,
+        Self::ServerBodyMb,
+        Self::ServerConnections,
+        Self::ServerWebhooks,
+        Self::ServerWebhookSecret,
+        Self::ServerWebhookPrivate,
     ];
 
     /// With the table it stands in.
@@ -109,16 +125,24 @@ impl Key {
             Self::RetentionCanceledCount => "retention.canceled_count",
             Self::RetentionMaxGb => "retention.max_gb",
             Self::RetentionEvidenceDays => "retention.evidence_days",
+            Self::ServerListen => "server.listen",
+            Self::ServerHosts => "server.hosts",
+            Self::ServerOrigins => "server.origins",
+            Self::ServerBodyMb => "server.body_mb",
+            Self::ServerConnections => "server.connections",
+            Self::ServerWebhooks => "server.webhooks",
+            Self::ServerWebhookSecret => "server.webhook_secret",
+            Self::ServerWebhookPrivate => "server.webhook_private",
         }
     }
 
     pub(crate) fn shape(self) -> Shape {
         match self {
             Self::Data | Self::Engines | Self::Layers => Shape::Path,
-            Self::Engine | Self::Permission | Self::Home => Shape::Text,
+            Self::Engine | Self::Permission | Self::Home | Self::ServerListen | Self::ServerWebhookSecret => Shape::Text,
             Self::Skills => Shape::Paths,
-            Self::Redact | Self::Consent => Shape::Texts,
-            Self::InteractiveRequireUserReply => Shape::Flag,
+            Self::Redact | Self::Consent | Self::ServerHosts | Self::ServerOrigins | Self::ServerWebhooks => Shape::Texts,
+            Self::InteractiveRequireUserReply | Self::ServerWebhookPrivate => Shape::Flag,
             Self::SlotsEngines => Shape::PerEngine,
             Self::HardTimeoutSec
             | Self::StallTimeoutSec
@@ -135,7 +159,9 @@ impl Key {
             | Self::RetentionFailedCount
             | Self::RetentionCanceledCount
             | Self::RetentionMaxGb
-            | Self::RetentionEvidenceDays => Shape::Number,
+            | Self::RetentionEvidenceDays
+            | Self::ServerBodyMb
+            | Self::ServerConnections => Shape::Number,
         }
     }
 

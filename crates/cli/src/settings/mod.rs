@@ -2,7 +2,7 @@
 //!
 //! - [`key`]: the closed list of settings. `values`: each of them from and to TOML. `given`: a value, checked.
 //! - `file`: where the file is, and reading it. [`edit`]: changing it. `surroundings`: what is around the process.
-//! - `search`: where skills are looked for.
+//! - `search`: where skills are looked for. `server`: settings of the service.
 //!
 //! ```text
 //! default ◀ config.toml ◀ environment ◀ option        the last that says something wins
@@ -14,6 +14,7 @@ mod file;
 mod given;
 pub(crate) mod key;
 mod search;
+mod server;
 mod surroundings;
 #[cfg(test)]
 mod testing;
@@ -33,6 +34,7 @@ use skillrun_skill::{Layers, SkillError};
 
 pub(crate) use error::SettingsError;
 pub(crate) use file::ConfigFile;
+pub(crate) use server::ServerSettings;
 pub(crate) use surroundings::Surroundings;
 
 use crate::args::Global;
@@ -61,6 +63,7 @@ pub(crate) struct Settings {
     pub(crate) consent: Vec<String>,
     pub(crate) slots: SlotLimits,
     pub(crate) retention: Retention,
+    pub(crate) server: ServerSettings,
     /// Descriptors of the operator; see [`Settings::engines`].
     engines_folder: Option<PathBuf>,
     /// Layers of the operator; see [`Settings::layers`].
@@ -135,6 +138,7 @@ impl Settings {
             consent: Vec::new(),
             slots: SlotLimits::default(),
             retention: Retention::default(),
+            server: ServerSettings::default(),
             engines_folder: None,
             layers_folder: None,
             file,

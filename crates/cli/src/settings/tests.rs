@@ -49,6 +49,16 @@ failed_count = 20
 canceled_count = 0
 max_gb = 2.5
 evidence_days = 7
+
+[server]
+listen = "[::1]:8000"
+hosts = ["skillrun.example.org", "[::1]:8000"]
+origins = ["https://example.org"]
+body_mb = 16
+connections = 10
+webhooks = ["https://example.org/a?b=c"]
+webhook_secret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"
+webhook_private = true
 "#;
 
 #[test]
@@ -71,6 +81,10 @@ fn every_key_can_be_set_and_is_shown_as_it_was_set() {
         (Key::RetentionFailedDays, json!("forever")),
         (Key::RetentionCanceledDays, json!(0.5)),
         (Key::RetentionMaxGb, json!(2.5)),
+        (Key::ServerListen, json!("[::1]:8000")),
+        (Key::ServerOrigins, json!(["https://example.org"])),
+        (Key::ServerBodyMb, json!(16)),
+        (Key::ServerWebhookSecret, json!("(hidden)")),
     ] {
         assert_eq!(all.get(key), expected, "{}", key.as_str());
     }
@@ -305,6 +319,49 @@ fn a_link_stays_a_link() {
     assert_eq!(fs::read_to_string(folder.path().join("real.toml")).unwrap(), "engine = \"codex\"\n");
 }
 
+const SECRET: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX";
+
+#[test]
+fn settings_of_the_service_are_checked() {
+    let folder = folder();
+    for (key, bad) in [
+        ("server.listen", &["localhost", "7333", "::1:80", "example.org:80", "[::1]:70000"][..]),
+        ("server.hosts", &["https://example.org", "a b", "a/b", "a@b", "ü.org"]),
+        ("server.origins", &["*", "null", "example.org", "https://", "https://example.org/", "https://a@example.org"]),
+        ("server.webhooks", &["example.org", "file:///x", "https://", "http:///path", "https://a b.org"]),
+        ("server.body_mb", &["0", "-1", "1.5", "many"]),
+        ("server.connections", &["0"]),
+        ("server.webhook_private", &["yes"]),
+    ] {
+        for word in bad {
+            let error = edit(folder.path(), "", key, &[word]).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{key} must be ")), "{word}: {error}");
+        }
+    }
+    for (key, word) in [("server.origins", "http://localhost:5173"), ("server.hosts", "localhost:8000")] {
+        assert!(edit(folder.path(), "", key, &[word]).is_ok(), "{word}");
+    }
+}
+
+/// Neither what is shown, nor what is complained about, nor what a panic would print.
+#[test]
+fn a_secret_is_told_nowhere() {
+    let folder = folder();
+    let good = settings(folder.path(), &format!("[server]\nwebhook_secret = '{SECRET}'")).unwrap();
+    assert!(good.get(Key::ServerWebhookSecret) == json!("(hidden)"));
+    assert!(!format!("{good:?}").contains(&SECRET[6..]));
+    let no_prefix = &SECRET[6..];
+    let (cut, long) = (&SECRET[..20], format!("{SECRET}{}", "A".repeat(100)));
+    for bad in [no_prefix, cut, &long, "whsec_", "whsec_!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!", "hunter2"] {
+        let by_words = edit(folder.path(), "", "server.webhook_secret", &[bad]).unwrap_err().to_string();
+        let in_file = settings(folder.path(), &format!("[server]\nwebhook_secret = '{bad}'")).unwrap_err().to_string();
+        for error in [by_words, in_file] {
+            assert!(error.contains("server.webhook_secret must be whsec_ and "), "{error}");
+            assert!(error.ends_with("and is something else, which is not shown"), "{error}");
+        }
+    }
+}
+
 /// Every key can be written by a command, too.
 #[test]
 fn every_key_can_be_set_by_words() {
@@ -313,6 +370,11 @@ fn every_key_can_be_set_by_words() {
         let (name, word) = match key.shape() {
             Shape::Text if *key == Key::Permission => (key.as_str().to_owned(), "full"),
             Shape::Text if *key == Key::Home => (key.as_str().to_owned(), "user"),
+            Shape::Text if *key == Key::ServerListen => (key.as_str().to_owned(), "[::1]:80"),
+            Shape::Text if *key == Key::ServerWebhookSecret => (key.as_str().to_owned(), SECRET),
+            Shape::Texts if matches!(key, Key::ServerOrigins | Key::ServerWebhooks) => {
+                (key.as_str().to_owned(), "https://example.org")
+            }
             Shape::Text | Shape::Texts => (key.as_str().to_owned(), "codex"),
             Shape::Path | Shape::Paths => (key.as_str().to_owned(), "folder"),
             Shape::Number => (key.as_str().to_owned(), "3"),

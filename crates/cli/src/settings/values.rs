@@ -10,6 +10,7 @@ use skillrun_runtime::record::HomeChoice;
 use super::Settings;
 use super::given::{FOREVER, Given, Located};
 use super::key::Key;
+use super::server::HIDDEN;
 
 const DAY: f64 = 24.0 * 60.0 * 60.0;
 const GB: f64 = 1e9;
@@ -54,11 +55,19 @@ impl Settings {
             Key::RetentionCanceledCount => retention.canceled.count = Some(given.count(0)? as usize),
             Key::RetentionMaxGb => retention.max_bytes = Some(given.gigabytes()?),
             Key::RetentionEvidenceDays => retention.evidence_age = given.days()?,
+            Key::ServerListen => self.server.listen = given.listen()?,
+            Key::ServerHosts => self.server.hosts = given.hosts()?,
+            Key::ServerOrigins => self.server.origins = given.origins()?,
+            Key::ServerBodyMb => self.server.body_mb = given.count(1)?,
+            Key::ServerConnections => self.server.connections = given.count(1)?,
+            Key::ServerWebhooks => self.server.webhooks = given.web_addresses()?,
+            Key::ServerWebhookSecret => self.server.webhook_secret = Some(given.webhook_secret()?),
+            Key::ServerWebhookPrivate => self.server.webhook_private = given.flag()?,
         }
         Ok(())
     }
 
-    /// As it would stand in the file; null where nothing is set and there is no default.
+    /// As it would stand in the file, but for a secret, which is not shown; null where nothing is set and there is no default.
     pub(crate) fn get(&self, key: Key) -> Value {
         let retention = &self.retention;
         match key {
@@ -89,6 +98,14 @@ impl Settings {
             Key::RetentionCanceledCount => json!(retention.canceled.count),
             Key::RetentionMaxGb => retention.max_bytes.map_or(Value::Null, gigabytes),
             Key::RetentionEvidenceDays => days(retention.evidence_age),
+            Key::ServerListen => json!(self.server.listen.to_string()),
+            Key::ServerHosts => json!(self.server.hosts),
+            Key::ServerOrigins => json!(self.server.origins),
+            Key::ServerBodyMb => json!(self.server.body_mb),
+            Key::ServerConnections => json!(self.server.connections),
+            Key::ServerWebhooks => json!(self.server.webhooks),
+            Key::ServerWebhookSecret => json!(self.server.webhook_secret.as_ref().map(|_| HIDDEN)),
+            Key::ServerWebhookPrivate => json!(self.server.webhook_private),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod calls;
+mod figures;
 mod lab;
 mod matrix;
 mod offline;

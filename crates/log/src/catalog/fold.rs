@@ -1,12 +1,15 @@
 //! What is known about one run, and reading its Log on from there.
 
 use serde::{Deserialize, Serialize};
+use skillrun_lifecycle::output::without_markers;
 use skillrun_lifecycle::run::State;
 use skillrun_model::codes::Code;
+use skillrun_model::rasp::data::MessageFinal;
 use skillrun_model::rasp::{Data, Event};
 use skillrun_model::{ExecutionMode, RunId, Timestamp};
 
 use super::folders::Mark;
+use super::row::{Usage, beginning};
 use crate::cursor::{Cursor, Seq};
 use crate::error::LogErrorKind;
 use crate::event_log::EventLog;
@@ -15,10 +18,13 @@ use crate::page::{Answer, Limits};
 
 /// Of [`Fold`] and of everything it is made with. Raise the number when a fold would come out differently, or look
 /// different as JSON: all rows are then made anew. So they are with another version of the program.
-pub(super) const FOLD_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " fold 2");
+pub(super) const FOLD_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " fold 3");
 
 /// Logs are read in pieces of about this size.
 const LIMITS: Limits = Limits { events: usize::MAX, bytes: 1024 * 1024 };
+
+/// What stands before a question in a message.
+const ASKS: &str = "<ASK_USER_YAML>";
 
 /// A Log that is cut again and again while it is read is left for the next time.
 const RESETS: u32 = 3;
@@ -34,6 +40,29 @@ pub(super) struct Fold {
     pub(super) created_at: Option<Timestamp>,
     /// Moment of the last event.
     pub(super) updated_at: Option<Timestamp>,
+    pub(super) said: Option<Said>,
+    pub(super) usage: Option<Usage>,
+}
+
+/// The last finished message of the agent, cut for lists.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Said {
+    message_id: String,
+    pub(super) text: String,
+}
+
+impl Said {
+    /// None where it says nothing, or was cut off itself.
+    fn of(message: &MessageFinal) -> Option<Self> {
+        if message.partial {
+            return None;
+        }
+        // Where an agent begins to ask; the question itself is in the row.
+        let said = message.text.split(ASKS).next().unwrap_or_default();
+        let text = without_markers(said);
+        let text = beginning(text.trim()).0.to_owned();
+        Some(Self { message_id: message.message_id.clone(), text }).filter(|said| !said.text.is_empty())
+    }
 }
 
 /// What `run.started` says.
@@ -47,6 +76,7 @@ pub(super) struct Started {
 /// What the terminal record says. A run can fail without a verdict, and be canceled after one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ended {
+    pub(super) at: Timestamp,
     pub(super) reason_code: Code,
     pub(super) error: Option<Code>,
 }
@@ -59,11 +89,21 @@ impl Fold {
         if let Data::RunStarted(run) = &event.data {
             self.started = Some(Started { skill: run.skill.clone(), engine: run.engine.clone(), mode: run.mode });
         } else if let Data::RunCompleted(end) = &event.data {
-            self.ended = Some(Ended { reason_code: end.reason_code, error: None });
+            self.ended = Some(Ended { at: event.ts, reason_code: end.reason_code, error: None });
         } else if let Data::RunFailed(end) = &event.data {
-            self.ended = Some(Ended { reason_code: end.reason_code, error: Some(end.error.code) });
+            self.ended = Some(Ended { at: event.ts, reason_code: end.reason_code, error: Some(end.error.code) });
         } else if let Data::RunCanceled(end) = &event.data {
-            self.ended = Some(Ended { reason_code: end.reason_code, error: None });
+            self.ended = Some(Ended { at: event.ts, reason_code: end.reason_code, error: None });
+        } else if let Data::MessageFinal(message) = &event.data {
+            self.said = Said::of(message).or(self.said.take());
+        } else if let Data::ParserWarning(warning) = &event.data {
+            // What was taken back is shown no more; what was said before it is not kept.
+            let is_it = |said: &mut Said| Some(&said.message_id) == warning.message_id.as_ref();
+            if warning.code == Code::MessageVoided {
+                self.said.take_if(is_it);
+            }
+        } else if let Data::TurnUsage(usage) = &event.data {
+            self.usage.get_or_insert_default().add(usage.input_tokens, usage.output_tokens);
         }
     }
 }
@@ -117,6 +157,9 @@ pub(super) fn read_on(log: &FileLog, run: RunId, folded: Folded, seen: Mark) -> 
                     folded.mark.bytes = line.end();
                 }
             }
+            // Others read what our own writer has written and not yet told: their row is ahead of what we may read, and
+            // must not go back.
+            Ok(Answer::Reset(head)) if head.epoch == folded.mark.epoch && log.has_writer(run) => break,
             Ok(Answer::Reset(_)) if resets < RESETS => {
                 resets += 1;
                 folded = Folded::nothing(seen);

@@ -7,9 +7,10 @@
 //! - `store`: the file: opened, made, made anew, or kept in memory where it cannot be written. `trouble`: what can be
 //!   wrong with it, and what follows.
 //! - `view`: [`Catalog`], which gets on whatever happens to the file.
-//! - `refresh`: which rows are behind, and bringing them up to date. `folders`: a look at `runs/`.
+//! - `refresh`: which rows are behind, and bringing them up to date. `some`: the same for a few of them. `folders`: a
+//!   look at `runs/`.
 //! - `fold`: what is known about one run, and reading its Log on from there. `row`: what is shown of it.
-//! - `query`: what can be asked.
+//! - `query`: what can be asked. `words`: finding runs by a piece of text.
 //!
 //! # The file
 //!
@@ -18,7 +19,7 @@
 //! ```text
 //! meta     one row: boot of the machine, version of the fold, a random number for this making of the tables
 //! runs     run_id; inode, epoch and bytes of its Log up to which the row goes; what lists are chosen by
-//! details  run_id; the row as JSON; the fold as JSON, from which the next refresh goes on
+//! details  run_id; the row as JSON; the fold as JSON, from which the next refresh goes on; the words it is found by
 //! ```
 //!
 //! A row is current when the Log has the inode and the epoch of the row and ends exactly where the row does. So a torn
@@ -42,16 +43,20 @@ mod folders;
 mod query;
 mod refresh;
 mod row;
+mod some;
 mod store;
 mod trouble;
 mod view;
+mod words;
 
 #[cfg(test)]
 mod tests;
 
 pub use query::{Counts, Prefix, Query};
 pub use refresh::Refreshed;
-pub use row::{Question, Resting, Row, Unfinished, Waiting};
+pub use row::{Question, Resting, Row, Unfinished, Usage, Waiting};
+pub use some::{Current, RowState};
 pub use store::{Opened, Rebuild};
 pub use trouble::CatalogError;
 pub use view::Catalog;
+pub use words::TEXT_MAX;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, params_from_iter};
 use serde::Serialize;
+use skillrun_model::interaction::Pending;
 use skillrun_model::{RunId, RunStatus, Timestamp};
 
 use super::fold::Fold;
@@ -12,6 +13,7 @@ use super::refresh::{json, run_id};
 use super::row::{Question, Resting, Row, Unfinished, Waiting};
 use super::trouble::CatalogError;
 use super::view::Catalog;
+use super::words;
 
 /// So many runs are named when a prefix fits more than one.
 const CANDIDATES: usize = 10;
@@ -23,6 +25,9 @@ pub struct Query {
     pub statuses: Vec<RunStatus>,
     pub skill: Option<String>,
     pub engine: Option<String>,
+    /// Somewhere in its id, skill, engine, codes, or in the question that waits; in any case. Only the first
+    /// [`TEXT_MAX`](super::TEXT_MAX) characters count.
+    pub text: Option<String>,
     /// Begun at this moment or later. A run whose beginning cannot be read is not left out.
     pub since: Option<Timestamp>,
     pub limit: Option<usize>,
@@ -77,6 +82,14 @@ impl Catalog {
     pub fn list(&mut self, query: &Query) -> Result<Vec<Row>, CatalogError> {
         let (sql, values) = selection(query);
         self.ask(|db| db.prepare(&sql)?.query_map(params_from_iter(&values), |row| json(row, 0))?.collect())
+    }
+
+    /// The question of one run, all of it.
+    pub fn pending(&mut self, run: RunId) -> Result<Option<Pending>, CatalogError> {
+        let id = run.to_string();
+        let fold: Option<Fold> = self
+            .ask(|db| db.query_row("SELECT fold FROM details WHERE run_id = ?1", [&id], |row| json(row, 0)).optional())?;
+        Ok(fold.and_then(|fold| fold.state.question))
     }
 
     /// All questions that wait, those with a deadline first, in its order.
@@ -164,7 +177,7 @@ fn spelled(prefix: &str) -> Option<String> {
 }
 
 fn selection(query: &Query) -> (String, Vec<Value>) {
-    let Query { statuses, skill, engine, since, limit, after } = query;
+    let Query { statuses, skill, engine, text, since, limit, after } = query;
     let mut conditions = vec!["TRUE".to_owned()];
     let mut values = Vec::new();
     let mut with = |condition: &str, value: String| {
@@ -176,6 +189,9 @@ fn selection(query: &Query) -> (String, Vec<Value>) {
     }
     if let Some(engine) = engine {
         with("engine = ?", engine.clone());
+    }
+    if let Some(text) = text {
+        with("instr(words, ?) > 0", words::wanted(text));
     }
     if let Some(since) = since {
         with("(created_at IS NULL OR created_at >= ?)", since.to_string());

@@ -15,6 +15,7 @@ use super::folders::{Mark, Runs, Seen};
 use super::row::Row;
 use super::store::Store;
 use super::trouble::Trouble;
+use super::words;
 use crate::cursor::Epoch;
 use crate::file::FileLog;
 
@@ -83,7 +84,7 @@ pub(super) fn run_id(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result
 }
 
 /// Three columns from this one on. Inodes may be larger than what SQLite counts to; its bits are all that matters.
-fn mark(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Mark> {
+pub(super) fn mark(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Mark> {
     let bytes: i64 = row.get(first + 2)?;
     Ok(Mark {
         inode: row.get::<_, i64>(first)?.cast_unsigned(),
@@ -106,7 +107,7 @@ fn as_json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
 }
 
 /// What became of a row.
-enum Change {
+pub(super) enum Change {
     Row,
     /// It says what it said.
     None,
@@ -116,7 +117,7 @@ enum Change {
 }
 
 /// The rows, to be changed.
-struct Rows<'db> {
+pub(super) struct Rows<'db> {
     find: Statement<'db>,
     put_run: Statement<'db>,
     put_details: Statement<'db>,
@@ -131,19 +132,20 @@ struct Kept {
 }
 
 impl<'db> Rows<'db> {
-    fn prepare(db: &'db Connection) -> rusqlite::Result<Self> {
+    pub(super) fn prepare(db: &'db Connection) -> rusqlite::Result<Self> {
         Ok(Self {
             find: db.prepare(
                 "SELECT inode, epoch, bytes, row, fold FROM runs JOIN details USING (run_id) WHERE run_id = ?1",
             )?,
             put_run: db.prepare("INSERT OR REPLACE INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?,
-            put_details: db.prepare("INSERT OR REPLACE INTO details (run_id, row, fold) VALUES (?1, ?2, ?3)")?,
+            put_details: db
+                .prepare("INSERT OR REPLACE INTO details (run_id, row, fold, words) VALUES (?1, ?2, ?3, ?4)")?,
             remove_run: db.prepare("DELETE FROM runs WHERE run_id = ?1")?,
             remove_details: db.prepare("DELETE FROM details WHERE run_id = ?1")?,
         })
     }
 
-    fn bring_up(&mut self, run: RunId, runs: &Runs, log: &FileLog) -> Result<Change, Trouble> {
+    pub(super) fn bring_up(&mut self, run: RunId, runs: &Runs, log: &FileLog) -> Result<Change, Trouble> {
         let kept = self.find(run)?;
         let folded = match runs.look(run) {
             Seen::Nothing => return self.remove(run),
@@ -201,7 +203,8 @@ impl<'db> Rows<'db> {
             row.question.is_some(),
             row.damage.is_some(),
         ])?;
-        self.put_details.execute(params![id, as_json(row)?, as_json(&folded.fold)?])?;
+        let words = words::of(row, folded.fold.state.question.as_ref());
+        self.put_details.execute(params![id, as_json(row)?, as_json(&folded.fold)?, words])?;
         Ok(())
     }
 

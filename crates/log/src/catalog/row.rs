@@ -1,5 +1,6 @@
 //! What the catalog shows of a run.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skillrun_model::codes::Code;
 use skillrun_model::interaction::{AskOption, InteractionKind, OnDeadline, Pending, Scope};
@@ -7,11 +8,12 @@ use skillrun_model::{AttemptNumber, ExecutionMode, InteractionId, RunId, RunStat
 
 use super::fold::Folded;
 
-/// So many characters of a prompt are shown in a list.
-const PROMPT: usize = 200;
+/// So many characters of a text are shown in a list.
+const BEGINNING: usize = 200;
 
 /// One run, as lists show it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RunRow")]
 pub struct Row {
     pub run_id: RunId,
     /// None when its Log cannot be read that far.
@@ -23,6 +25,8 @@ pub struct Row {
     pub created_at: Option<Timestamp>,
     /// Moment of the last event.
     pub updated_at: Option<Timestamp>,
+    /// Moment of the terminal record.
+    pub ended_at: Option<Timestamp>,
     /// The last one that began, which is also how many there were.
     pub attempt: AttemptNumber,
     /// The question that waits.
@@ -33,6 +37,10 @@ pub struct Row {
     pub reason_code: Option<Code>,
     /// From the same place.
     pub error_code: Option<Code>,
+    /// The beginning of the last finished message of the agent.
+    pub last_words: Option<String>,
+    /// None while no engine has told any.
+    pub usage: Option<Usage>,
     pub auto_decisions: u32,
     /// Warnings of the last settled attempt.
     pub warnings: u64,
@@ -42,8 +50,25 @@ pub struct Row {
     pub damage: Option<String>,
 }
 
+/// Tokens of all turns together, as far as engines tell them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RunUsage")]
+pub struct Usage {
+    pub input_tokens: Option<u64>,
+    pub output_tokens: Option<u64>,
+}
+
+impl Usage {
+    pub(super) fn add(&mut self, input: Option<u64>, output: Option<u64>) {
+        for (sum, more) in [(&mut self.input_tokens, input), (&mut self.output_tokens, output)] {
+            *sum = more.map(|more| sum.unwrap_or(0).saturating_add(more)).or(*sum);
+        }
+    }
+}
+
 /// A question in a list. [`Waiting`] has all of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RunQuestion")]
 pub struct Question {
     pub interaction_id: InteractionId,
     pub scope: Scope,
@@ -58,7 +83,8 @@ pub struct Question {
 }
 
 /// A run that waits for an answer, and the whole question.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "WaitingRun")]
 pub struct Waiting {
     pub run_id: RunId,
     pub skill: Option<String>,
@@ -102,11 +128,14 @@ impl Row {
             mode: started.map(|run| run.mode),
             created_at: fold.created_at,
             updated_at: fold.updated_at,
+            ended_at: fold.ended.as_ref().map(|ended| ended.at),
             attempt: state.attempt,
             question: state.question.as_ref().map(Question::of),
             rests: state.rests(),
             reason_code,
             error_code,
+            last_words: fold.said.as_ref().map(|said| said.text.clone()),
+            usage: fold.usage,
             auto_decisions: state.auto_decisions,
             warnings: verdict.map_or(0, |verdict| verdict.warnings.len() as u64),
             log_bytes: mark.bytes,
@@ -117,16 +146,24 @@ impl Row {
 
 impl Question {
     fn of(pending: &Pending) -> Self {
-        let end = pending.prompt.char_indices().nth(PROMPT).map(|(end, _)| end);
+        let (prompt, truncated) = beginning(&pending.prompt);
         Self {
             interaction_id: pending.interaction_id,
             scope: pending.scope,
             kind: pending.kind,
-            prompt: pending.prompt[..end.unwrap_or(pending.prompt.len())].to_owned(),
-            truncated: end.is_some(),
+            prompt: prompt.to_owned(),
+            truncated,
             options: pending.options.clone(),
             deadline: pending.deadline,
             on_deadline: pending.on_deadline,
         }
+    }
+}
+
+/// What is shown of a text, and whether that is not all of it.
+pub(super) fn beginning(text: &str) -> (&str, bool) {
+    match text.char_indices().nth(BEGINNING) {
+        Some((end, _)) => (&text[..end], true),
+        None => (text, false),
     }
 }

@@ -15,7 +15,7 @@ use super::trouble::{CatalogError, Trouble, is_damage, is_misfit};
 use crate::file::Boot;
 
 /// The version of the tables.
-const SCHEMA: i64 = 1;
+const SCHEMA: i64 = 2;
 
 /// So long one process waits for another before it goes its own way.
 const PATIENCE: Duration = if cfg!(test) { Duration::from_millis(500) } else { Duration::from_secs(5) };
@@ -42,7 +42,8 @@ const TABLES: &str = "
     CREATE TABLE details (
         run_id TEXT PRIMARY KEY,
         row TEXT NOT NULL,
-        fold TEXT NOT NULL
+        fold TEXT NOT NULL,
+        words TEXT NOT NULL
     ) STRICT;
 ";
 

@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
+use skillrun_model::RunId;
 
 use super::refresh::{self, Refreshed};
+use super::row::Row;
+use super::some::{self, Current};
 use super::store::{Known, Opened, Store};
 use super::trouble::{CatalogError, Trouble};
 use crate::file::{Boot, FileLog};
@@ -51,6 +54,30 @@ impl Catalog {
                 Ok(refreshed) => return Ok(refreshed),
                 Err(trouble) => self.mend(trouble, tried)?,
             }
+            tried += 1;
+        }
+    }
+
+    /// Brings one row up to date with its Log and gives it; what that costs does not depend on how many runs there are.
+    /// None when there is no such run.
+    pub fn refresh_run(&mut self, log: &FileLog, run: RunId) -> Result<Option<Row>, CatalogError> {
+        let current = self.refresh_some(log, &[run])?;
+        Ok(current.into_iter().find_map(|current| current.row).map(|(_, row)| row))
+    }
+
+    /// The same for some runs, in the order asked for.
+    pub fn refresh_some(&mut self, log: &FileLog, runs: &[RunId]) -> Result<Vec<Current>, CatalogError> {
+        if !self.store.is_at(&self.path) {
+            self.refresh(log)?;
+        }
+        let mut tried = 0;
+        loop {
+            match some::refresh(&mut self.store, log, runs) {
+                Ok(current) => return Ok(current),
+                Err(trouble) => self.mend(trouble, tried)?,
+            }
+            // The tables may be empty now, and the rows of all other runs must not stay missing.
+            self.refresh(log)?;
             tried += 1;
         }
     }

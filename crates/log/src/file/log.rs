@@ -15,7 +15,7 @@ use super::read::View;
 use super::recover::{self, OnDamage};
 use super::remove;
 use super::tail::Watcher;
-use crate::bells::{Bells, Subscription, Wake};
+use crate::bells::{Bells, Subscription, Wake, WakeAll};
 use crate::cursor::{Cursor, Head, Seq};
 use crate::error::{Damage, LogError, LogErrorKind};
 use crate::event_log::{Durability, EventLog, Recovered};
@@ -55,6 +55,12 @@ impl FileLog {
 
     pub fn runs(&self) -> &Path {
         &self.runs
+    }
+
+    /// Calls `wake` with the run after everything that this process does to any Log: append, open, release, remove. News
+    /// of other processes are told only of runs that somebody here is subscribed to.
+    pub fn subscribe_all(&self, wake: WakeAll) -> Subscription {
+        self.bells.subscribe_all(wake)
     }
 
     /// Reads every line of a Log and tells the first that is not what belongs there.
@@ -102,6 +108,11 @@ impl FileLog {
         lock(&self.writers).get(&run).cloned()
     }
 
+    /// Whether this process is the writer of a Log.
+    pub(crate) fn has_writer(&self, run: RunId) -> bool {
+        lock(&self.writers).contains_key(&run)
+    }
+
     fn missing(&self, run: RunId, path: &Path, error: io::Error) -> LogErrorKind {
         failed(path, error).or_if_not_found(|| remove::why_missing(&self.runs, run))
     }
@@ -133,7 +144,7 @@ impl FileLog {
 
     /// Whether news of this run come from inside or outside may have changed.
     fn look_outside(&self, run: RunId) -> io::Result<()> {
-        self.bells.look_outside(run, || lock(&self.writers).contains_key(&run))
+        self.bells.look_outside(run, || self.has_writer(run))
     }
 
     /// Remembers that a run is busy, and closes the file of the one that was idle for longest.

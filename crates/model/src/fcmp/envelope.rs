@@ -35,6 +35,13 @@ pub struct FcmpEvent {
 }
 
 impl FcmpEvent {
+    /// The event as one line, without its end.
+    pub fn to_json(&self) -> String {
+        let mut text = JsonText::default();
+        self.write_json(&mut text);
+        text.into_string()
+    }
+
     /// Writes the event. Keys stand in the order of the contract.
     pub fn write_json(&self, out: &mut JsonText) {
         out.raw("{\"protocol_version\":\"").raw(PROTOCOL_VERSION).raw("\",\"run_id\":").run_id(self.run_id);

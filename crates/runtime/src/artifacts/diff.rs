@@ -1,16 +1,13 @@
-//! Reads `fs-diff.N.json`, whose format is told in `collect::snapshot`: one entry to a line, so that a list of a million
-//! changes is never in memory.
+//! The list of changes of an attempt, as far as artifacts need it: what stood at a path, and what stands there now.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io;
 use std::path::Path;
 
 use serde::Deserialize;
 use skillrun_evidence::OsText;
 
 use super::inside;
-
-/// A line has a path and at most one difference of two texts of 64 KiB, escaped.
-const LONGEST_LINE: u64 = 2 << 20;
+use crate::looking::changes::{ChangeKind, Entries, FileKind};
 
 /// What stood at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,20 +31,10 @@ pub(super) struct Change {
     pub(super) hash: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Kind {
-    File,
-    Folder,
-    Symlink,
-    /// Pipes, sockets, devices, and what could not be asked what it is.
-    #[serde(other)]
-    Other,
-}
-
+/// What is not needed here is not kept: there may be a million.
 #[derive(Deserialize)]
 struct Version {
-    kind: Kind,
+    kind: FileKind,
     size: Option<u64>,
     hash: Option<String>,
 }
@@ -66,48 +53,27 @@ struct Modified {
     after: Version,
 }
 
-#[derive(Clone, Copy)]
-enum Part {
-    Created,
-    Modified,
-    Deleted,
-}
-
 /// Gives every change to `each`, in the order of the file. A file that is no list of changes, or not a whole one, is an
 /// error; what was given before is true all the same.
 pub(super) fn each(path: &Path, each: &mut dyn FnMut(Change)) -> io::Result<()> {
-    let mut input = BufReader::with_capacity(64 << 10, inside::open_plain(path)?);
-    let mut line = Vec::new();
-    read_line(&mut input, &mut line)?;
-    if !line.starts_with(b"{\"attempt\":") || !line.ends_with(b",\"created\":[") {
-        return Err(bad("it does not begin as one"));
+    let mut entries = Entries::new(inside::open_plain(path)?)?;
+    while let Some((kind, entry)) = entries.next_entry()? {
+        each(change(kind, entry)?);
     }
-    let mut part = Part::Created;
-    loop {
-        read_line(&mut input, &mut line)?;
-        part = match (part, line.as_slice()) {
-            (Part::Created, b"],\"modified\":[") => Part::Modified,
-            (Part::Modified, b"],\"deleted\":[") => Part::Deleted,
-            (Part::Deleted, foot) if foot.starts_with(b"],\"counts\":") => return Ok(()),
-            (part, entry) => {
-                each(change(part, entry.strip_suffix(b",").unwrap_or(entry))?);
-                part
-            }
-        };
-    }
+    Ok(())
 }
 
-fn change(part: Part, entry: &[u8]) -> io::Result<Change> {
-    match part {
-        Part::Created => {
+fn change(kind: ChangeKind, entry: &[u8]) -> io::Result<Change> {
+    match kind {
+        ChangeKind::Created => {
             let Alone { path, version } = serde_json::from_slice(entry)?;
             Ok(Change { path, was: Was::Nothing, now: version.was(), size: version.size, hash: version.hash })
         }
-        Part::Modified => {
+        ChangeKind::Modified => {
             let Modified { path, before, after } = serde_json::from_slice(entry)?;
             Ok(Change { path, was: before.was(), now: after.was(), size: after.size, hash: after.hash })
         }
-        Part::Deleted => {
+        ChangeKind::Deleted => {
             let Alone { path, version } = serde_json::from_slice(entry)?;
             Ok(Change { path, was: version.was(), now: Was::Nothing, size: None, hash: None })
         }
@@ -117,23 +83,13 @@ fn change(part: Part, entry: &[u8]) -> io::Result<Change> {
 impl Version {
     fn was(&self) -> Was {
         match self.kind {
-            Kind::File => Was::File,
-            Kind::Folder => Was::Folder,
-            Kind::Symlink => Was::Link,
-            Kind::Other => Was::Special,
+            FileKind::File => Was::File,
+            FileKind::Folder => Was::Folder,
+            FileKind::Symlink => Was::Link,
+            // Pipes, sockets, devices, and what could not be asked what it is.
+            FileKind::Pipe | FileKind::Socket | FileKind::CharDevice | FileKind::BlockDevice | FileKind::Unknown => {
+                Was::Special
+            }
         }
     }
-}
-
-fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<()> {
-    line.clear();
-    input.take(LONGEST_LINE).read_until(b'\n', line)?;
-    match line.pop() {
-        Some(b'\n') => Ok(()),
-        Some(_) | None => Err(bad("a line has no end")),
-    }
-}
-
-fn bad(why: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, why)
 }

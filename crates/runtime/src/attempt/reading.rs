@@ -1,7 +1,7 @@
 //! Reads the evidence of an attempt into events: while it is written, or after whoever read it before is gone.
 
 use skillrun_evidence::live_feed::Extent;
-use skillrun_evidence::{Feed, Folder, LiveFeed, Meta, Step};
+use skillrun_evidence::{Feed, Folder, LiveFeed, Meta, Step, Stream};
 use skillrun_lifecycle::closing;
 use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::rasp::Event;
@@ -36,6 +36,8 @@ pub(crate) struct Read {
     /// The disk was full, so that events are missing in the Log.
     pub(crate) is_full: bool,
     pub(crate) elapsed_ms: Option<u64>,
+    /// Of all streams.
+    pub(crate) bytes: u64,
 }
 
 impl Reading {
@@ -105,7 +107,8 @@ impl Reading {
         let elapsed_ms = pipeline.now().millis_since(started_at);
         let facts = pipeline.finish(&mut run.builder, |event| batch.push(event));
         append(run, &mut known, &mut is_full, batch)?;
-        Ok(Read { facts, meta, problems: feed.problems(), is_full, elapsed_ms })
+        let bytes = Stream::ALL.iter().map(|stream| feed.position(*stream)).sum();
+        Ok(Read { facts, meta, problems: feed.problems(), is_full, elapsed_ms, bytes })
     }
 }
 

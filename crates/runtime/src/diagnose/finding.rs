@@ -1,5 +1,6 @@
 //! What looks wrong about a run.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use skillrun_evidence::HostRecord;
 use skillrun_model::interaction::OnDeadline;
@@ -14,15 +15,17 @@ const CONFIDENT: f64 = 0.7;
 /// From so many percent of the output on it was probably read with the wrong profile.
 const MOSTLY: u64 = 50;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "DiagnosisFinding")]
 pub struct Finding {
     #[serde(flatten)]
     pub kind: FindingKind,
     pub words: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "finding", rename_all = "snake_case")]
+#[schemars(rename = "DiagnosisFindingKind")]
 pub enum FindingKind {
     /// A warning or diagnostic of the Log.
     Noticed {

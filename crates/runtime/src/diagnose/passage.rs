@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use skillrun_evidence::mask::Mask;
 use skillrun_evidence::{Patterns, Stream, names};
@@ -21,7 +22,7 @@ const SEARCHED: u64 = 64 * 1024;
 /// An answer that came in pieces has a range for each; more than these are not told.
 const PIECES: usize = 3;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Passage {
     pub what: PassageKind,
     /// In `.audit`.
@@ -32,7 +33,7 @@ pub struct Passage {
     pub excerpt: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PassageKind {
     /// What ended the turn.

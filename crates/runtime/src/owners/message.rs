@@ -76,16 +76,23 @@ pub enum Kind {
 
 impl Trouble {
     pub fn of(error: &RuntimeError) -> Self {
-        let kind = match error {
+        Self { kind: Kind::of(error), message: error.to_string() }
+    }
+}
+
+impl Kind {
+    pub fn of(error: &RuntimeError) -> Self {
+        match error {
+            RuntimeError::Owner(trouble) => trouble.kind,
             RuntimeError::Refused { refusal, .. } => match refusal {
-                Refusal::Stale { .. } => Kind::Stale,
-                Refusal::Repeated { .. } => Kind::Repeated,
-                Refusal::Over => Kind::Over,
-                Refusal::OutOfPlace => Kind::Other,
+                Refusal::Stale { .. } => Self::Stale,
+                Refusal::Repeated { .. } => Self::Repeated,
+                Refusal::Over => Self::Over,
+                Refusal::OutOfPlace => Self::Other,
             },
             RuntimeError::Log(LogError { kind: LogErrorKind::NotFound | LogErrorKind::Gone, .. })
-            | RuntimeError::Record(RecordError::Missing { .. }) => Kind::NotFound,
-            RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. }, .. }) => Kind::Held,
+            | RuntimeError::Record(RecordError::Missing { .. }) => Self::NotFound,
+            RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. }, .. }) => Self::Held,
             RuntimeError::Log(_)
             | RuntimeError::Record(_)
             | RuntimeError::Catalog(_)
@@ -93,8 +100,7 @@ impl Trouble {
             | RuntimeError::Evidence(_)
             | RuntimeError::OwnerSilent { .. }
             | RuntimeError::ReplyTooLong { .. }
-            | RuntimeError::File { .. } => Kind::Other,
-        };
-        Self { kind, message: error.to_string() }
+            | RuntimeError::File { .. } => Self::Other,
+        }
     }
 }

@@ -71,6 +71,11 @@ impl Desk {
         self.active.keys().copied().collect()
     }
 
+    /// How many workers there are.
+    pub(super) fn active(&self) -> usize {
+        self.active.len()
+    }
+
     /// A worker begins. Not if there is one already: that is about to leave, and looks once more before it does.
     pub(super) fn begins(&mut self, run: RunId, mailbox: &Arc<Mailbox>) -> bool {
         if let Some(active) = self.active.get_mut(&run) {

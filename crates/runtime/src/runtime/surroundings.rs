@@ -70,7 +70,7 @@ impl From<Setup> for Surroundings {
     fn from(setup: Setup) -> Self {
         let log = Arc::new(FileLog::new(setup.data.runs()));
         Self {
-            tools: Tools { data: setup.data, log, clock: setup.clock },
+            tools: Tools { data: setup.data, log, clock: setup.clock, counters: Arc::default() },
             engines: setup.engines,
             layers: setup.layers,
             defaults: setup.defaults,

@@ -178,6 +178,7 @@ impl Inner {
             | RuntimeError::Record(_)
             | RuntimeError::Host(_)
             | RuntimeError::Evidence(_)
+            | RuntimeError::Owner(_)
             | RuntimeError::OwnerSilent { .. }
             | RuntimeError::ReplyTooLong { .. }
             | RuntimeError::File { .. } => self.is_in_trouble(desk, id, error.to_string()),

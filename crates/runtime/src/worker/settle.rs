@@ -51,6 +51,8 @@ impl Worker<'_> {
             artifacts: beside,
             process,
         }))?;
+        let counters = &self.surroundings.tools.counters;
+        counters.settled(&run.record.engine.name, settled.verdict.turn, read.facts.parse, read.bytes);
         // A view; what stands in it is in the Log.
         settled_meta::write(&run.folder, attempt, &read, &settled.verdict, run.state.session_id.as_deref()).ok();
         let next = self.carry_out(effects)?;

@@ -1,1 +1,49 @@
-//! Tells addresses of ends and of questions.
+//! Tells addresses of ends and of questions, signed as Standard Webhooks has it.
+//!
+//! ```text
+//! Log ─▶ follow ─▶ message ─▶ record ─▶ outbox (disk) ─▶ deliver ─▶ send ─▶ receiver
+//!                               ▲                           │
+//!                               └───────── what came of it ─┘
+//! ```
+//!
+//! - `service`: what the service calls. `shared`: what threads share. `deliver`: the thread that does everything.
+//! - `message`: from an event to a message. `follow`: reads the Log. `record`: messages of a run, how far each came.
+//! - `outbox`: the files of records. `schedule`: when to try again.
+//! - `address`, `public_ip`: who may be told. `send`: one try. `sign`, `secret_file`: signatures and their secret.
+//!
+//! # What holds
+//!
+//! - A message is on the disk before it is sent. After a crash it is sent again, with the same id.
+//! - A message may arrive twice, never with two ids. A later one may arrive before an earlier that failed.
+//! - No address in a private network is connected to, whatever its name or spelling, unless that is allowed.
+//!
+//! # Bounds
+//!
+//! 10 addresses and 1,000 messages for each run, then only its end; 12 KiB for a message; 4 tries at once, 2 to the
+//! same host; 9 tries in about 22 hours, then it is given up; 15 seconds for a try.
+
+mod address;
+mod deliver;
+mod follow;
+mod message;
+mod outbox;
+mod public_ip;
+mod record;
+mod schedule;
+mod secret_file;
+mod send;
+mod service;
+mod shared;
+mod sign;
+
+#[cfg(test)]
+mod tests;
+
+pub use address::{AddressError, MAX_ADDRESSES, PrivateAddresses, Url, WhyRefused};
+pub use message::{Body, BodyData, MessageType, Question};
+pub use outbox::OutboxError;
+pub use record::{Delivery, DeliveryState, LastTry};
+pub use secret_file::{Random, SecretFileError, system_random};
+pub use service::{Config, Setup, WebhookError, Webhooks};
+pub use shared::Counts;
+pub use sign::{Secret, SecretError};

@@ -1,23 +1,18 @@
 //! `skillrun diff`: which files a run changed, attempt by attempt.
-//!
-//! `changes` reads the list that the host of an attempt made of them.
-
-mod changes;
 
 use std::fs::File;
-use std::io;
 
 use serde_json::{Value, json};
 use skillrun_model::{AttemptNumber, RunId};
-use skillrun_runtime::RunFolder;
-use skillrun_runtime::record::Snapshot;
+use skillrun_runtime::looking::changes::{
+    Change, ChangeKind, Changes, ChangesError, FileKind, FileVersion, NoChanges, why_none,
+};
 
 use crate::args::{Diff, Form, Global};
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
 use crate::place::Place;
 use crate::words::{counted, plain_lines, size};
-use changes::{Change, ChangeKind, Changes, Version};
 
 pub(crate) fn run(global: &Global, args: &Diff) -> Result<(), Failure> {
     let place = Place::open(global)?;
@@ -35,7 +30,7 @@ pub(crate) fn run(global: &Global, args: &Diff) -> Result<(), Failure> {
     let mut document = Vec::new();
     let mut is_any = false;
     for number in wanted.map(AttemptNumber) {
-        let Some(mut changes) = open(&folder, number)? else { continue };
+        let Some(mut changes) = Changes::open(&folder, number).map_err(failed)? else { continue };
         is_any = true;
         match args.json.form() {
             Form::Json => document.push(attempt_json(number, &mut changes)?),
@@ -45,37 +40,27 @@ pub(crate) fn run(global: &Global, args: &Diff) -> Result<(), Failure> {
     match args.json.form() {
         Form::Json => print_json(&json!({ "run_id": run, "attempts": document })),
         Form::Text if is_any => Ok(()),
-        Form::Text => print(&format!("{}\n", why_none(&place, run, last))),
+        Form::Text => print(&format!("{}\n", none_words(&place, run, last))),
     }
 }
 
-fn open(folder: &RunFolder, number: AttemptNumber) -> Result<Option<Changes<File>>, Failure> {
-    let path = folder.audit().join(format!("fs-diff.{number}.json"));
-    let failed = |error: io::Error| Failure::Owner(format!("{}: {error}", path.display()));
-    match File::open(&path) {
-        Ok(file) => Changes::new(path.display().to_string(), file).map(Some).map_err(failed),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed(error)),
-    }
+fn failed(error: ChangesError) -> Failure {
+    Failure::Owner(error.to_string())
 }
 
 /// Why there is nothing to show.
-fn why_none(place: &Place, run: RunId, last: AttemptNumber) -> String {
-    let was_off = place.record(run).is_ok_and(|record| record.request.snapshot == Snapshot::Off);
-    if was_off {
-        "Nobody looked at the files: the run was started with --no-snapshot.".to_owned()
-    } else if last == AttemptNumber::BEFORE_FIRST {
-        "No engine was started yet.".to_owned()
-    } else if place.folder(run).audit().join("removed.json").exists() {
-        "The list of changes is gone with the evidence of this run.".to_owned()
-    } else {
-        "There is no list of changes yet; it is made when an attempt is over.".to_owned()
+fn none_words(place: &Place, run: RunId, last: AttemptNumber) -> &'static str {
+    match why_none(&place.folder(run), place.record(run).ok().as_ref(), last) {
+        NoChanges::SnapshotOff => "Nobody looked at the files: the run was started with --no-snapshot.",
+        NoChanges::NoAttempt => "No engine was started yet.",
+        NoChanges::Removed => "The list of changes is gone with the evidence of this run.",
+        NoChanges::NotYet => "There is no list of changes yet; it is made when an attempt is over.",
     }
 }
 
 fn attempt_json(number: AttemptNumber, changes: &mut Changes<File>) -> Result<Value, Failure> {
     let [mut created, mut modified, mut deleted] = [(); 3].map(|()| Vec::new());
-    while let Some(Change { kind, entry, .. }) = changes.next_change()? {
+    while let Some((kind, entry)) = changes.next_value().map_err(failed)? {
         match kind {
             ChangeKind::Created => created.push(entry),
             ChangeKind::Modified => modified.push(entry),
@@ -89,7 +74,7 @@ fn attempt_json(number: AttemptNumber, changes: &mut Changes<File>) -> Result<Va
 fn attempt_text(number: AttemptNumber, changes: &mut Changes<File>, output: &Output) -> Result<(), Failure> {
     let mut count = 0_usize;
     print(&format!("{}\n", output.paint(Ink::Bold, &format!("attempt {number}"))))?;
-    while let Some(change) = changes.next_change()? {
+    while let Some(change) = changes.next_change().map_err(failed)? {
         count += 1;
         print(&change_text(&change, output))?;
     }
@@ -98,7 +83,7 @@ fn attempt_text(number: AttemptNumber, changes: &mut Changes<File>, output: &Out
 }
 
 fn change_text(change: &Change, output: &Output) -> String {
-    let (mark, ink) = match change.kind {
+    let (mark, ink) = match change.change {
         ChangeKind::Created => ("A", Ink::Good),
         ChangeKind::Modified => ("M", Ink::Warning),
         ChangeKind::Deleted => ("D", Ink::Bad),
@@ -121,10 +106,10 @@ fn change_text(change: &Change, output: &Output) -> String {
 
 /// What it was and is, as far as it is not a file like any other.
 fn describe(change: &Change) -> String {
-    let words = |version: &Version| {
+    let words = |version: &FileVersion| {
         let size = version.size.map(size);
         let target = version.target.as_ref().map(|to| format!("link to {}", to.as_path().to_string_lossy()));
-        let kind = if version.kind == "file" { None } else { Some(version.kind.clone()) };
+        let kind = if version.kind == FileKind::File { None } else { Some(version.kind.as_str().to_owned()) };
         size.or(target).or(kind).unwrap_or_default()
     };
     let mut told = match (&change.before, &change.after) {
@@ -133,13 +118,13 @@ fn describe(change: &Change) -> String {
         (Some(one), None) | (None, Some(one)) => vec![words(one)],
         (None, None) => Vec::new(),
     };
-    if let (Some(Version { mode: Some(before), .. }), Some(Version { mode: Some(after), .. })) =
+    if let (Some(FileVersion { mode: Some(before), .. }), Some(FileVersion { mode: Some(after), .. })) =
         (&change.before, &change.after)
         && before != after
     {
         told.push(format!("mode {before} → {after}"));
     }
-    told.extend(change.omitted.as_deref().map(|why| format!("no text: {}", why.replace('_', " "))));
+    told.extend(change.diff_omitted.as_deref().map(|why| format!("no text: {}", why.replace('_', " "))));
     told.retain(|words| !words.is_empty());
     told.join(", ")
 }

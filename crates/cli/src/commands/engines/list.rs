@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use skillrun_engine::{Permission, Posture};
+use skillrun_runtime::looking::engines::{Probing, State, Tested, Version};
 
-use super::probe::Version;
-use super::{Probing, State, Tested};
+use super::around;
 use crate::args::{EnginesList, Form, Global};
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
@@ -13,12 +13,12 @@ use crate::settings::Settings;
 pub(super) fn run(global: &Global, args: EnginesList) -> Result<(), Failure> {
     let settings = Settings::load(global)?;
     let engines = settings.engines();
-    let states = State::of_all(engines.iter().collect(), &settings, Probing::from(args));
+    let states = State::of_all(engines.iter().collect(), around(&settings), Probing::from(args));
     let broken: Vec<String> = engines.broken().map(ToString::to_string).collect();
     match args.json.form() {
         Form::Json => print_json(&json!({
             "permission": settings.permission.as_str(),
-            "engines": states.iter().map(State::json).collect::<Vec<_>>(),
+            "engines": states.iter().map(State::engine).collect::<Vec<_>>(),
             "broken": broken,
         })),
         Form::Text => {

@@ -1,12 +1,11 @@
 //! `skillrun engines show`.
 
-use serde_json::json;
 use skillrun_engine::Permission;
 use skillrun_engine::descriptor::Executable;
-use skillrun_model::profile::EngineVersion;
+use skillrun_runtime::looking::engines::{Probing, State};
 
+use super::around;
 use super::list::{continuation_words, posture_words, version_text};
-use super::{Probing, State};
 use crate::args::{EnginesList, Form, Global};
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
@@ -15,34 +14,16 @@ use crate::settings::Settings;
 pub(super) fn run(global: &Global, name: &str, args: EnginesList) -> Result<(), Failure> {
     let settings = Settings::load(global)?;
     let engines = settings.engines();
-    let state = State::of(engines.get(name)?, &settings, Probing::from(args));
+    let state = State::of(engines.get(name)?, around(&settings), Probing::from(args));
     match args.json.form() {
-        Form::Json => {
-            let mut document = state.json();
-            let descriptor = state.descriptor;
-            let tested = descriptor.tested_versions().map(|(from, to)| [version_number(from), version_number(to)]);
-            document["tested_versions"] = json!(tested);
-            document["wiring"] = json!(descriptor.wiring.as_str());
-            document["environment"] = json!({
-                "pass": descriptor.environment.pass, "secret": descriptor.environment.secret,
-            });
-            document["notes"] = json!(descriptor.notes);
-            print_json(&document)
-        }
+        Form::Json => print_json(&state.details()),
         Form::Text => print(&text(&state, &Output::new(global.color, &settings.surroundings))),
     }
 }
 
-fn version_number(EngineVersion(major, minor, patch): EngineVersion) -> String {
-    format!("{major}.{minor}.{patch}")
-}
-
 fn text(state: &State<'_>, output: &Output) -> String {
     let descriptor = state.descriptor;
-    let tested = descriptor.tested_versions().map(|(from, to)| match from == to {
-        true => version_number(from),
-        false => format!("{} to {}", version_number(from), version_number(to)),
-    });
+    let tested = state.tested_versions().map(|[from, to]| if from == to { from } else { format!("{from} to {to}") });
     let program = match &state.program {
         Ok(found) => plain(&found.program.to_string_lossy()),
         Err(_) => String::new(),

@@ -1,23 +1,22 @@
 //! `skillrun show`: everything about one run on one page.
 //!
-//! `attempts` reads what happened in each attempt; `page` writes it for people.
+//! `page` writes it for people.
 
-mod attempts;
 mod page;
 
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use skillrun_lifecycle::run::State;
 use skillrun_model::rasp::Data;
 use skillrun_model::{RunId, Timestamp};
 use skillrun_runtime::RunRecord;
+use skillrun_runtime::looking::attempts::{Attempt, Attempts};
 use skillrun_runtime::result::RunResult;
 
 use crate::args::{Form, Global, OneRun};
 use crate::failure::Failure;
 use crate::output::{Output, print, print_json};
 use crate::place::{Place, note};
-use attempts::Attempts;
 
 /// What is known about a run.
 struct Known {
@@ -66,13 +65,18 @@ pub(crate) fn run(global: &Global, args: &OneRun) -> Result<(), Failure> {
             "auto_decision_count": known.state.auto_decisions,
             "last_auto_decision_at": known.state.last_auto_decision_at,
             "question": known.state.question,
-            "attempts": known.attempts.list,
+            "attempts": known.attempts.list().iter().map(attempt_json).collect::<Vec<_>>(),
             "result": known.result,
             "record": known.record,
             "folder": place.folder(run).root().to_string_lossy(),
             "files": known.files,
         })),
     }
+}
+
+fn attempt_json(attempt: &Attempt) -> Value {
+    let Attempt { number, started_at, ended, bytes, streams: _ } = attempt;
+    json!({ "number": number, "started_at": started_at, "ended": ended, "bytes": bytes })
 }
 
 fn look(place: &Place, run: RunId) -> Result<Known, Failure> {

@@ -4,10 +4,10 @@ use serde_json::Value;
 use skillrun_model::RunStatus;
 use skillrun_model::rasp::data::Exit;
 use skillrun_runtime::RunRecord;
+use skillrun_runtime::looking::attempts::Attempt;
 use skillrun_runtime::record::{Sharing, Workspace};
 
 use super::Known;
-use super::attempts::Attempt;
 use crate::commands::interactions::{deadline_words, question_text, reply_command};
 use crate::commands::result::{LAST_MESSAGE, pretty};
 use crate::output::{Ink, LastColumn, Output, plain};
@@ -24,8 +24,8 @@ type Rows = Vec<[(Ink, String); 2]>;
 pub(super) fn page(place: &Place, known: &Known, output: &Output) -> String {
     let mut parts = vec![head(known, output)];
     parts.push(facts(place, known, output));
-    if !known.attempts.list.is_empty() {
-        parts.push(attempts(&known.attempts.list, output));
+    if !known.attempts.list().is_empty() {
+        parts.push(attempts(known.attempts.list(), output));
     }
     parts.extend(question(known, output));
     parts.extend(result(known, output));

@@ -5,6 +5,7 @@ mod fold;
 mod measure;
 mod query;
 mod refresh;
+mod some;
 mod together;
 
 use std::fs;
@@ -110,6 +111,35 @@ fn started(skill: Option<&str>, engine: &str) -> Data {
 
 fn status(status: RunStatus) -> Data {
     Data::RunStatus(RunStatusChange { status: Some(status), phase: None, detail: None })
+}
+
+fn message(id: &str, text: &str, partial: bool) -> Data {
+    let (message_id, text) = (id.to_owned(), text.to_owned());
+    let (structured_payload, spans) = (None, Vec::new());
+    Data::MessageFinal(MessageFinal {
+        message_id,
+        text,
+        partial,
+        structured_payload,
+        sanitized: false,
+        truncated: false,
+        spans,
+    })
+}
+
+fn taken_back(id: &str) -> Data {
+    Data::ParserWarning(Diagnostic {
+        code: Code::MessageVoided,
+        message: String::new(),
+        count: None,
+        message_id: Some(id.to_owned()),
+        sanitized: false,
+        spans: Vec::new(),
+    })
+}
+
+fn usage(input: Option<u64>, output: Option<u64>) -> Data {
+    Data::TurnUsage(TurnUsage { input_tokens: input, output_tokens: output, ..TurnUsage::default() })
 }
 
 fn attempt_started() -> Data {
@@ -231,6 +261,9 @@ fn any_data() -> impl Strategy<Value = Data> {
         2 => (1..5_u32, any::<bool>()).prop_map(move |(id, fails)| timeout(id, fails)),
         2 => (1..5_u32).prop_map(decision),
         1 => Just(completed()),
+        2 => (1..4_u32, ".{0,300}", any::<bool>()).prop_map(|(id, text, cut)| message(&id.to_string(), &text, cut)),
+        1 => (1..4_u32).prop_map(|id| taken_back(&id.to_string())),
+        1 => (any::<Option<u64>>(), any::<Option<u64>>()).prop_map(|(input, output)| usage(input, output)),
         1 => Just(failed(Code::EngineNotFound)),
         1 => Just(Data::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None })),
         8 => (0..2_000_usize).prop_map(text),

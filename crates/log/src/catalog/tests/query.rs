@@ -44,6 +44,42 @@ fn lists_are_newest_first_and_as_asked_for() {
 }
 
 #[test]
+fn a_piece_of_text_finds_runs_whatever_stands_in_it() {
+    let (world, mut catalog) = world();
+    world.append(
+        run_id(12),
+        &[started(Some("100%_SÜSS\\"), "codex"), ask(1, "Schöne GRÜSSE?"), status(RunStatus::Queued)],
+    );
+    world.append(run_id(13), &[started(Some(""), "a\0b\u{1f}c"), ask(1, &format!("{}end", "é".repeat(201)))]);
+    catalog.refresh(&world.log).expect("refreshed");
+    let mut find = |text: &str| {
+        let query = Query { text: Some(text.to_owned()), ..Query::default() };
+        catalog.list(&query).expect("a list").iter().map(|row| row.run_id).collect::<Vec<_>>()
+    };
+    let runs = |numbers: &[u8]| numbers.iter().map(|number| run_id(*number)).collect::<Vec<_>>();
+    assert_eq!(find("POEM"), runs(&[9, 8]));
+    assert_eq!(find("oe"), runs(&[9, 8]));
+    assert_eq!(find("engine_not"), runs(&[8]), "codes");
+    assert_eq!(find(&run_id(7).to_string()[9..].to_uppercase()), runs(&[7]), "ids");
+    assert_eq!(find("schöne grü"), runs(&[12]), "not only of our own letters");
+    assert_eq!(find("ééend"), runs(&[13]), "what a list does not show of a question");
+    assert_eq!((find("%"), find("_süss\\"), find("100%_")), (runs(&[12]), runs(&[12]), runs(&[12])));
+    assert_eq!((find("0_süss"), find("*"), find("' OR 1=1 --")), (runs(&[]), runs(&[]), runs(&[])));
+    assert_eq!((find("\u{1f}"), find("\0"), find("codex\u{1f}"), find("codex\0z")), Default::default());
+    assert_eq!(find("abc"), runs(&[13]));
+    let long = "é".repeat(200);
+    assert_eq!((find(&long), find(&format!("{long}and more"))), (runs(&[13, 7]), runs(&[13, 7])), "bounded");
+    assert_eq!(find("").len(), 8, "nothing is everywhere");
+    // With other conditions, and gone with the question.
+    world.append(run_id(12), &[completed()]);
+    catalog.refresh(&world.log).expect("refreshed");
+    let query = Query { text: Some("schöne".to_owned()), ..Query::default() };
+    assert_eq!(catalog.list(&query).expect("a list"), []);
+    let query = Query { text: Some("codex".to_owned()), limit: Some(1), after: Some(run_id(12)), ..Query::default() };
+    assert_eq!(catalog.list(&query).expect("a list").iter().map(|row| row.run_id).collect::<Vec<_>>(), [run_id(9)]);
+}
+
+#[test]
 fn a_run_whose_beginning_is_unreadable_is_in_every_list_by_time() {
     let (world, mut catalog) = world();
     fs::write(world.events(run_id(5)), "no event\n").expect("written");

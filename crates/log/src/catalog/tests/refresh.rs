@@ -28,11 +28,14 @@ fn a_row_says_what_its_log_says() {
         mode: Some(ExecutionMode::Interactive),
         created_at: Some(moment(10)),
         updated_at: Some(moment(80)),
+        ended_at: None,
         attempt: AttemptNumber(0),
         question: Some(question),
         rests: false,
         reason_code: Some(Code::CleanFinal),
         error_code: None,
+        last_words: None,
+        usage: None,
         auto_decisions: 0,
         warnings: 1,
         log_bytes: fs::metadata(world.events(run)).expect("a Log").len(),
@@ -43,6 +46,7 @@ fn a_row_says_what_its_log_says() {
     world.append(run, &[Data::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None })]);
     let row = catalog_row(&world, &mut catalog, run);
     assert_eq!((row.status, row.question), (Some(RunStatus::Canceled), None));
+    assert_eq!(row.ended_at, Some(moment(90)));
     assert_eq!((row.reason_code, row.error_code), (Some(Code::Canceled), None));
     // Failed without one.
     world.append(run_id(2), &[started(None, "codex"), failed(Code::EngineNotFound)]);

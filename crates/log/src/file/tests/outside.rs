@@ -11,6 +11,43 @@ use crate::bells::Bells;
 use crate::conformance::{LONG, moment, tailed};
 
 #[test]
+fn whoever_wants_to_know_of_all_runs_hears_of_each() {
+    let fixture = Fixture::new(0);
+    let (log, heard) = (fixture.log(), Arc::new(std::sync::Mutex::new(Vec::new())));
+    let take = || std::mem::take(&mut *heard.lock().expect("a lock"));
+    let bell = heard.clone();
+    let subscription = log.subscribe_all(Arc::new(move |run| bell.lock().expect("a lock").push(run)));
+    let (first, second) = (run_id(8), run_id(9));
+    for run in [first, second] {
+        log.create(run).expect("made");
+        take();
+        log.append(run, Seq(1), &events(run, 1, 2), Durability::Derived).expect("appended");
+        assert_eq!(take(), [run]);
+        log.release(run);
+        assert_eq!(take(), [run]);
+    }
+    log.remove(first, moment(1)).expect("removed");
+    assert!(take().contains(&first));
+    assert_eq!(log.watched(), (0, 0), "nothing outside is watched for it");
+    drop(subscription);
+    log.open(second).expect("opened");
+    log.append(second, Seq(2), &events(second, 2, 3), Durability::Derived).expect("appended");
+    assert_eq!(take(), []);
+    // A bell may end its own subscription.
+    let own: Arc<std::sync::Mutex<Option<Subscription>>> = Arc::default();
+    let (mine, counted) = (own.clone(), Arc::new(AtomicUsize::new(0)));
+    let count = counted.clone();
+    let subscription = log.subscribe_all(Arc::new(move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+        drop(mine.lock().expect("a lock").take());
+    }));
+    *own.lock().expect("a lock") = Some(subscription);
+    log.release(second);
+    log.open(second).expect("opened");
+    assert_eq!(counted.load(Ordering::SeqCst), 1);
+}
+
+#[test]
 fn a_tail_hears_of_a_writer_elsewhere_at_once() {
     let fixture = Fixture::new(3);
     let run = fixture.run;

@@ -1,0 +1,33 @@
+//! `skillrun open`: prints a link with which a browser gets into the running server, once.
+
+use serde_json::json;
+use skillrun_server::auth::{Server, ServerNote, links, random};
+
+use crate::args::{Form, Global};
+use crate::failure::Failure;
+use crate::output::{plain, print, print_json};
+use crate::settings::Settings;
+use crate::words::now;
+
+const SECOND_NANOS: u64 = 1_000_000_000;
+
+pub(crate) fn run(global: &Global, form: Form) -> Result<(), Failure> {
+    let settings = Settings::load(global)?;
+    let note = match ServerNote::read(&settings.data)? {
+        Server::Running(note) => note,
+        Server::None | Server::Gone(_) => {
+            return Err(Failure::NotFound("no server runs here; start one with `skillrun serve`".to_owned()));
+        }
+    };
+    let now = now();
+    let code = links::make(&settings.data, now, random::bytes()?)?;
+    // Behind the #, so that no log of anybody between here and there holds the code.
+    let url = format!("{}/open#code={code}", note.url);
+    match form {
+        Form::Json => {
+            let expires_at = now.plus_nanos(links::LIFETIME_SECONDS * SECOND_NANOS);
+            print_json(&json!({ "url": url, "expires_at": expires_at }))
+        }
+        Form::Text => print(&format!("{}\n", plain(&url))),
+    }
+}

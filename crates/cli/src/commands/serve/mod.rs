@@ -1,0 +1,128 @@
+//! `skillrun serve`: gives the same runs to programs and browsers, until it is told to stop.
+
+mod demo;
+
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use skillrun_runtime::SystemClock;
+use skillrun_server::auth::{TokenFile, links, random};
+use skillrun_server::webhooks::{self, PrivateAddresses};
+use skillrun_server::{Around, Door, Serving, Setup, Stop, serve};
+
+use crate::args::{Global, Serve};
+use crate::failure::Failure;
+use crate::output;
+use crate::owner::Owner;
+use crate::place::note;
+use crate::settings::Settings;
+use crate::words::counted;
+
+pub(crate) fn run(global: &Global, args: &Serve) -> Result<ExitCode, Failure> {
+    let settings = Settings::load(global)?;
+    std::fs::create_dir_all(settings.data.root()).map_err(|error| {
+        let path = settings.data.root().display().to_string();
+        Failure::Write { path, error }
+    })?;
+    let owner = Owner::new(&settings)?;
+    let setup = setup(&settings, &owner, args)?;
+    if !setup.door.listen.ip().is_loopback() {
+        note(
+            "this address can be reached from other machines, and what is said is not encrypted; \
+             put a proxy that speaks TLS before it, and name it in server.hosts",
+        );
+    }
+    let stop = Stop::default();
+    listen_for_signals(&stop)?;
+    let (told, runtime) = (settings.clone(), owner.runtime.clone());
+    let is_demo = args.demo;
+    let served = serve(setup, &stop, move |serving| {
+        if is_demo && let Err(error) = demo::begin(&told, &runtime) {
+            note(&format!("the demonstration could not begin: {error}"));
+        }
+        tell(&told, serving);
+    });
+    // Hosts go on by themselves, and the next start finds them.
+    owner.leave_runs();
+    served?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn setup(settings: &Settings, owner: &Owner, args: &Serve) -> Result<Setup, Failure> {
+    let server = &settings.server;
+    let token_file = args.token_file.as_deref().map(|path| settings.surroundings.absolute_path(path));
+    Ok(Setup {
+        runtime: owner.runtime.clone(),
+        clock: Arc::new(SystemClock),
+        door: Door {
+            listen: args.listen.unwrap_or(server.listen),
+            hosts: server.hosts.clone(),
+            origins: server.origins.clone(),
+            connections: server.connections as usize,
+            token_file: token_file.unwrap_or_else(|| TokenFile::default_path(&settings.data)),
+        },
+        around: Around {
+            skills: settings.search_path(settings.cwd()),
+            cwd: settings.cwd().to_owned(),
+            engines: settings.engines(),
+            engine: settings.engine.clone(),
+            body_max: u64::from(server.body_mb) << 20,
+            own: settings.surroundings.own.clone(),
+            user_home: settings.surroundings.home().map(ToOwned::to_owned),
+            environment: settings.surroundings.environment.clone(),
+        },
+        webhooks: webhooks::Config {
+            urls: server.webhooks.clone(),
+            secret: server.webhook_secret.as_ref().map(webhooks::Secret::reveal),
+            private_addresses: if server.webhook_private {
+                PrivateAddresses::Allowed
+            } else {
+                PrivateAddresses::Refused
+            },
+        },
+        retention: settings.retention.clone(),
+    })
+}
+
+/// The first one stops it, a second one at once.
+fn listen_for_signals(stop: &Stop) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::Owner(format!("signals cannot be listened for: {error}"));
+    let is_second = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, is_second.clone()).map_err(failed)?;
+        signal_hook::flag::register(signal, is_second.clone()).map_err(failed)?;
+    }
+    let (mut heard, said) = UnixStream::pair().map_err(failed)?;
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::low_level::pipe::register(signal, said.try_clone().map_err(failed)?).map_err(failed)?;
+    }
+    let stop = stop.clone();
+    let wait = move || {
+        if heard.read(&mut [0]).is_ok() {
+            note("stopping; runs go on by themselves, and the next start finds them");
+            stop.stop();
+        }
+    };
+    std::thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(failed)?;
+    Ok(())
+}
+
+/// Where it is and how to get in.
+fn tell(settings: &Settings, serving: &Serving) {
+    let Serving { url, token_file, taken_up, waiting, broken } = serving;
+    let link = random::bytes().and_then(|random| links::make(&settings.data, crate::words::now(), random));
+    let open = link.map_or_else(|error| format!("({error})"), |code| format!("{url}/open#code={code}"));
+    let mut text = format!("serving  {url}\nopen     {open}\ntoken    {}\n", token_file.display());
+    if taken_up + waiting > 0 {
+        text += &format!("found    {} at work, {} waiting for an answer\n", counted(*taken_up, "run", "runs"), waiting);
+    }
+    // Whoever started us may be gone; the service goes on.
+    output::print(&text).ok();
+    for (run, why) in broken {
+        note(&format!("{run} cannot go on: {why}"));
+    }
+}

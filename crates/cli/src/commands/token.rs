@@ -1,0 +1,98 @@
+//! `skillrun token`: makes, lists and revokes tokens for the service. No server has to run.
+
+use serde_json::{Value, json};
+use skillrun_model::Timestamp;
+use skillrun_server::auth::{Scope, Token, TokenEntry, TokenList, TokenName, random};
+
+use crate::args::{self, Form, Global, TokenCommand};
+use crate::failure::Failure;
+use crate::output::{Ink, LastColumn, Output, print, print_json};
+use crate::settings::Settings;
+use crate::words::{from_now, moment, now};
+
+const DAY_NANOS: u64 = 24 * 60 * 60 * 1_000_000_000;
+
+pub(crate) fn run(global: &Global, args: args::Token) -> Result<(), Failure> {
+    let settings = Settings::load(global)?;
+    let tokens = TokenList::new(&settings.data);
+    match args.command.unwrap_or(TokenCommand::List { json: args.json }) {
+        TokenCommand::Create { name, scope, days, json } => create(&tokens, name, scope, days, json.form()),
+        TokenCommand::List { json: form } => {
+            let entries = tokens.read()?;
+            let now = now();
+            match form.form() {
+                Form::Json => {
+                    let rows: Vec<Value> = entries.iter().map(|entry| entry_json(entry, now)).collect();
+                    print_json(&json!({ "tokens": rows }))
+                }
+                Form::Text => print(&list_text(&entries, now, &Output::new(global.color, &settings.surroundings))),
+            }
+        }
+        TokenCommand::Revoke { name, json: form } => {
+            let revoked = tokens.revoke(&name)?;
+            match form.form() {
+                Form::Json => print_json(&entry_json(&revoked, now())),
+                Form::Text => print(&format!("{name} is revoked; a running server refuses it from now on\n")),
+            }
+        }
+    }
+}
+
+fn create(
+    tokens: &TokenList,
+    name: TokenName,
+    scope: Scope,
+    days: Option<u32>,
+    form: Form,
+) -> Result<(), Failure> {
+    let token = Token::new(random::bytes()?);
+    let now = now();
+    let expires_at = days.map(|days| now.plus_nanos(u64::from(days) * DAY_NANOS));
+    let entry = TokenEntry { name, scope, hash: token.hash(), created_at: now, expires_at };
+    tokens.add(entry.clone())?;
+    match form {
+        Form::Json => {
+            let mut document = entry_json(&entry, now);
+            document["token"] = json!(token.reveal());
+            print_json(&document)
+        }
+        Form::Text => {
+            let until = expires_at.map_or_else(|| "until it is revoked".to_owned(), |end| format!("until {}", moment(end)));
+            let TokenEntry { name, scope, .. } = entry;
+            let token = token.reveal();
+            print(&format!("{token}\n\nThis is {name}, of scope {scope}, good {until}. It is not shown again.\n"))
+        }
+    }
+}
+
+/// Without its hash, which is of no use to anybody.
+fn entry_json(entry: &TokenEntry, now: Timestamp) -> Value {
+    json!({
+        "name": entry.name,
+        "scope": entry.scope,
+        "created_at": entry.created_at,
+        "expires_at": entry.expires_at,
+        "expired": entry.is_expired(now),
+    })
+}
+
+fn list_text(entries: &[TokenEntry], now: Timestamp, output: &Output) -> String {
+    if entries.is_empty() {
+        return "There is no token but the server's own. `skillrun token create NAME` makes one.\n".to_owned();
+    }
+    let head = ["NAME", "SCOPE", "CREATED", "EXPIRES"].map(|name| (Ink::Dim, name.to_owned()));
+    let rows = entries.iter().map(|entry| {
+        let expires = match entry.expires_at {
+            None => (Ink::Dim, "never".to_owned()),
+            Some(end) if entry.is_expired(now) => (Ink::Warning, format!("expired {}", from_now(end, now))),
+            Some(end) => (Ink::Plain, from_now(end, now)),
+        };
+        [
+            (Ink::Bold, entry.name.to_string()),
+            (Ink::Plain, entry.scope.to_string()),
+            (Ink::Dim, from_now(entry.created_at, now)),
+            expires,
+        ]
+    });
+    output.table(&std::iter::once(head).chain(rows).collect::<Vec<_>>(), LastColumn::Whole)
+}

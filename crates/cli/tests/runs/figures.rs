@@ -1,0 +1,45 @@
+//! What an owner counts is what its runs have left.
+
+use std::fs;
+
+use serde_json::Value;
+use skillrun_model::{ExecutionMode, TurnState};
+use skillrun_runtime::runtime::{EngineStats, ParseTotals};
+
+use crate::lab::{Lab, PATIENCE, on};
+
+#[test]
+fn figures_are_those_of_the_runs() {
+    let lab = Lab::new();
+    lab.add_engine("second", "");
+    let runtime = lab.runtime();
+    let done = lab.new_run(ExecutionMode::Auto, "- - say: I begin.\n  - output: {answer: blue}\n    done: true\n");
+    let asks = lab.new_run(ExecutionMode::Interactive, "- - ask: {prompt: Which?}\n");
+    let runs = [done.clone(), done.clone(), on(done, "second"), asks].map(|new| {
+        let run = runtime.submit(new).expect("accepted");
+        assert!(runtime.wait_for(run, PATIENCE));
+        run
+    });
+    let stats = runtime.stats();
+    assert_eq!((stats.accepted, stats.active, stats.in_trouble, stats.queued.used), (4, 0, 0, 0));
+    assert_eq!((stats.slots.turns.used, stats.slots.turns.limit), (0, lab.slots.total));
+    assert_eq!(stats.events, runs.iter().map(|run| lab.events(*run).len() as u64).sum::<u64>());
+    let mut totals = ParseTotals::default();
+    for run in [runs[0], runs[1], runs[3]] {
+        let audit = lab.data().run(run).audit();
+        let meta: Value = serde_json::from_slice(&fs::read(audit.join("meta.1.json")).expect("a file")).expect("JSON");
+        let of = |name: &str| meta["parse"][name].as_u64().expect("a number");
+        totals.matched += of("matched");
+        totals.inferred += of("inferred");
+        totals.raw += of("raw");
+        totals.unknown += of("unknown");
+        let size = |name: &str| fs::metadata(audit.join(name)).map_or(0, |found| found.len());
+        totals.bytes += size("stdout.1.log") + size("stderr.1.log") + size("pty-output.1.log");
+    }
+    let EngineStats { settled, parse } = &stats.engines["scripted"];
+    assert_eq!((parse, settled.values().sum::<u64>()), (&totals, 3));
+    assert!(totals.matched > 0 && totals.bytes > 0, "{totals:?}");
+    assert_eq!(stats.engines["second"].settled, [(TurnState::Completed, 1)].into());
+    // Another process begins to count anew.
+    assert_eq!(lab.runtime().stats().accepted, 0);
+}

@@ -1,0 +1,95 @@
+//! A few rows, whatever the number of all: brought up to date, and told apart from what they said before.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension};
+use skillrun_model::RunId;
+
+use super::folders::{Mark, Runs, Seen};
+use super::refresh::{Rows, json, mark, run_id};
+use super::row::Row;
+use super::store::Store;
+use super::trouble::{CatalogError, Trouble};
+use super::view::Catalog;
+use crate::file::FileLog;
+
+/// What a row is made from. Rows of one run with equal states are equal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowState {
+    mark: Mark,
+    damage: Option<Box<str>>,
+}
+
+/// A run as its row says it now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Current {
+    pub run_id: RunId,
+    /// None when there is no such run.
+    pub row: Option<(RowState, Row)>,
+}
+
+impl Catalog {
+    /// The rows of some runs as they are, in the order asked for; nothing is brought up to date.
+    pub fn current(&mut self, runs: &[RunId]) -> Result<Vec<Current>, CatalogError> {
+        self.ask(|db| current(db, runs))
+    }
+
+    /// What every row is made from, as they are.
+    pub fn states(&mut self) -> Result<HashMap<RunId, RowState>, CatalogError> {
+        self.ask(states)
+    }
+}
+
+/// Brings the rows of some runs up to date with their Logs.
+pub(super) fn refresh(store: &mut Store, log: &FileLog, wanted: &[RunId]) -> Result<Vec<Current>, Trouble> {
+    let runs = Runs::open(log.runs()).map_err(Trouble::Other)?;
+    let behind = store.read(|db| {
+        let mut marks = db.prepare("SELECT inode, epoch, bytes, damaged FROM runs WHERE run_id = ?1")?;
+        let mut behind = Vec::new();
+        for run in wanted {
+            let kept =
+                marks.query_row([run.to_string()], |row| Ok((mark(row, 0)?, row.get::<_, bool>(3)?))).optional()?;
+            match (runs.look(*run), kept) {
+                (Seen::Nothing, None) => {}
+                (Seen::Log(seen), Some((mark, false))) if mark == seen => {}
+                (Seen::Nothing | Seen::Log(_) | Seen::Unreadable(_), _) => behind.push(*run),
+            }
+        }
+        Ok(behind)
+    })?;
+    if !behind.is_empty() {
+        store.write(|db| {
+            let mut rows = Rows::prepare(db)?;
+            behind.into_iter().try_for_each(|run| rows.bring_up(run, &runs, log).map(drop))
+        })?;
+    }
+    store.read(|db| current(db, wanted))
+}
+
+fn current(db: &Connection, wanted: &[RunId]) -> rusqlite::Result<Vec<Current>> {
+    let sql = "SELECT inode, epoch, bytes, row FROM runs JOIN details USING (run_id) WHERE run_id = ?1";
+    let mut find = db.prepare(sql)?;
+    let rows = wanted.iter().map(|run| {
+        let found = find.query_row([run.to_string()], |found| {
+            let row: Row = json(found, 3)?;
+            Ok((RowState { mark: mark(found, 0)?, damage: row.damage.as_deref().map(Into::into) }, row))
+        });
+        Ok(Current { run_id: *run, row: found.optional()? })
+    });
+    rows.collect()
+}
+
+fn states(db: &Connection) -> rusqlite::Result<HashMap<RunId, RowState>> {
+    // Only rows with a damage are looked at: what it says may change while the Log does not.
+    let sql = "SELECT run_id, inode, epoch, bytes,
+        CASE WHEN damaged THEN (SELECT json_extract(row, '$.damage') FROM details WHERE details.run_id = runs.run_id) END
+        FROM runs";
+    let mut statement = db.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    let mut states = HashMap::new();
+    while let Some(row) = rows.next()? {
+        let damage: Option<String> = row.get(4)?;
+        states.insert(run_id(row, 0)?, RowState { mark: mark(row, 1)?, damage: damage.map(Into::into) });
+    }
+    Ok(states)
+}

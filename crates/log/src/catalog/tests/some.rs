@@ -1,0 +1,137 @@
+//! A few rows at a time, and what a row says in short.
+
+use super::*;
+
+fn refreshed(world: &World, catalog: &mut Catalog, run: RunId) -> Option<Row> {
+    catalog.refresh_run(&world.log, run).expect("refreshed")
+}
+
+#[test]
+fn one_row_is_brought_up_and_no_other() {
+    let world = World::new();
+    let (mut catalog, _) = world.open();
+    assert_eq!(refreshed(&world, &mut catalog, run_id(1)), None, "no folder, no run");
+    world.append(run_id(1), &life());
+    world.append(run_id(2), &life());
+    let row = refreshed(&world, &mut catalog, run_id(1)).expect("a row");
+    assert_eq!(Some(&row), world.rows_from_scratch().last());
+    assert_eq!(catalog.list(&Query::default()).expect("a list"), [row], "nobody asked for the other");
+    world.append(run_id(1), &[completed()]);
+    let row = refreshed(&world, &mut catalog, run_id(1)).expect("a row");
+    assert_eq!((row.status, row.skill.as_deref()), (Some(RunStatus::Succeeded), Some("haiku")));
+    world.log.remove(run_id(1), moment(1)).expect("removed");
+    assert_eq!(refreshed(&world, &mut catalog, run_id(1)), None);
+    assert_eq!(catalog.get(run_id(1)).expect("asked"), None, "it left the catalog");
+    let runs = [run_id(2), run_id(1), run_id(2)];
+    let some = catalog.refresh_some(&world.log, &runs).expect("refreshed");
+    assert_eq!(some.iter().map(|current| current.run_id).collect::<Vec<_>>(), runs);
+    assert_eq!(some.iter().map(|current| current.row.is_some()).collect::<Vec<_>>(), [true, false, true]);
+    assert_eq!(catalog.refresh_some(&world.log, &[]).expect("refreshed"), []);
+}
+
+#[test]
+fn a_mended_file_has_all_rows_again() {
+    let world = World::new();
+    (1..4).for_each(|number| world.append(run_id(number), &life()));
+    for damage in ["deleted", "no catalog", "emptied by somebody"] {
+        let (mut catalog, _) = world.open();
+        catalog.refresh(&world.log).expect("refreshed");
+        match damage {
+            "deleted" => fs::remove_file(world.path()).expect("removed"),
+            "no catalog" => fs::write(world.path(), vec![b'x'; 9_000]).expect("written"),
+            _ => {
+                let other = rusqlite::Connection::open(world.path()).expect("opened");
+                other.execute_batch("UPDATE meta SET making = making + 1; DELETE FROM runs; DELETE FROM details").ok();
+            }
+        }
+        assert!(refreshed(&world, &mut catalog, run_id(2)).is_some(), "{damage}");
+        assert_eq!(catalog.list(&Query::default()).expect("a list").len(), 3, "{damage}");
+    }
+}
+
+#[test]
+fn a_state_changes_with_its_row() {
+    let world = World::new();
+    let (mut catalog, _) = world.open();
+    let run = run_id(1);
+    world.append(run, &life());
+    world.append(run_id(2), &life());
+    let mut state = || {
+        catalog.refresh(&world.log).expect("refreshed");
+        let states = catalog.states().expect("states");
+        assert_eq!(states.len(), 2);
+        let current = catalog.current(&[run]).expect("asked").remove(0).row.expect("a row");
+        assert_eq!(states[&run], current.0, "told the same way twice");
+        current
+    };
+    let first = state();
+    assert_eq!(state(), first);
+    world.append(run, &[text(3)]);
+    let second = state();
+    assert_ne!(second.0, first.0);
+    // The Log stays as long as it is; what is wrong with it does not stay the same.
+    let mut bytes = fs::read(world.events(run)).expect("a Log");
+    let at = bytes.len() - 2;
+    let mut damaged = Vec::new();
+    for (byte, epoch) in [(b'!', "1\n"), (0, "1\n"), (b'}', "2\n")] {
+        bytes[at] = byte;
+        fs::write(world.events(run), &bytes).expect("written");
+        fs::write(world.events(run).with_file_name("epoch"), epoch).expect("written");
+        damaged.push(state());
+    }
+    assert_ne!(damaged[2].0, second.0, "another epoch");
+    assert_eq!(damaged[2].1, second.1);
+}
+
+/// Another process reads lines that our writer has written and not yet told anybody. Its row is ahead of what we may
+/// read; it went back to what we knew, found by thinking it through.
+#[test]
+fn a_row_that_is_ahead_of_our_own_writer_does_not_go_back() {
+    let world = World::new();
+    let run = run_id(1);
+    world.append(run, &[started(None, "codex"), text(1)]);
+    let (mut catalog, _) = world.open();
+    world.log.open(run).expect("opened");
+    // As they lie in the file during an append: one line whole, and the beginning of the next.
+    let whole = serde_json::to_string(&event_of(run, 3, status(RunStatus::Running))).expect("JSON") + "\n";
+    let mut file = fs::OpenOptions::new().append(true).open(world.events(run)).expect("opened");
+    std::io::Write::write_all(&mut file, whole.as_bytes()).expect("written");
+    catalog.refresh(&FileLog::new(world.log.runs())).expect("refreshed by somebody else");
+    let ahead = catalog.get(run).expect("asked").expect("a row");
+    assert_eq!(ahead.status, Some(RunStatus::Running));
+    std::io::Write::write_all(&mut file, b"{\"the beginning").expect("written");
+    assert_eq!(world.log.head(run).expect("a head").next_seq, crate::Seq(3), "not told yet");
+    assert_eq!(refreshed(&world, &mut catalog, run), Some(ahead));
+}
+
+#[test]
+fn rows_tell_the_last_words_and_what_they_cost() {
+    let world = World::new();
+    let (mut catalog, _) = world.open();
+    let run = run_id(1);
+    let mut said = |data: &[Data]| {
+        world.append(run, data);
+        refreshed(&world, &mut catalog, run).expect("a row").last_words
+    };
+    assert_eq!(said(&[started(None, "codex")]), None);
+    assert_eq!(said(&[message("a", " Hello. ", false)]).as_deref(), Some("Hello."));
+    let marked = "Done.\n{\"__SKILL_DONE__\": true, \"answer\": 1}\n";
+    assert_eq!(said(&[message("b", marked, false)]).as_deref(), Some("Done."), "no markers");
+    let asks = "<ASK_USER_YAML>\nprompt: Which?\n</ASK_USER_YAML>";
+    assert_eq!(said(&[message("q", asks, false)]).as_deref(), Some("Done."), "the question is told elsewhere");
+    let passed_over = [message("c", " \n", false), message("d", "I was", true), text(3)];
+    assert_eq!(said(&passed_over).as_deref(), Some("Done."));
+    assert_eq!(said(&[message("e", &"é".repeat(300), false)]), Some("é".repeat(200)));
+    assert_eq!(said(&[taken_back("b")]), Some("é".repeat(200)), "that was not it");
+    assert_eq!(said(&[taken_back("e")]), None);
+    let mut usage_after = |data: &[Data]| {
+        world.append(run, data);
+        refreshed(&world, &mut catalog, run).expect("a row").usage
+    };
+    assert_eq!(usage_after(&[]), None);
+    let tokens = |input_tokens, output_tokens| Some(Usage { input_tokens, output_tokens });
+    assert_eq!(usage_after(&[usage(Some(3), None)]), tokens(Some(3), None));
+    assert_eq!(usage_after(&[usage(Some(4), Some(1)), usage(None, None)]), tokens(Some(7), Some(1)));
+    assert_eq!(usage_after(&[usage(Some(u64::MAX), None)]), tokens(Some(u64::MAX), Some(1)), "bounded");
+    assert_eq!(world.rows(&mut catalog), world.rows_from_scratch());
+}

@@ -1,0 +1,17 @@
+//! Views of a run's evidence that are made when somebody asks. All of them read through the mask.
+//!
+//! - [`raw`]: any part of one stream of one attempt.
+//! - [`events_at`]: which events a byte went into.
+//! - [`cast`]: the run as a recording of a terminal.
+//! - `line`: the little of a line of the Log that these must understand.
+
+pub mod cast;
+pub mod events_at;
+mod line;
+pub mod raw;
+#[cfg(test)]
+mod testing;
+
+pub use cast::{CastError, CastWriter};
+pub use events_at::{EventsAt, Rest, events_at};
+pub use raw::{RawError, RawKind, RawStream};

@@ -1,0 +1,46 @@
+//! Ranges of what was written to a process that hold secrets. Other readers of `redact.N.jsonl` pass them over.
+
+use std::path::Path;
+use std::{fs, io};
+
+use serde::Deserialize;
+
+use super::RawError;
+
+#[derive(Debug, Default)]
+pub(super) struct StdinMask {
+    /// In order of their beginnings; they may overlap.
+    ranges: Vec<(u64, u64)>,
+}
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    stream: &'a str,
+    from: u64,
+    to: u64,
+}
+
+impl StdinMask {
+    /// A missing file is an error: it was vouched for.
+    pub(super) fn read(path: &Path) -> Result<Self, RawError> {
+        let text = fs::read(path).map_err(|error: io::Error| {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            RawError::Io { name, error }
+        })?;
+        let lines = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line<'_>>(line).ok());
+        let mut ranges: Vec<_> = lines.filter(|line| line.stream == "stdin").map(|line| (line.from, line.to)).collect();
+        ranges.sort_unstable();
+        Ok(Self { ranges })
+    }
+
+    /// Hides what of `bytes`, which begin at `offset`, lies in a range.
+    pub(super) fn apply(&self, offset: u64, bytes: &mut [u8]) {
+        let end = offset + bytes.len() as u64;
+        for &(from, to) in self.ranges.iter().take_while(|(from, _)| *from < end) {
+            let (start, stop) = (from.clamp(offset, end) - offset, to.clamp(offset, end) - offset);
+            if start < stop {
+                bytes[start as usize..stop as usize].fill(b'*');
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! What can be told about runs and engines, as data: commands print it, the service sends it. Nothing here changes a run.
+//!
+//! - `attempts`: what happened in each attempt. `interactions`: the questions of a run, and what became of them.
+//! - `changes`: which files an attempt changed, read line by line.
+//! - `retry`: a new request made of an old run.
+//! - `engines`: which engines there are, and what is found of them on this machine.
+
+pub mod attempts;
+pub mod changes;
+pub mod engines;
+pub mod interactions;
+pub mod retry;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,216 @@
+//! What happened in each attempt, from the Log; and how much was recorded, from the evidence.
+
+use std::fs;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use skillrun_evidence::names;
+use skillrun_model::rasp::data::Exit;
+use skillrun_model::rasp::{Data, Event};
+use skillrun_model::status::{CompletionState, TurnState};
+use skillrun_model::verdict::Rule;
+use skillrun_model::{AttemptNumber, Code, Stream, Timestamp};
+
+/// A fold over the Log of a run. It holds a few words per attempt, and an attempt needs a process or a person to begin.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Attempts {
+    list: Vec<Attempt>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Attempt {
+    pub number: AttemptNumber,
+    pub started_at: Timestamp,
+    /// None while it goes on.
+    pub ended: Option<AttemptEnd>,
+    /// What the engine wrote, each byte once; none where the evidence is gone.
+    pub bytes: Option<u64>,
+    pub streams: StreamSizes,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct AttemptEnd {
+    pub at: Timestamp,
+    /// Of the settle table.
+    pub rule: Rule,
+    pub turn: TurnState,
+    pub completion: CompletionState,
+    pub reason_code: Code,
+    pub exit: Exit,
+}
+
+/// Bytes recorded of each stream; none where there is no recording of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StreamSizes {
+    pub stdout: Option<u64>,
+    pub stderr: Option<u64>,
+    /// The terminal's copy, which has the bytes of the others again.
+    pub pty: Option<u64>,
+    /// What was written to the process.
+    pub stdin: Option<u64>,
+}
+
+impl StreamSizes {
+    fn of(audit: &Path, number: AttemptNumber) -> Self {
+        let size = |name: String| {
+            let found = fs::symlink_metadata(audit.join(name)).ok()?;
+            found.is_file().then_some(found.len())
+        };
+        let log = |stream| size(names::log(stream, number));
+        Self {
+            stdout: log(Stream::Stdout),
+            stderr: log(Stream::Stderr),
+            pty: log(Stream::Pty),
+            stdin: size(names::stdin(number)),
+        }
+    }
+
+    /// The terminal's copy counts only where it is all there is.
+    fn written(self) -> Option<u64> {
+        let streams = [self.stdout, self.stderr].into_iter().flatten().reduce(u64::saturating_add);
+        streams.or(self.pty)
+    }
+}
+
+impl Attempts {
+    pub fn take(&mut self, event: &Event) {
+        let number = event.attempt_number;
+        if let Data::AttemptStarted(started) = &event.data {
+            let streams = StreamSizes::default();
+            self.list.push(Attempt { number, started_at: started.started_at, ended: None, bytes: None, streams });
+        } else if let Data::AttemptEnded(ended) = &event.data {
+            let verdict = &ended.verdict;
+            let end = AttemptEnd {
+                at: event.ts,
+                rule: verdict.rule,
+                turn: verdict.turn,
+                completion: verdict.completion,
+                reason_code: verdict.reason_code,
+                exit: ended.exit.clone(),
+            };
+            if let Some(attempt) = self.list.iter_mut().rev().find(|attempt| attempt.number == number) {
+                attempt.ended = Some(end);
+            }
+        }
+    }
+
+    /// Looks how much the evidence in `.audit` has of each. While an attempt goes on that is how much it has by now.
+    pub fn measure(&mut self, audit: &Path) {
+        for attempt in &mut self.list {
+            attempt.streams = StreamSizes::of(audit, attempt.number);
+            attempt.bytes = attempt.streams.written();
+        }
+    }
+
+    /// In the order they began.
+    pub fn list(&self) -> &[Attempt] {
+        &self.list
+    }
+
+    pub fn into_list(self) -> Vec<Attempt> {
+        self.list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use skillrun_model::rasp::data::{AttemptEnded, AttemptStarted};
+    use skillrun_model::verdict::{Verdict, VerdictEvidence};
+    use skillrun_model::{ProfileId, RunStatus};
+
+    use super::*;
+    use crate::looking::testing::{Events, second};
+
+    fn started() -> Data {
+        Data::AttemptStarted(AttemptStarted {
+            profile: ProfileId::PlainText,
+            profile_version: 1,
+            engine_version: None,
+            host_pid: None,
+            started_at: second(0),
+        })
+    }
+
+    fn ended(turn: TurnState, code: i32) -> Data {
+        let verdict = Verdict {
+            rule: Rule::ALL[0],
+            turn,
+            completion: CompletionState::ALL[0],
+            reason_code: Code::ALL[0],
+            run_status: RunStatus::Running,
+            confidence: 1.0,
+            error: None,
+            warnings: Vec::new(),
+            output: None,
+            output_bytes: None,
+            pending: None,
+            answer_message_id: None,
+            evidence: VerdictEvidence::default(),
+        };
+        let exit = Exit { code: Some(code), signal: None, ended_by: None };
+        let (error_kind, details, timeout_ms, elapsed_ms) = (None, None, None, None);
+        let terminal_status = turn;
+        Data::AttemptEnded(Box::new(AttemptEnded {
+            verdict,
+            terminal_status,
+            error_kind,
+            details,
+            timeout_ms,
+            elapsed_ms,
+            exit,
+        }))
+    }
+
+    #[test]
+    fn every_end_belongs_to_its_attempt() {
+        let (mut attempts, mut events) = (Attempts::default(), Events::default());
+        for (number, data) in [
+            (1, started()),
+            (1, ended(TurnState::ALL[0], 7)),
+            (2, started()),
+            (9, ended(TurnState::ALL[0], 8)),
+            (3, started()),
+            (2, ended(TurnState::ALL[1], 9)),
+        ] {
+            attempts.take(&events.next(number, data));
+        }
+        let told: Vec<_> = attempts.list().iter().map(|one| (one.number.0, one.ended.as_ref())).collect();
+        let code = |end: Option<&AttemptEnd>| end.map(|end| (end.at, end.turn, end.exit.code));
+        assert_eq!(
+            told.into_iter().map(|(number, end)| (number, code(end))).collect::<Vec<_>>(),
+            [
+                (1, Some((second(2), TurnState::ALL[0], Some(7)))),
+                (2, Some((second(6), TurnState::ALL[1], Some(9)))),
+                (3, None),
+            ]
+        );
+    }
+
+    #[test]
+    fn bytes_are_counted_once_and_streams_apart() {
+        let audit = tempfile::tempdir().expect("a folder");
+        let (mut attempts, mut events) = (Attempts::default(), Events::default());
+        (1..=4).for_each(|number| attempts.take(&events.next(number, started())));
+        let write = |name: String, size: usize| fs::write(audit.path().join(name), vec![b'x'; size]).expect("written");
+        let number = AttemptNumber;
+        write(names::log(Stream::Stdout, number(1)), 10);
+        write(names::log(Stream::Stderr, number(1)), 5);
+        write(names::log(Stream::Pty, number(1)), 15);
+        write(names::stdin(number(1)), 3);
+        write(names::log(Stream::Pty, number(2)), 4);
+        // A link is nothing that was recorded.
+        let link = audit.path().join(names::log(Stream::Stdout, number(3)));
+        std::os::unix::fs::symlink(names::stdin(number(1)), link).expect("a link");
+        attempts.measure(audit.path());
+        let list = attempts.into_list();
+        let sizes = StreamSizes { stdout: Some(10), stderr: Some(5), pty: Some(15), stdin: Some(3) };
+        assert_eq!((list[0].bytes, list[0].streams), (Some(15), sizes));
+        assert_eq!((list[1].bytes, list[1].streams.pty), (Some(4), Some(4)));
+        assert_eq!((list[2].bytes, list[2].streams), (None, StreamSizes::default()));
+        assert_eq!(list[3].bytes, None);
+        let json = serde_json::to_value(list[0].streams).expect("JSON");
+        assert_eq!(json, serde_json::json!({"stdout": 10, "stderr": 5, "pty": 15, "stdin": 3}));
+    }
+}

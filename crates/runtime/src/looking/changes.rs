@@ -1,0 +1,269 @@
+//! Which files an attempt changed: reads `fs-diff.N.json`, whose format is told in `collect::snapshot`. It has one entry
+//! to a line, so that a list of a million changes is never in memory.
+//!
+//! - [`Entries`]: the lines, and which part of the file each stands in. [`Changes`]: the same, understood.
+//! - [`why_none`]: why there is no such file.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use skillrun_evidence::OsText;
+use skillrun_model::AttemptNumber;
+
+use crate::artifacts::open_plain;
+use crate::data_folder::RunFolder;
+use crate::record::{RunRecord, Snapshot};
+
+/// A line has a path and at most one difference of two texts of 64 KiB, escaped.
+const LONGEST_LINE: u64 = 2 << 20;
+
+/// One change of the workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "WorkspaceChange")]
+pub struct Change {
+    pub change: ChangeKind,
+    /// Relative to the root of the workspace.
+    pub path: OsText,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<FileVersion>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<FileVersion>,
+    /// How its text changed, line by line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// Why that is not told: a word such as `binary` or `too_large`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff_omitted: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    Created,
+    Modified,
+    Deleted,
+}
+
+/// What stood at a path. A fact that its kind does not have, or that could not be learnt, is none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileVersion {
+    pub kind: FileKind,
+    /// Permission bits, octal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mtime_ns: Option<i64>,
+    /// blake3. None when it was beyond the limits of the snapshot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// Where a link leads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<OsText>,
+    /// Why it could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FileKind {
+    File,
+    Folder,
+    Symlink,
+    Pipe,
+    Socket,
+    CharDevice,
+    BlockDevice,
+    /// It could not be asked what it is, or is of a kind that we have no word for.
+    #[serde(other)]
+    Unknown,
+}
+
+impl FileKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Folder => "folder",
+            Self::Symlink => "symlink",
+            Self::Pipe => "pipe",
+            Self::Socket => "socket",
+            Self::CharDevice => "char_device",
+            Self::BlockDevice => "block_device",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// An entry of a part that has new or old files alone.
+#[derive(Deserialize)]
+struct Alone {
+    path: OsText,
+    #[serde(flatten)]
+    version: FileVersion,
+}
+
+#[derive(Deserialize)]
+struct Modified {
+    path: OsText,
+    before: FileVersion,
+    after: FileVersion,
+    diff: Option<String>,
+    diff_omitted: Option<String>,
+}
+
+/// The list of changes of an attempt cannot be read, or not to its end. What was read before is true all the same.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {error}", path.display())]
+pub struct ChangesError {
+    pub path: PathBuf,
+    pub error: io::Error,
+}
+
+/// The entries of a list of changes as they stand in the file, in its order.
+#[derive(Debug)]
+pub(crate) struct Entries<R> {
+    input: BufReader<R>,
+    /// The part of the file that is being read; none after the last.
+    part: Option<ChangeKind>,
+    line: Vec<u8>,
+}
+
+impl<R: Read> Entries<R> {
+    pub(crate) fn new(input: R) -> io::Result<Self> {
+        let input = BufReader::with_capacity(64 << 10, input);
+        let mut entries = Self { input, part: Some(ChangeKind::Created), line: Vec::new() };
+        entries.read_line()?;
+        if !entries.line.starts_with(b"{\"attempt\":") || !entries.line.ends_with(b",\"created\":[") {
+            return Err(bad("it is no list of changes"));
+        }
+        Ok(entries)
+    }
+
+    /// The next entry. None after the last; a file that ends before that is an error.
+    pub(crate) fn next_entry(&mut self) -> io::Result<Option<(ChangeKind, &[u8])>> {
+        while let Some(part) = self.part {
+            self.read_line()?;
+            self.part = match (part, self.line.as_slice()) {
+                (ChangeKind::Created, b"],\"modified\":[") => Some(ChangeKind::Modified),
+                (ChangeKind::Modified, b"],\"deleted\":[") => Some(ChangeKind::Deleted),
+                (ChangeKind::Deleted, foot) if foot.starts_with(b"],\"counts\":") => None,
+                (_, _) => return Ok(Some((part, self.line.strip_suffix(b",").unwrap_or(&self.line)))),
+            };
+        }
+        Ok(None)
+    }
+
+    fn read_line(&mut self) -> io::Result<()> {
+        self.line.clear();
+        (&mut self.input).take(LONGEST_LINE).read_until(b'\n', &mut self.line)?;
+        match self.line.pop() {
+            Some(b'\n') => Ok(()),
+            Some(_) | None => Err(bad("a line has no end")),
+        }
+    }
+}
+
+/// The changes of one attempt, in the order of the file.
+#[derive(Debug)]
+pub struct Changes<R> {
+    path: PathBuf,
+    entries: Entries<R>,
+}
+
+impl Changes<File> {
+    /// None when there is no list of them; [`why_none`] tells why.
+    pub fn open(run: &RunFolder, attempt: AttemptNumber) -> Result<Option<Self>, ChangesError> {
+        let path = run.audit().join(format!("fs-diff.{attempt}.json"));
+        match open_plain(&path) {
+            Ok(file) => Self::new(path, file).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(ChangesError { path, error }),
+        }
+    }
+}
+
+impl<R: Read> Changes<R> {
+    /// `path` is for complaints.
+    pub fn new(path: PathBuf, input: R) -> Result<Self, ChangesError> {
+        match Entries::new(input) {
+            Ok(entries) => Ok(Self { path, entries }),
+            Err(error) => Err(ChangesError { path, error }),
+        }
+    }
+
+    /// None after the last.
+    pub fn next_change(&mut self) -> Result<Option<Change>, ChangesError> {
+        self.next_with(change)
+    }
+
+    /// The next one as it stands in the file.
+    pub fn next_value(&mut self) -> Result<Option<(ChangeKind, Value)>, ChangesError> {
+        self.next_with(|kind, entry| Ok((kind, serde_json::from_slice(entry)?)))
+    }
+
+    fn next_with<T>(&mut self, read: impl Fn(ChangeKind, &[u8]) -> io::Result<T>) -> Result<Option<T>, ChangesError> {
+        let next = self.entries.next_entry();
+        let next = next.and_then(|entry| entry.map(|(kind, entry)| read(kind, entry)).transpose());
+        next.map_err(|error| ChangesError { path: self.path.clone(), error })
+    }
+}
+
+/// Understands one entry.
+fn change(change: ChangeKind, entry: &[u8]) -> io::Result<Change> {
+    let alone = |entry| serde_json::from_slice::<Alone>(entry);
+    Ok(match change {
+        ChangeKind::Created => {
+            let Alone { path, version } = alone(entry)?;
+            Change { change, path, before: None, after: Some(version), diff: None, diff_omitted: None }
+        }
+        ChangeKind::Deleted => {
+            let Alone { path, version } = alone(entry)?;
+            Change { change, path, before: Some(version), after: None, diff: None, diff_omitted: None }
+        }
+        ChangeKind::Modified => {
+            let Modified { path, before, after, diff, diff_omitted } = serde_json::from_slice(entry)?;
+            Change { change, path, before: Some(before), after: Some(after), diff, diff_omitted }
+        }
+    })
+}
+
+fn bad(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+/// Why there is no list of changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NoChanges {
+    /// It was asked for that nobody looks at the files.
+    SnapshotOff,
+    /// No engine was started yet.
+    NoAttempt,
+    /// It went with the evidence.
+    Removed,
+    /// It is made when an attempt is over.
+    NotYet,
+}
+
+/// `last` is the last attempt that began. The record may be one that cannot be read.
+pub fn why_none(run: &RunFolder, record: Option<&RunRecord>, last: AttemptNumber) -> NoChanges {
+    let was_off = record.is_some_and(|record| record.request.snapshot == Snapshot::Off);
+    if was_off {
+        NoChanges::SnapshotOff
+    } else if last == AttemptNumber::BEFORE_FIRST {
+        NoChanges::NoAttempt
+    } else if run.audit().join(crate::retention::NOTE).symlink_metadata().is_ok() {
+        NoChanges::Removed
+    } else {
+        NoChanges::NotYet
+    }
+}

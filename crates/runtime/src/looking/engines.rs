@@ -1,0 +1,249 @@
+//! Which engines there are, which are installed, and how far each can be trusted.
+//!
+//! [`State`] is an engine and what was found of it, for whoever goes on with that; [`Engine`] and [`EngineDetails`] are
+//! the same as data. `probe` asks programs for their versions.
+
+mod probe;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use skillrun_engine::descriptor::{Executable, Origin};
+use skillrun_engine::{Descriptor, Disk, Engines, FindError, Found, Permission, Posture, find};
+use skillrun_model::profile::EngineVersion;
+use skillrun_model::status::Continuation;
+use skillrun_model::{ProfileId, Wiring};
+
+pub use probe::Version;
+
+/// So many programs are asked at the same time.
+const AT_ONCE: usize = 16;
+
+/// What the caller knows about the user's surroundings.
+#[derive(Debug, Clone, Copy)]
+pub struct Around<'a> {
+    /// The path of this program.
+    pub own: &'a Path,
+    /// Where relative paths begin; absolute.
+    pub cwd: &'a Path,
+    pub user_home: Option<&'a Path>,
+    /// Where programs are looked for, and what they get when they are asked for their versions.
+    pub environment: &'a [(OsString, OsString)],
+}
+
+impl<'a> Around<'a> {
+    /// An empty variable is one that is not set.
+    fn variable(&self, name: &str) -> Option<&'a OsStr> {
+        let (_, value) = self.environment.iter().find(|(known, _)| known == name)?;
+        Some(value.as_os_str()).filter(|value| !value.is_empty())
+    }
+
+    fn of(&self, engine: &Descriptor) -> skillrun_engine::Surroundings<'a> {
+        skillrun_engine::Surroundings {
+            own: self.own,
+            cwd: self.cwd,
+            path: self.variable("PATH"),
+            user_home: self.user_home,
+            variable: engine.executable.variable().and_then(|name| self.variable(name)),
+        }
+    }
+}
+
+/// Whether programs are started to ask for their versions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Probing {
+    On,
+    Off,
+}
+
+/// Whether the output of this version is known to be read well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "EngineTested")]
+pub enum Tested {
+    #[serde(rename = "tested")]
+    Yes,
+    #[serde(rename = "untested")]
+    No,
+    /// No version, or none was ever tested.
+    Unknown,
+}
+
+/// An engine and what is found of it on this machine.
+#[derive(Debug)]
+pub struct State<'a> {
+    pub descriptor: &'a Descriptor,
+    pub program: Result<Found, FindError>,
+    pub version: Version,
+}
+
+/// The same as data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Engine {
+    pub name: String,
+    pub title: String,
+    /// `shipped`, or the operator's file.
+    pub origin: String,
+    /// None when it is not installed.
+    pub program: Option<String>,
+    /// What would have started the program.
+    pub wrapper: Option<String>,
+    /// None when it was not asked, or tells none.
+    pub version: Option<String>,
+    pub tested: Tested,
+    pub continuation: Continuation,
+    pub profile: ProfileId,
+    pub permissions: Postures,
+    /// Why it cannot be used, or its version not be told.
+    pub problem: Option<String>,
+}
+
+/// Whether the engine keeps to each permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Postures {
+    pub workspace: Posture,
+    pub read_only: Posture,
+    pub full: Posture,
+}
+
+/// All about one engine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct EngineDetails {
+    #[serde(flatten)]
+    pub engine: Engine,
+    /// The first and the last.
+    pub tested_versions: Option<[String; 2]>,
+    pub wiring: Wiring,
+    pub environment: EngineEnvironment,
+    /// Known limits, for people.
+    pub notes: Vec<String>,
+}
+
+/// Names of variables that the engine gets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct EngineEnvironment {
+    pub pass: Vec<String>,
+    /// The same, and their values are masked.
+    pub secret: Vec<String>,
+}
+
+/// All engines as data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct EngineList {
+    /// By name.
+    pub engines: Vec<Engine>,
+    /// Files of the operator that cannot be used, each with why.
+    pub broken: Vec<String>,
+}
+
+impl EngineList {
+    /// Takes as long as the slowest program, at most a few seconds for every sixteen of them.
+    pub fn of(engines: &Engines, around: Around<'_>, probing: Probing) -> Self {
+        let states = State::of_all(engines.iter().collect(), around, probing);
+        let broken = engines.broken().map(ToString::to_string).collect();
+        Self { engines: states.iter().map(State::engine).collect(), broken }
+    }
+}
+
+impl<'a> State<'a> {
+    pub fn of(descriptor: &'a Descriptor, around: Around<'_>, probing: Probing) -> Self {
+        let program = find(descriptor, &around.of(descriptor), &Disk);
+        let version = match (&descriptor.version, &program, probing) {
+            (Some(rule), Ok(found), Probing::On) => probe::version(&found.program, rule, around.environment),
+            (Some(_), _, Probing::Off) | (None, _, _) | (_, Err(_), _) => Version::NotAsked,
+        };
+        Self { descriptor, program, version }
+    }
+
+    /// Many at once, because some programs take a second to tell their version.
+    pub fn of_all(descriptors: Vec<&'a Descriptor>, around: Around<'_>, probing: Probing) -> Vec<Self> {
+        let some = |some: &[&'a Descriptor]| -> Vec<Self> {
+            std::thread::scope(|scope| {
+                let start = |one: &&'a Descriptor| {
+                    let descriptor = *one;
+                    (descriptor, scope.spawn(move || Self::of(descriptor, around, probing)))
+                };
+                let started: Vec<_> = some.iter().map(start).collect();
+                // A thread that died has told why; the engine is shown without a version.
+                let end = |(descriptor, thread): (&'a Descriptor, std::thread::ScopedJoinHandle<'_, Self>)| {
+                    thread.join().unwrap_or_else(|_| Self::of(descriptor, around, Probing::Off))
+                };
+                started.into_iter().map(end).collect()
+            })
+        };
+        descriptors.chunks(AT_ONCE).flat_map(some).collect()
+    }
+
+    /// It is part of this program.
+    pub fn is_own(&self) -> bool {
+        self.descriptor.executable == Executable::Own
+    }
+
+    pub fn tested(&self) -> Tested {
+        match (&self.version, self.descriptor.tested_versions()) {
+            (Version::Known(version), Some(_)) if self.descriptor.version_is_untested(version) => Tested::No,
+            (Version::Known(_), Some(_)) => Tested::Yes,
+            (Version::Known(_), None) | (Version::NotAsked | Version::Silent(_), _) => Tested::Unknown,
+        }
+    }
+
+    /// The first and the last version that is known to be read well.
+    pub fn tested_versions(&self) -> Option<[String; 2]> {
+        let words = |EngineVersion(major, minor, patch): EngineVersion| format!("{major}.{minor}.{patch}");
+        self.descriptor.tested_versions().map(|(from, to)| [words(from), words(to)])
+    }
+
+    /// Why it cannot be used, or its version not be told.
+    pub fn problem(&self) -> Option<String> {
+        match (&self.program, &self.version) {
+            (Err(error), _) => Some(error.to_string()),
+            (Ok(_), Version::Silent(why)) => Some(why.clone()),
+            (Ok(_), Version::Known(_) | Version::NotAsked) => None,
+        }
+    }
+
+    pub fn engine(&self) -> Engine {
+        let descriptor = self.descriptor;
+        let path = |path: &Path| path.to_string_lossy().into_owned();
+        let found = self.program.as_ref().ok();
+        let posture = |permission| descriptor.permissions.rule(permission).posture;
+        Engine {
+            name: descriptor.name.as_str().to_owned(),
+            title: descriptor.title.clone(),
+            origin: match &descriptor.origin {
+                Origin::Shipped(_) => "shipped".to_owned(),
+                Origin::File(file) => path(file),
+            },
+            program: found.map(|found| path(&found.program)),
+            wrapper: found.and_then(|found| found.wrapper.as_deref()).map(path),
+            version: match &self.version {
+                Version::Known(version) => Some(version.clone()),
+                Version::NotAsked | Version::Silent(_) => None,
+            },
+            tested: self.tested(),
+            continuation: descriptor.continuation,
+            profile: descriptor.profile,
+            permissions: Postures {
+                workspace: posture(Permission::Workspace),
+                read_only: posture(Permission::ReadOnly),
+                full: posture(Permission::Full),
+            },
+            problem: self.problem(),
+        }
+    }
+
+    pub fn details(&self) -> EngineDetails {
+        let environment = &self.descriptor.environment;
+        EngineDetails {
+            engine: self.engine(),
+            tested_versions: self.tested_versions(),
+            wiring: self.descriptor.wiring,
+            environment: EngineEnvironment { pass: environment.pass.clone(), secret: environment.secret.clone() },
+            notes: self.descriptor.notes.clone(),
+        }
+    }
+}

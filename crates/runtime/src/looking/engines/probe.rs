@@ -1,0 +1,204 @@
+//! Asks a program for its version, and does not wait for ever.
+//!
+//! Both streams are read here, without a thread: one that waits for a pipe which a stray process holds open would stay
+//! for as long as we run.
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process_group};
+use skillrun_engine::descriptor::VersionRule;
+use skillrun_engine::version::parse_version;
+
+const PATIENCE: Duration = Duration::from_secs(5);
+/// More than any program has to say about its version, on each stream.
+const OUTPUT_MAX: usize = 64 * 1024;
+
+/// What a program says about its version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Version {
+    Known(String),
+    NotAsked,
+    /// It was asked, and why there is no version.
+    Silent(String),
+}
+
+pub(super) fn version(program: &Path, rule: &VersionRule, environment: &[(OsString, OsString)]) -> Version {
+    match output(program, &rule.argv, environment, PATIENCE) {
+        Ok(output) => parse_version(&output, rule).map_or_else(
+            || Version::Silent(format!("{} {} tells no version", program.display(), rule.argv.join(" "))),
+            Version::Known,
+        ),
+        Err(why) => Version::Silent(format!("{} {}: {why}", program.display(), rule.argv.join(" "))),
+    }
+}
+
+/// What it writes to stdout, then what it writes to stderr.
+fn output(
+    program: &Path,
+    argv: &[String],
+    environment: &[(OsString, OsString)],
+    patience: Duration,
+) -> Result<String, String> {
+    let deadline = Instant::now() + patience;
+    let mut child = Command::new(program)
+        .args(argv)
+        .env_clear()
+        .envs(environment.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // A group of its own, so that what it starts can be ended with it.
+        .process_group(0)
+        .spawn()
+        .map_err(|error| format!("cannot be started ({error})"))?;
+    let mut pipes = [Pipe::new(child.stdout.take()), Pipe::new(child.stderr.take())];
+    let read = read_all(&mut pipes, deadline);
+    end(&mut child);
+    let [stdout, stderr] = pipes;
+    match read {
+        Ok(End::Reached) => Ok(format!("{}\n{}", stdout.text(), stderr.text())),
+        Ok(End::TimeIsUp) => Err(format!("no answer within {} s", patience.as_secs())),
+        Err(error) => Err(format!("cannot be heard ({error})")),
+    }
+}
+
+/// One end of a pipe, and what came through it.
+struct Pipe {
+    /// None when there is no more, or no more is wanted.
+    from: Option<File>,
+    bytes: Vec<u8>,
+}
+
+enum End {
+    Reached,
+    TimeIsUp,
+}
+
+fn read_all(pipes: &mut [Pipe; 2], deadline: Instant) -> io::Result<End> {
+    loop {
+        let open: Vec<&File> = pipes.iter().filter_map(|pipe| pipe.from.as_ref()).collect();
+        if open.is_empty() {
+            return Ok(End::Reached);
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        let Some(left) = Timespec::try_from(left).ok().filter(|_| !left.is_zero()) else { return Ok(End::TimeIsUp) };
+        let mut waited: Vec<PollFd<'_>> = open.into_iter().map(|from| PollFd::new(from, PollFlags::IN)).collect();
+        match poll(&mut waited, Some(&left)) {
+            Ok(_) => {}
+            Err(Errno::INTR) => continue,
+            Err(error) => return Err(error.into()),
+        }
+        // A pipe that was closed is ready too.
+        let ready: Vec<bool> = waited.iter().map(|one| !one.revents().is_empty()).collect();
+        let open = pipes.iter_mut().filter(|pipe| pipe.from.is_some());
+        open.zip(ready).filter(|(_, is_ready)| *is_ready).try_for_each(|(pipe, _)| pipe.read())?;
+    }
+}
+
+impl Pipe {
+    fn new(from: Option<impl Into<OwnedFd>>) -> Self {
+        Self { from: from.map(|from| File::from(from.into())), bytes: Vec::new() }
+    }
+
+    /// Reads what is there. Whoever writes more than is wanted learns that nobody reads any more.
+    fn read(&mut self) -> io::Result<()> {
+        let Some(from) = &mut self.from else { return Ok(()) };
+        let mut buffer = [0; 8 * 1024];
+        let room = buffer.len().min(OUTPUT_MAX - self.bytes.len());
+        let count = match from.read(&mut buffer[..room]) {
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        self.bytes.extend_from_slice(&buffer[..count]);
+        if count == 0 || self.bytes.len() == OUTPUT_MAX {
+            self.from = None;
+        }
+        Ok(())
+    }
+
+    fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.bytes)
+    }
+}
+
+fn end(child: &mut Child) {
+    // Most have exited by now. The group may be gone too, which is as well.
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    // It may have gone to another group; without this the wait would have no end.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str, patience: Duration) -> Result<String, String> {
+        let environment =
+            [("PATH", "/usr/bin:/bin"), ("GIVEN", "4.5.6")].map(|(name, value)| (name.into(), value.into()));
+        output(Path::new("/bin/sh"), &["-c".to_owned(), script.to_owned()], &environment, patience)
+    }
+
+    #[test]
+    fn both_streams_are_read() {
+        assert_eq!(sh("echo 1.2.3; echo warning >&2", PATIENCE).unwrap(), "1.2.3\n\nwarning\n");
+    }
+
+    #[test]
+    fn it_gets_the_environment_it_is_given_and_no_other() {
+        // The test runner has a name for the package; whoever asks for a version gets to see nothing of that.
+        let told = sh("echo $GIVEN ${CARGO_PKG_NAME-none} ${CARGO_MANIFEST_DIR-none}", PATIENCE);
+        assert_eq!(told.unwrap(), "4.5.6 none none\n\n");
+    }
+
+    #[test]
+    fn one_that_hangs_is_ended_with_what_it_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pid");
+        let script = format!("sleep 60 & echo $! > {}; sleep 60", file.display());
+        let error = sh(&script, Duration::from_secs(1)).unwrap_err();
+        assert_eq!(error, "no answer within 1 s");
+        let pid = std::fs::read_to_string(&file).unwrap();
+        let stat = format!("/proc/{}/stat", pid.trim());
+        // One that was killed may wait for somebody to notice.
+        let lives = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z"));
+        let begun = Instant::now();
+        while lives() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "it lives on");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    fn one_that_leaves_a_process_with_the_pipe_is_not_waited_for() {
+        let begun = Instant::now();
+        let error = sh("setsid sleep 5 & echo 1.2.3", Duration::from_millis(500)).unwrap_err();
+        assert_eq!(error, "no answer within 0 s");
+        assert!(begun.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    fn one_that_talks_without_end_is_cut() {
+        let output = sh("yes", PATIENCE).unwrap();
+        assert_eq!(output.len(), OUTPUT_MAX + 1);
+    }
+
+    #[test]
+    fn one_that_is_no_program_is_told() {
+        let error = output(Path::new("/"), &[], &[], PATIENCE).unwrap_err();
+        assert!(error.starts_with("cannot be started"), "{error}");
+    }
+}

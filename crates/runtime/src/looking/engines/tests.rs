@@ -1,0 +1,106 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+
+/// A folder with programs, which is all of PATH.
+struct Machine {
+    folder: tempfile::TempDir,
+    environment: Vec<(OsString, OsString)>,
+}
+
+impl Machine {
+    fn with(programs: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, script) in programs {
+            let path = folder.path().join(name);
+            fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("written");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("made executable");
+        }
+        let environment = vec![("PATH".into(), folder.path().into()), ("SKILLRUN_QWEN".into(), OsString::new())];
+        Self { folder, environment }
+    }
+
+    fn list(&self, probing: Probing) -> EngineList {
+        EngineList::of(&Engines::shipped(), self.around(), probing)
+    }
+
+    fn around(&self) -> Around<'_> {
+        let own = Path::new("/bin/sh");
+        Around { own, cwd: self.folder.path(), user_home: None, environment: &self.environment }
+    }
+}
+
+/// An engine that has to be installed, and whose versions are known: its name, its program and its first version.
+fn some_engine(engines: &Engines) -> (String, String, String) {
+    let fits = |descriptor: &&Descriptor| descriptor.tested_versions().is_some() && descriptor.version.is_some();
+    let found = engines.iter().filter(fits).find_map(|descriptor| match &descriptor.executable {
+        Executable::Installed(installed) if installed.instead.is_empty() => {
+            let after = descriptor.version.as_ref().and_then(|rule| rule.after.clone()).unwrap_or_default();
+            let (EngineVersion(major, minor, patch), _) = descriptor.tested_versions()?;
+            let version = format!("{after} {major}.{minor}.{patch}");
+            Some((descriptor.name.as_str().to_owned(), installed.names.first()?.clone(), version))
+        }
+        Executable::Installed(_) | Executable::Own => None,
+    });
+    found.expect("one that is installed")
+}
+
+#[test]
+fn what_is_installed_tells_its_version_and_the_others_why_not() {
+    let (name, program, version) = some_engine(&Engines::shipped());
+    let list = Machine::with(&[(&program, &format!("echo {version}"))]).list(Probing::On);
+    assert_eq!(list.broken, Vec::<String>::new());
+    for engine in &list.engines {
+        if engine.name == name {
+            assert!(version.ends_with(engine.version.as_deref().expect("a version")), "{engine:?}");
+            assert_eq!((engine.tested, &engine.problem), (Tested::Yes, &None));
+            assert!(engine.program.as_ref().is_some_and(|path| path.ends_with(&program)));
+        } else {
+            assert_eq!((&engine.version, engine.tested), (&None, Tested::Unknown), "{engine:?}");
+            assert_eq!(engine.program.is_none(), engine.problem.is_some(), "{engine:?}");
+        }
+    }
+}
+
+#[test]
+fn a_version_that_nobody_tried_is_told_and_one_that_is_not_told_has_a_reason() {
+    let engines = Engines::shipped();
+    let (name, program, version) = some_engine(&engines);
+    let words = version.rsplit_once(' ').map_or("", |(words, _)| words).to_owned();
+    let of = |script: &str| {
+        let machine = Machine::with(&[(&program, script)]);
+        State::of(engines.get(&name).expect("there"), machine.around(), Probing::On).engine()
+    };
+    assert_eq!(of(&format!("echo {words} 9999.0.0")).tested, Tested::No);
+    let silent = of("echo nothing");
+    assert_eq!((silent.version, silent.tested), (None, Tested::Unknown));
+    assert!(silent.problem.is_some_and(|why| why.ends_with("tells no version")));
+}
+
+#[test]
+fn nothing_is_started_where_nobody_asks() {
+    let (name, program, _) = some_engine(&Engines::shipped());
+    let machine = Machine::with(&[(&program, "echo started > \"$0.started\"")]);
+    let list = machine.list(Probing::Off);
+    let engine = list.engines.iter().find(|engine| engine.name == name).expect("listed");
+    assert_eq!((&engine.version, &engine.problem), (&None, &None));
+    assert!(!machine.folder.path().join(format!("{program}.started")).exists());
+    machine.list(Probing::On);
+    assert!(machine.folder.path().join(format!("{program}.started")).exists(), "the test cannot tell");
+}
+
+#[test]
+fn details_have_everything_in_one_object() {
+    let engines = Engines::shipped();
+    let (name, ..) = some_engine(&engines);
+    let machine = Machine::with(&[]);
+    let state = State::of(engines.get(&name).expect("there"), machine.around(), Probing::On);
+    let json = serde_json::to_value(state.details()).expect("JSON");
+    assert_eq!(json["name"], name.as_str());
+    assert_eq!(json["tested"], "unknown");
+    assert!(json["tested_versions"].is_array() && json["environment"]["secret"].is_array());
+    let order: Vec<_> = json["permissions"].as_object().expect("an object").keys().cloned().collect();
+    let all: Vec<_> = Permission::ALL.iter().map(|permission| permission.as_str()).collect();
+    assert_eq!(order, all);
+}

@@ -1,0 +1,112 @@
+//! A new run of what a run was about: its request as it was, with what is given now in its place.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+use skillrun_model::status::Continuation;
+use skillrun_model::{ExecutionMode, ProfileId};
+use skillrun_skill::{Skill, SkillError};
+
+use crate::accept::{NewRun, Options};
+use crate::data_folder::RunFolder;
+use crate::record::{Request, RunRecord, Sharing, Workspace};
+
+/// What is to be other than it was.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Overrides {
+    pub engine: Option<String>,
+    pub mode: Option<ExecutionMode>,
+    /// These keys alone; the others stay.
+    pub input: Map<String, Value>,
+    /// The same.
+    pub parameter: Map<String, Value>,
+    /// These slots alone.
+    pub files: BTreeMap<String, PathBuf>,
+    pub workspace: Option<(PathBuf, Sharing)>,
+    pub script: Option<PathBuf>,
+    pub profile: Option<ProfileId>,
+    pub continuation: Option<Continuation>,
+    /// Lists that are empty, and a priority of 0, were not given.
+    pub options: Options,
+}
+
+#[derive(Debug, Clone)]
+pub struct Again {
+    pub new: NewRun,
+    pub skill_from: SkillFrom,
+}
+
+/// Where the skill of the new run comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SkillFrom {
+    /// Where it came from before, as it is there now.
+    Source,
+    /// The copy in the old run, because the source is gone or cannot be read.
+    OwnCopy { gone: PathBuf },
+}
+
+/// Makes the request. Nothing is added to the old run, and its files are only read when the new one is accepted.
+pub fn again(record: &RunRecord, folder: &RunFolder, now: Overrides) -> Result<Again, SkillError> {
+    let source = record.skill.source.as_path();
+    let (skill, skill_from) = match Skill::load(source) {
+        Ok(skill) => (skill, SkillFrom::Source),
+        Err(_) => (Skill::load(&folder.skill())?, SkillFrom::OwnCopy { gone: source.to_owned() }),
+    };
+    let before = &record.request;
+    let is_same_engine = now.engine.as_ref().is_none_or(|engine| *engine == record.engine.name);
+    let mut input = before.input.clone();
+    input.extend(now.input);
+    let mut parameter = before.parameter.clone();
+    parameter.extend(now.parameter);
+    let kept = |name: &String| folder.inputs().join(name);
+    let mut files: BTreeMap<String, PathBuf> =
+        before.files.iter().map(|(slot, name)| (slot.clone(), kept(name))).collect();
+    files.extend(now.files);
+    let workspace = now.workspace.or_else(|| match &before.workspace {
+        Workspace::Folder { path, sharing } => Some((path.as_path().to_owned(), *sharing)),
+        Workspace::Own => None,
+    });
+    let new = NewRun {
+        skill,
+        engine: now.engine.unwrap_or_else(|| record.engine.name.clone()),
+        mode: Some(now.mode.unwrap_or(before.mode)),
+        input,
+        parameter,
+        files,
+        workspace,
+        script: now.script.or_else(|| before.script.as_ref().filter(|_| is_same_engine).map(kept)),
+        profile: now.profile.or(Some(record.engine.profile).filter(|_| is_same_engine)),
+        continuation: now.continuation.or(Some(record.engine.continuation).filter(|_| is_same_engine)),
+        options: options(before, now.options, is_same_engine),
+        retry_of: Some(record.run_id),
+        request_id: None,
+    };
+    Ok(Again { new, skill_from })
+}
+
+fn options(before: &Request, now: Options, is_same_engine: bool) -> Options {
+    Options {
+        permission: now.permission.or(Some(before.permission)),
+        home: now.home.or(Some(before.home)),
+        // A model is the engine's own word.
+        model: now.model.or_else(|| before.model.clone().filter(|_| is_same_engine)),
+        effort: now.effort.or_else(|| before.effort.clone().filter(|_| is_same_engine)),
+        hard_timeout_sec: now.hard_timeout_sec.or(Some(before.timeouts.hard_sec)),
+        stall_timeout_sec: now.stall_timeout_sec.or(Some(before.timeouts.stall_sec)),
+        linger_sec: now.linger_sec.or(before.timeouts.linger_sec),
+        max_bytes: now.max_bytes.or(Some(before.max_bytes)),
+        require_user_reply: now.require_user_reply.or(Some(before.interactive_require_user_reply)),
+        session_timeout_sec: now.session_timeout_sec.or(Some(before.session_timeout_sec)),
+        auto_decision_limit: now.auto_decision_limit.or(Some(before.auto_decision_limit)),
+        default_decision_policy: now.default_decision_policy.or(before.default_decision_policy),
+        max_attempt: now.max_attempt.or(before.max_attempt),
+        snapshot: now.snapshot.or(Some(before.snapshot)),
+        env: if now.env.is_empty() { before.env.clone() } else { now.env },
+        secrets: if now.secrets.is_empty() { before.secrets.clone() } else { now.secrets },
+        priority: if now.priority == 0 { before.priority } else { now.priority },
+    }
+}

@@ -1,0 +1,38 @@
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+
+use super::{attempts, changes, engines, interactions};
+
+fn add<T: JsonSchema>(generator: &mut SchemaGenerator) {
+    generator.subschema_for::<T>();
+}
+
+/// Schemars numbers types that have the same name, and which gets the number depends on who came first.
+#[test]
+fn every_type_that_is_sent_has_a_name_of_its_own_in_schemas() {
+    let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    for add in [
+        add::<attempts::Attempt>,
+        add::<changes::Change>,
+        add::<changes::NoChanges>,
+        add::<engines::EngineList>,
+        add::<engines::EngineDetails>,
+        add::<interactions::Asked>,
+        add::<crate::diagnose::Diagnosis>,
+        add::<crate::result::RunResult>,
+        add::<crate::bundle::Summary>,
+        add::<crate::retention::Standing>,
+        add::<crate::retention::Why>,
+        add::<skillrun_log::catalog::Row>,
+        add::<skillrun_log::catalog::Waiting>,
+        add::<skillrun_skill::Report>,
+        add::<skillrun_skill::Origin>,
+        add::<skillrun_model::verdict::Verdict>,
+    ] {
+        add(&mut generator);
+    }
+    let names: Vec<&String> = generator.definitions().keys().collect();
+    assert!(names.len() > 40, "{names:?}");
+    let numbered: Vec<_> = names.iter().filter(|name| name.ends_with(|c: char| c.is_ascii_digit())).collect();
+    assert!(numbered.is_empty(), "{numbered:?}");
+}

@@ -1,0 +1,87 @@
+//! Says something to a run wherever its owner is: here, in another process, or nowhere.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use skillrun_collect::start::random_nonce;
+use skillrun_lifecycle::run::Refusal;
+use skillrun_log::{LogError, LogErrorKind};
+use skillrun_model::RunId;
+
+use super::Runtime;
+use crate::error::RuntimeError;
+use crate::mailbox::Reply;
+use crate::owners::{Ask, Asked, Kind, ask};
+
+/// An owner may leave a run while we look for it.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Nobody is asked again after this.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Who has heard it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// The run is ours now.
+    Here,
+    /// Its owner, another process.
+    Elsewhere,
+    /// The same was said before.
+    Before,
+}
+
+impl Runtime {
+    /// Answers a question of any run. When this returns, the answer is on the disk.
+    pub fn reply_anywhere(&self, run: RunId, reply: Reply) -> Result<Heard, RuntimeError> {
+        // So that an answer that is sent again after a silence is known to be the same.
+        let request_id = reply.request_id.or_else(|| random_nonce().ok());
+        let reply = Reply { request_id, ..reply };
+        self.say_anywhere(|| self.reply(run, reply.clone()), || Ask::Reply { run, reply: reply.clone() })
+    }
+
+    /// Cancels any run. When this returns, that is on the disk; its process may take a moment to end.
+    pub fn cancel_anywhere(&self, run: RunId, by: &str) -> Result<Heard, RuntimeError> {
+        self.say_anywhere(|| self.cancel(run, by), || Ask::Cancel { run, by: by.to_owned() })
+    }
+
+    fn say_anywhere(
+        &self,
+        here: impl Fn() -> Result<(), RuntimeError>,
+        elsewhere: impl Fn() -> Ask,
+    ) -> Result<Heard, RuntimeError> {
+        let begin = Instant::now();
+        let mut tries = 0;
+        loop {
+            let (run, pid) = match here() {
+                Ok(()) => return Ok(Heard::Here),
+                Err(RuntimeError::Refused { refusal: Refusal::Repeated { .. }, .. }) => return Ok(Heard::Before),
+                Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { pid }, run })) => (run, pid),
+                Err(error) => return Err(error),
+            };
+            // Our own threads have been waited for already.
+            let owner = pid.filter(|pid| *pid != std::process::id());
+            match owner.map(|pid| ask(self.data(), pid, elsewhere())) {
+                Some(Ok(Asked::Done { .. })) => return Ok(Heard::Elsewhere),
+                Some(Ok(Asked::Failed { error })) => match error.kind {
+                    Kind::Repeated => return Ok(Heard::Before),
+                    // It has left the run, or is about to.
+                    Kind::Held => {}
+                    Kind::Stale | Kind::Over | Kind::NotFound | Kind::Version | Kind::Other => {
+                        return Err(RuntimeError::Owner(error));
+                    }
+                },
+                // Nobody answers there any more, or not yet.
+                Some(Err(_)) | None => {}
+            }
+            tries += 1;
+            if tries >= TRIES || begin.elapsed() >= PATIENCE {
+                return Err(match pid {
+                    Some(pid) => RuntimeError::OwnerSilent { run, pid },
+                    None => LogError { kind: LogErrorKind::Held { pid }, run }.into(),
+                });
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What requests say and answers tell, as types. The event protocols have theirs in `model`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use skillrun_log::catalog::Row;
+use skillrun_model::interaction::{DecisionPolicy, Pending};
+use skillrun_model::status::{Continuation, Permission};
+use skillrun_model::{ExecutionMode, ProfileId};
+use skillrun_runtime::Options;
+use skillrun_runtime::record::{HomeChoice, Sharing, Snapshot};
+use skillrun_runtime::result::RunResult;
+
+/// A run that is wanted.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CreateRun {
+    /// The name of a skill of `GET /v1/skills`; left out when the skill comes with the request as a zip. A path needs
+    /// the scope `admin`.
+    #[serde(default)]
+    pub(crate) skill: Option<String>,
+    /// One of `GET /v1/engines`; left out: the configured one, or the only one the skill names.
+    #[serde(default)]
+    pub(crate) engine: Option<String>,
+    /// Left out: what the skill prefers.
+    #[serde(default)]
+    pub(crate) mode: Option<ExecutionMode>,
+    #[serde(default)]
+    pub(crate) input: Map<String, Value>,
+    #[serde(default)]
+    pub(crate) parameter: Map<String, Value>,
+    /// In the engine's own words.
+    #[serde(default)]
+    pub(crate) model: Option<String>,
+    #[serde(default)]
+    pub(crate) options: RunOptions,
+    /// A folder on the server's machine to work in; needs the scope `admin`. Left out: a folder inside the run.
+    #[serde(default)]
+    pub(crate) workspace: Option<WorkspaceChoice>,
+    /// Addresses that are told when the run waits for an answer and when it is over.
+    #[serde(default)]
+    #[schemars(length(max = 10))]
+    pub(crate) webhooks: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WorkspaceChoice {
+    /// Absolute.
+    pub(crate) path: String,
+    /// Whether other runs may work there at the same time.
+    #[serde(default)]
+    pub(crate) share: bool,
+}
+
+/// How a run is to be carried out. What is left out is the skill's choice, else that of the settings.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RunOptions {
+    /// `full` needs the scope `admin`.
+    pub(crate) permission: Option<Permission>,
+    /// `user` needs the scope `admin`.
+    pub(crate) home: Option<HomeChoice>,
+    pub(crate) effort: Option<String>,
+    #[schemars(range(min = 0.001, max = 999_999_999.0))]
+    pub(crate) hard_timeout_sec: Option<f64>,
+    #[schemars(range(min = 0.001, max = 999_999_999.0))]
+    pub(crate) stall_timeout_sec: Option<f64>,
+    #[schemars(range(min = 0.001, max = 999_999_999.0))]
+    pub(crate) linger_sec: Option<f64>,
+    /// False: when nobody answers in time, it is decided without a person.
+    pub(crate) interactive_require_user_reply: Option<bool>,
+    #[schemars(range(min = 0.001, max = 999_999_999.0))]
+    pub(crate) session_timeout_sec: Option<f64>,
+    pub(crate) auto_decision_limit: Option<u32>,
+    pub(crate) default_decision_policy: Option<DecisionPolicy>,
+    #[schemars(range(min = 1))]
+    pub(crate) max_attempt: Option<u32>,
+    /// Whether the workspace is compared before and after.
+    pub(crate) snapshot: Option<Snapshot>,
+    /// Names of variables of the server that the engine gets; needs the scope `admin`.
+    #[schemars(length(max = 100))]
+    pub(crate) env: Vec<String>,
+    /// The same, and their values are masked wherever they turn up; needs the scope `admin`.
+    #[schemars(length(max = 100))]
+    pub(crate) secrets: Vec<String>,
+    /// Higher is sooner.
+    pub(crate) priority: i32,
+    /// How the engine's output is read, instead of its own profile.
+    pub(crate) profile: Option<ProfileId>,
+    /// How the engine goes on after a question, instead of its own way.
+    pub(crate) continuation: Option<Continuation>,
+}
+
+impl RunOptions {
+    pub(crate) fn options(&self, model: Option<String>) -> Options {
+        Options {
+            permission: self.permission,
+            home: self.home,
+            model,
+            effort: self.effort.clone(),
+            hard_timeout_sec: self.hard_timeout_sec,
+            stall_timeout_sec: self.stall_timeout_sec,
+            linger_sec: self.linger_sec,
+            max_bytes: None,
+            require_user_reply: self.interactive_require_user_reply,
+            session_timeout_sec: self.session_timeout_sec,
+            auto_decision_limit: self.auto_decision_limit,
+            default_decision_policy: self.default_decision_policy,
+            max_attempt: self.max_attempt,
+            snapshot: self.snapshot,
+            env: self.env.clone(),
+            secrets: self.secrets.clone(),
+            priority: self.priority,
+        }
+    }
+}
+
+impl WorkspaceChoice {
+    pub(crate) fn sharing(&self) -> Sharing {
+        if self.share { Sharing::Allowed } else { Sharing::Alone }
+    }
+}
+
+/// What is to be other than in the run before.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RetryRun {
+    pub(crate) engine: Option<String>,
+    pub(crate) mode: Option<ExecutionMode>,
+    /// These keys alone; the others stay as they were.
+    pub(crate) input: Map<String, Value>,
+    /// These keys alone; the others stay as they were.
+    pub(crate) parameter: Map<String, Value>,
+    pub(crate) model: Option<String>,
+    pub(crate) options: RunOptions,
+    #[schemars(length(max = 10))]
+    pub(crate) webhooks: Vec<String>,
+}
+
+/// A request with files: parts of a form.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used: parts are read as they come")]
+pub(crate) struct CreateRunForm {
+    /// JSON, as when it is sent alone.
+    request: Option<CreateRun>,
+    /// A zip with the skill.
+    #[schemars(extend("contentMediaType" = "application/zip"))]
+    skill: Option<String>,
+    /// What the scripted engine plays.
+    #[schemars(extend("contentMediaType" = "application/octet-stream"))]
+    script: Option<String>,
+    /// Input files: one part `files.SLOT` per slot.
+    #[serde(flatten)]
+    files: BTreeMap<String, String>,
+}
+
+/// A run.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct RunView {
+    #[serde(flatten)]
+    pub(crate) row: Row,
+    /// The question that waits, all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) interaction: Option<Pending>,
+    /// Once it is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) result: Option<RunResult>,
+    /// Why it does not get on, if it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) trouble: Option<String>,
+}
+
+/// Runs, the newest first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RunList {
+    pub(crate) runs: Vec<Row>,
+    /// Give it as `cursor` for the next page; null when there is none.
+    pub(crate) next_cursor: Option<String>,
+}

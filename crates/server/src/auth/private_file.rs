@@ -1,0 +1,159 @@
+//! Files for their owner alone: made whole, and not used when others may read or change them.
+
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use super::error::AuthError;
+
+pub(super) const FILE_MODE: u32 = 0o600;
+pub(super) const FOLDER_MODE: u32 = 0o700;
+
+/// Bytes of a file, and what was known of it when they were read. None: there is no such file.
+///
+/// A link is followed: operators keep secrets elsewhere and link them.
+pub(super) fn read(path: &Path, limit: u64) -> Result<Option<(Vec<u8>, Metadata)>, AuthError> {
+    // Without waiting: somebody may have put a pipe there.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(AuthError::file(path, "read")(error)),
+    };
+    read_open(&file, path, limit).map(Some)
+}
+
+fn read_open(file: &File, path: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), AuthError> {
+    let metadata = file.metadata().map_err(AuthError::file(path, "read"))?;
+    if !metadata.is_file() {
+        return Err(AuthError::NotAFile { path: path.to_owned() });
+    }
+    check_mode(&metadata, path, FILE_MODE)?;
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(AuthError::file(path, "read"))?;
+    if bytes.len() as u64 > limit {
+        return Err(AuthError::TooLarge { path: path.to_owned(), limit });
+    }
+    Ok((bytes, metadata))
+}
+
+pub(super) fn check_mode(metadata: &Metadata, path: &Path, wanted: u32) -> Result<(), AuthError> {
+    let mode = metadata.mode() & 0o777;
+    match mode & 0o077 {
+        0 => Ok(()),
+        _ => Err(AuthError::NotPrivate { path: path.to_owned(), mode, wanted }),
+    }
+}
+
+/// Bytes of a file, which is made if there is none. Of several who make it at once one wins, and all read the same.
+pub(super) fn read_or_make(path: &Path, limit: u64, content: &[u8]) -> Result<Vec<u8>, AuthError> {
+    if let Some((bytes, _)) = read(path, limit)? {
+        return Ok(bytes);
+    }
+    make(path, content)?;
+    match read(path, limit)? {
+        Some((bytes, _)) => Ok(bytes),
+        None => Err(AuthError::file(path, "read")(io::ErrorKind::NotFound.into())),
+    }
+}
+
+/// Leaves a file alone that is there already.
+fn make(path: &Path, content: &[u8]) -> Result<(), AuthError> {
+    let folder = folder_of(path);
+    make_folder(folder)?;
+    let made = (|| {
+        // Has mode 600 from the beginning.
+        let mut beside = tempfile::Builder::new().prefix(".skillrun-").tempfile_in(folder)?;
+        beside.write_all(content)?;
+        beside.as_file().sync_all()?;
+        match beside.persist_noclobber(path) {
+            Ok(_) => skillrun_evidence::whole_file::sync_folder(folder),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(error.error),
+        }
+    })();
+    made.map_err(AuthError::file(path, "written"))
+}
+
+/// Puts another file in the place of the one that is there.
+pub(super) fn replace(path: &Path, content: &[u8]) -> Result<(), AuthError> {
+    make_folder(folder_of(path))?;
+    skillrun_evidence::whole_file::replace(path, content).map_err(AuthError::file(path, "written"))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// With those above it. One that is there stays as it is.
+pub(super) fn make_folder(path: &Path) -> Result<(), AuthError> {
+    let made = DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(path);
+    made.map_err(AuthError::file(path, "made"))
+}
+
+/// Whether it is there no more.
+pub(super) fn remove(path: &Path) -> Result<(), AuthError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(AuthError::file(path, "removed")(error)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn what_others_may_read_or_change_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        make(&path, b"secret").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, FILE_MODE);
+        for mode in [0o640, 0o620, 0o610, 0o604, 0o602, 0o601, 0o666] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let error = read(&path, 100).unwrap_err().to_string();
+            assert!(error.ends_with(&format!("(mode {mode:03o}); run `chmod 600` on it")), "{error}");
+        }
+        for mode in [0o600, 0o400, 0o700] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(read(&path, 100).unwrap().unwrap().0, b"secret");
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_or_too_large_is_refused_without_waiting() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert!(matches!(read(&pipe, 100), Err(AuthError::NotAFile { .. })));
+        assert!(matches!(read(dir.path(), 100), Err(AuthError::NotAFile { .. })));
+        let path = dir.path().join("file");
+        make(&path, &[b'x'; 100]).unwrap();
+        assert!(matches!(read(&path, 99), Err(AuthError::TooLarge { limit: 99, .. })));
+        assert_eq!(read(&path, 100).unwrap().unwrap().0.len(), 100);
+        assert!(read(&dir.path().join("none"), 100).unwrap().is_none());
+    }
+
+    #[test]
+    fn of_many_who_make_it_one_wins_and_all_read_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/b/file");
+        let start = std::sync::Barrier::new(8);
+        let seen: Vec<Vec<u8>> = std::thread::scope(|scope| {
+            let make = |number: u8| {
+                let (path, start) = (&path, &start);
+                scope.spawn(move || {
+                    start.wait();
+                    read_or_make(path, 100, &[number; 32]).unwrap()
+                })
+            };
+            let makers: Vec<_> = (0..8).map(make).collect();
+            makers.into_iter().map(|maker| maker.join().unwrap()).collect()
+        });
+        assert!(seen.iter().all(|bytes| *bytes == seen[0] && bytes.len() == 32), "{seen:?}");
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left beside");
+        assert_eq!(fs::metadata(path.parent().unwrap()).unwrap().mode() & 0o777, FOLDER_MODE);
+    }
+}

@@ -1,0 +1,84 @@
+//! How far somebody may go, and who that is.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::token::TokenName;
+
+/// Each one includes those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Look at everything.
+    Read,
+    /// Start runs, answer and cancel them.
+    Run,
+    /// Install and remove skills, too.
+    Admin,
+}
+
+impl Scope {
+    pub const ALL: &'static [Self] = &[Self::Read, Self::Run, Self::Admin];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Run => "run",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// Whether it is enough for something that needs `needed`.
+    pub fn allows(self, needed: Self) -> bool {
+        self >= needed
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Somebody who showed something good.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Granted {
+    pub name: Who,
+    pub scope: Scope,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Who {
+    /// The token that the server made at its first start.
+    FirstToken,
+    Token(TokenName),
+    /// A browser that came by a one-time link.
+    Browser,
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FirstToken => f.write_str("the first token"),
+            Self::Token(name) => write!(f, "token {name}"),
+            Self::Browser => f.write_str("a browser"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_scope_includes_those_before_it() {
+        for (at, scope) in Scope::ALL.iter().enumerate() {
+            for (needed_at, needed) in Scope::ALL.iter().enumerate() {
+                assert_eq!(scope.allows(*needed), needed_at <= at, "{scope} for {needed}");
+            }
+            assert_eq!(serde_json::to_value(scope).unwrap(), scope.as_str());
+        }
+        assert!(!Scope::Read.allows(Scope::Run) && !Scope::Run.allows(Scope::Admin));
+    }
+}

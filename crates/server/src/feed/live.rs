@@ -1,0 +1,204 @@
+//! Feeds: as long as somebody reads a stream, one task reads its source and keeps the last frames for all.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use skillrun_log::{FileLog, LogError, Subscription};
+use skillrun_model::RunId;
+use skillrun_runtime::DataFolder;
+use tokio::sync::{Notify, Semaphore, watch};
+
+use super::conversation::Conversation;
+use super::frames::Ends;
+use super::position::Position;
+use super::reader::Reader;
+use super::ring::{Found, Ring};
+use super::source::{Kind, Read, Source};
+use crate::blocking::blocking;
+
+/// Conversations that are kept although nobody reads them, for readers that come again at once.
+const KEPT: usize = 32;
+
+/// Readers that have fallen behind and read at the same time.
+const CATCHING_UP: usize = 8;
+
+/// All streams of the service.
+#[derive(Debug)]
+pub(crate) struct Feeds {
+    log: Arc<FileLog>,
+    data: DataFolder,
+    live: Mutex<HashMap<(RunId, Kind), Weak<Feed>>>,
+    conversations: Mutex<Vec<(RunId, Arc<Conversation>)>>,
+    pub(super) catching_up: Arc<Semaphore>,
+    stop: watch::Sender<bool>,
+}
+
+/// One stream that somebody reads.
+#[derive(Debug)]
+pub(crate) struct Feed {
+    ring: Mutex<Ring>,
+    news: watch::Sender<State>,
+    bell: Arc<Notify>,
+    _subscription: Subscription,
+}
+
+/// What readers are woken with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum State {
+    Going { times: u64 },
+    /// The last event is in the ring.
+    Over,
+    /// It cannot be read any more, because it was removed for example; a reader finds out by itself why.
+    Broken,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Feeds {
+    pub(crate) fn new(log: Arc<FileLog>, data: DataFolder) -> Arc<Self> {
+        Arc::new(Self {
+            log,
+            data,
+            live: Mutex::default(),
+            conversations: Mutex::default(),
+            catching_up: Arc::new(Semaphore::new(CATCHING_UP)),
+            stop: watch::Sender::new(false),
+        })
+    }
+
+    /// Streams end now; their clients come again with a cursor.
+    pub(crate) fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
+        self.stop.subscribe()
+    }
+
+    /// Blocking.
+    pub(crate) fn source(&self, run: RunId, kind: Kind) -> Result<Source, LogError> {
+        Ok(match kind {
+            Kind::Events => Source::events(self.log.clone(), run),
+            Kind::Frontend => Source::frontend(self.log.clone(), run),
+            Kind::Chat => Source::chat(self.log.clone(), run, self.conversation(run)?),
+        })
+    }
+
+    /// Blocking.
+    pub(crate) fn conversation(&self, run: RunId) -> Result<Arc<Conversation>, LogError> {
+        let mut kept = lock(&self.conversations);
+        if let Some(at) = kept.iter().position(|(known, _)| *known == run) {
+            let found = kept.remove(at);
+            kept.push(found.clone());
+            return Ok(found.1);
+        }
+        drop(kept);
+        let opened = Conversation::open(self.log.clone(), run, &self.data.run(run), self.data.root())?;
+        let opened = Arc::new(opened);
+        let mut kept = lock(&self.conversations);
+        if let Some((_, other)) = kept.iter().find(|(known, _)| *known == run) {
+            return Ok(other.clone());
+        }
+        kept.push((run, opened.clone()));
+        if kept.len() > KEPT {
+            kept.remove(0);
+        }
+        Ok(opened)
+    }
+
+    /// A reader from `position` on. It is subscribed before anything is read.
+    pub(crate) async fn read(self: &Arc<Self>, source: Source, position: Position) -> Result<Reader, LogError> {
+        let feed = self.feed(&source).await?;
+        Ok(Reader::new(self.clone(), source, feed, position))
+    }
+
+    async fn feed(self: &Arc<Self>, source: &Source) -> Result<Arc<Feed>, LogError> {
+        let key = (source.run(), source.kind());
+        if let Some(feed) = lock(&self.live).get(&key).and_then(Weak::upgrade) {
+            return Ok(feed);
+        }
+        let bell = Arc::new(Notify::new());
+        let rung = bell.clone();
+        let from = source.clone();
+        let (subscription, standing) = blocking(move || {
+            let subscription = from.subscribe(Arc::new(move || rung.notify_one()))?;
+            Ok::<_, LogError>((subscription, from.standing()?))
+        })
+        .await?;
+        let feed = Arc::new(Feed {
+            ring: Mutex::new(Ring::new(standing.head)),
+            news: watch::Sender::new(match standing.ends {
+                Ends::Here => State::Over,
+                Ends::NotYet => State::Going { times: 0 },
+            }),
+            bell,
+            _subscription: subscription,
+        });
+        let mut live = lock(&self.live);
+        // Somebody else may have made one meanwhile; one is enough.
+        if let Some(other) = live.get(&key).and_then(Weak::upgrade) {
+            return Ok(other);
+        }
+        live.retain(|_, feed| feed.strong_count() > 0);
+        live.insert(key, Arc::downgrade(&feed));
+        drop(live);
+        // What came between the two is rung for.
+        feed.bell.notify_one();
+        tokio::spawn(follow(Arc::downgrade(&feed), source.clone(), feed.bell.clone()));
+        Ok(feed)
+    }
+}
+
+impl Feed {
+    pub(super) fn after(&self, position: Position) -> Found {
+        lock(&self.ring).after(position)
+    }
+
+    pub(super) fn news(&self) -> watch::Receiver<State> {
+        self.news.subscribe()
+    }
+
+    fn tell(&self, state: State) {
+        self.news.send_replace(state);
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        // Wakes the task, which finds nobody any more.
+        self.bell.notify_one();
+    }
+}
+
+/// Reads what is new for as long as somebody wants it.
+async fn follow(feed: Weak<Feed>, source: Source, bell: Arc<Notify>) {
+    let mut times = 0;
+    loop {
+        bell.notified().await;
+        loop {
+            let Some(at) = feed.upgrade().map(|feed| lock(&feed.ring).to()) else { return };
+            let from = source.clone();
+            let read = blocking(move || from.read(at)).await;
+            let Some(feed) = feed.upgrade() else { return };
+            times += 1;
+            match read {
+                Ok(Read::Nothing) => break,
+                Ok(Read::Frames(frames)) => {
+                    let ends = frames.ends_run;
+                    lock(&feed.ring).push(frames);
+                    match ends {
+                        Ends::NotYet => feed.tell(State::Going { times }),
+                        Ends::Here => return feed.tell(State::Over),
+                    }
+                }
+                Ok(Read::Reset(head)) => {
+                    lock(&feed.ring).restart(head);
+                    feed.tell(State::Going { times });
+                }
+                Err(_) => return feed.tell(State::Broken),
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! One reader of a stream. It takes what the feed has, and reads by itself what the feed has no more.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use skillrun_log::LogError;
+use tokio::sync::watch;
+
+use super::frames::{self, Ends, Frames};
+use super::live::{Feed, Feeds, State};
+use super::position::Position;
+use super::ring::Found;
+use super::source::{Read, Source};
+use crate::blocking::blocking;
+
+#[derive(Debug)]
+pub(crate) struct Reader {
+    feeds: Arc<Feeds>,
+    source: Source,
+    feed: Arc<Feed>,
+    news: watch::Receiver<State>,
+    position: Position,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Nothing was read yet.
+    New,
+    Reading,
+    Over,
+}
+
+/// What a reader gets.
+#[derive(Debug)]
+pub(crate) enum Next {
+    Bytes(Bytes),
+    /// The last event was given.
+    End,
+    /// It cannot be read; whoever comes again is told why.
+    Failed,
+}
+
+impl Reader {
+    pub(super) fn new(feeds: Arc<Feeds>, source: Source, feed: Arc<Feed>, position: Position) -> Self {
+        let news = feed.news();
+        Self { feeds, source, feed, news, position, stage: Stage::New }
+    }
+
+    /// What comes next. May be dropped while it waits; nothing is lost then.
+    pub(crate) async fn next(&mut self) -> Next {
+        loop {
+            if self.stage == Stage::Over {
+                return Next::End;
+            }
+            // Looked at before the ring: what comes after this look wakes us.
+            let state = self.news.borrow_and_update().clone();
+            let found = match self.stage {
+                // The feed does not know whether a position is one of its own.
+                Stage::New if self.position.after > 0 => Found::Elsewhere,
+                Stage::New | Stage::Reading | Stage::Over => self.feed.after(self.position),
+            };
+            let bytes = match (found, state) {
+                (Found::Frames(frames), _) => self.takes(&frames),
+                (Found::Elsewhere, _) | (Found::Nothing, State::Broken) => match self.by_itself().await {
+                    Ok(bytes) => bytes,
+                    Err(_) => return Next::Failed,
+                },
+                (Found::Nothing, State::Over) => return Next::End,
+                (Found::Nothing, State::Going { .. }) => {
+                    // A feed tells that it is over or broken before it goes.
+                    if self.news.changed().await.is_err() {
+                        return Next::End;
+                    }
+                    continue;
+                }
+            };
+            if !bytes.is_empty() {
+                return Next::Bytes(bytes);
+            }
+        }
+    }
+
+    fn takes(&mut self, frames: &Frames) -> Bytes {
+        let bytes = frames.bytes_after(self.position.after);
+        self.position = frames.to();
+        self.stage = match frames.ends_run {
+            Ends::Here => Stage::Over,
+            Ends::NotYet => Stage::Reading,
+        };
+        bytes
+    }
+
+    async fn by_itself(&mut self) -> Result<Bytes, LogError> {
+        // Never closed, so there is always a turn.
+        let _turn = self.feeds.catching_up.clone().acquire_owned().await.ok();
+        let (source, position) = (self.source.clone(), self.position);
+        Ok(match (blocking(move || source.read(position)).await?, self.stage) {
+            (Read::Frames(frames), _) => self.takes(&frames),
+            (Read::Nothing, Stage::New) => {
+                self.stage = Stage::Reading;
+                Bytes::new()
+            }
+            // The feed cannot go on and there is nothing to say why: the client comes again, and gets another feed.
+            (Read::Nothing, Stage::Reading | Stage::Over) => {
+                self.stage = Stage::Over;
+                Bytes::new()
+            }
+            (Read::Reset(head), _) => {
+                (self.position, self.stage) = (Position::BEGINNING, Stage::Reading);
+                frames::reset(head)
+            }
+        })
+    }
+}

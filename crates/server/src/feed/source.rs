@@ -1,0 +1,167 @@
+//! Where the events of a stream come from: the Log, or the conversation made from it. Blocking.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use skillrun_log::{Answer, EventLog, FileLog, Head, Limits, LogError, Page, Subscription, Wake};
+use skillrun_model::RunId;
+use skillrun_model::rasp::{Category, EventType};
+
+use super::conversation::Conversation;
+use super::frames::{Ends, Frames, Rendering};
+use super::position::Position;
+
+/// How much is read at once. A reader that is behind holds so much, and there may be hundreds.
+pub(crate) const LIMITS: Limits = Limits { events: 500, bytes: 64 << 10 };
+
+/// Which stream of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    /// RASP, all of it.
+    Events,
+    /// RASP without what the runtime writes for itself.
+    Frontend,
+    /// FCMP.
+    Chat,
+}
+
+impl Kind {
+    fn event_name(self) -> &'static str {
+        match self {
+            Self::Events | Self::Frontend => "run_event",
+            Self::Chat => "chat_event",
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    log: Arc<FileLog>,
+    run: RunId,
+    from: From,
+}
+
+#[derive(Debug, Clone)]
+enum From {
+    Log(Shown),
+    Conversation(Arc<Conversation>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    All,
+    Frontend,
+}
+
+/// What comes after a position.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Read {
+    Frames(Frames),
+    Nothing,
+    /// The position is not one of this Log.
+    Reset(Head),
+}
+
+/// How a stream stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) head: Head,
+    pub(crate) ends: Ends,
+}
+
+impl Source {
+    pub(crate) fn events(log: Arc<FileLog>, run: RunId) -> Self {
+        Self { log, run, from: From::Log(Shown::All) }
+    }
+
+    pub(crate) fn frontend(log: Arc<FileLog>, run: RunId) -> Self {
+        Self { log, run, from: From::Log(Shown::Frontend) }
+    }
+
+    pub(crate) fn chat(log: Arc<FileLog>, run: RunId, conversation: Arc<Conversation>) -> Self {
+        Self { log, run, from: From::Conversation(conversation) }
+    }
+
+    pub(crate) fn run(&self) -> RunId {
+        self.run
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        match self.from {
+            From::Log(Shown::All) => Kind::Events,
+            From::Log(Shown::Frontend) => Kind::Frontend,
+            From::Conversation(_) => Kind::Chat,
+        }
+    }
+
+    pub(crate) fn subscribe(&self, wake: Wake) -> Result<Subscription, LogError> {
+        self.log.subscribe(self.run, wake)
+    }
+
+    /// Where it ends at this moment, and whether that is for ever.
+    pub(crate) fn standing(&self) -> Result<Standing, LogError> {
+        match &self.from {
+            From::Conversation(conversation) => conversation.standing(),
+            From::Log(_) => {
+                let head = self.log.head(self.run)?;
+                let last = head.next_seq.0.saturating_sub(1);
+                let before = Position { epoch: head.epoch, after: last.saturating_sub(1) };
+                let ends = match self.log.read(self.run, before.cursor(), Limits { events: 1, bytes: 1 })? {
+                    Answer::Page(page) if last > 0 => ends(&page),
+                    Answer::Page(_) | Answer::Reset(_) => Ends::NotYet,
+                };
+                Ok(Standing { head, ends })
+            }
+        }
+    }
+
+    pub(crate) fn read(&self, position: Position) -> Result<Read, LogError> {
+        let page = match &self.from {
+            From::Conversation(conversation) => {
+                let mut rendering = Rendering::new(self.kind().event_name(), position);
+                return conversation.read(position, LIMITS, &mut rendering).map(|found| found.frames(rendering));
+            }
+            From::Log(_) => self.log.read(self.run, position.cursor(), LIMITS)?,
+        };
+        let page = match page {
+            Answer::Reset(head) => return Ok(Read::Reset(head)),
+            Answer::Page(page) if page.is_empty() => return Ok(Read::Nothing),
+            Answer::Page(page) => page,
+        };
+        let position = Position { epoch: page.epoch(), after: position.after };
+        let mut rendering = Rendering::new(self.kind().event_name(), position);
+        for line in page.lines() {
+            let is_shown = match self.from {
+                From::Log(Shown::All) | From::Conversation(_) => true,
+                From::Log(Shown::Frontend) => {
+                    event_type(line.json()).is_none_or(|event_type| event_type.category() != Category::Runtime)
+                }
+            };
+            if is_shown { rendering.show(line.seq.0, line.json()) } else { rendering.leave_out(line.seq.0) }
+        }
+        Ok(Read::Frames(rendering.done(ends(&page))))
+    }
+}
+
+/// Nothing comes after the end of a run, so only the last line needs a look.
+fn ends(page: &Page) -> Ends {
+    let last = page.lines().next_back().and_then(|line| event_type(line.json()));
+    match last {
+        Some(EventType::RunCompleted | EventType::RunFailed | EventType::RunCanceled) => Ends::Here,
+        Some(_) | None => Ends::NotYet,
+    }
+}
+
+/// The type alone, without reading the rest twice.
+pub(crate) fn event_type(json: &[u8]) -> Option<EventType> {
+    #[derive(Deserialize)]
+    struct Line<'a> {
+        #[serde(borrow)]
+        event: Named<'a>,
+    }
+    #[derive(Deserialize)]
+    struct Named<'a> {
+        r#type: &'a str,
+    }
+    serde_json::from_slice::<Line<'_>>(json).ok()?.event.r#type.parse().ok()
+}

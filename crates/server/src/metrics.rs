@@ -1,0 +1,203 @@
+//! Numbers for those who watch: requests, streams, and what the runtime counts. Asked for at `/metrics`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+use skillrun_model::RunStatus;
+use skillrun_runtime::runtime::Stats;
+
+use crate::problem::{Problem, ProblemCode};
+use crate::service::Service;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Answered {
+    method: &'static str,
+    /// As it is declared, so that there are not more of them than routes.
+    route: String,
+    status: u16,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Routed {
+    route: String,
+}
+
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    answered: Family<Answered, Counter>,
+    took: Family<Routed, Histogram>,
+    streams: Gauge,
+}
+
+/// A stream that is open as long as this lives.
+#[derive(Debug)]
+pub(crate) struct OpenStream(Arc<Metrics>);
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.0.streams.dec();
+    }
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut registry = Registry::with_prefix("skillrun");
+        let answered = Family::<Answered, Counter>::default();
+        registry.register("http_requests", "Requests by route and status", answered.clone());
+        let took = Family::<Routed, Histogram>::new_with_constructor(|| Histogram::new(exponential_buckets(0.001, 4.0, 8)));
+        registry.register("http_request_seconds", "Until an answer began", took.clone());
+        let streams = Gauge::default();
+        registry.register("http_streams", "Event streams that are open", streams.clone());
+        Self { registry, answered, took, streams }
+    }
+
+    pub(crate) fn answered(&self, method: &Method, route: Option<&str>, status: StatusCode, took: Duration) {
+        let route = route.unwrap_or("none").to_owned();
+        let method = match *method {
+            Method::GET => "GET",
+            Method::HEAD => "HEAD",
+            Method::POST => "POST",
+            Method::DELETE => "DELETE",
+            _ => "other",
+        };
+        self.took.get_or_create(&Routed { route: route.clone() }).observe(took.as_secs_f64());
+        self.answered.get_or_create(&Answered { method, route, status: status.as_u16() }).inc();
+    }
+
+    pub(crate) fn stream(self: &Arc<Self>) -> OpenStream {
+        self.streams.inc();
+        OpenStream(self.clone())
+    }
+
+    pub(crate) fn open_streams(&self) -> u64 {
+        u64::try_from(self.streams.get()).unwrap_or(0)
+    }
+
+    /// Everything as text; `more` has what is counted elsewhere.
+    pub(crate) fn text(&self, more: &Registry) -> Result<String, std::fmt::Error> {
+        let mut text = String::new();
+        encode_registry(&mut text, &self.registry)?;
+        encode_registry(&mut text, more)?;
+        encode_eof(&mut text)?;
+        Ok(text)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfStatus {
+    status: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfEngine {
+    engine: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Parsed {
+    engine: String,
+    /// `matched`, `inferred`, `raw` or `unknown`.
+    kind: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Settled {
+    engine: String,
+    turn: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfSlots {
+    kind: &'static str,
+    is: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Told {
+    state: &'static str,
+}
+
+/// Everything there is to count, as text. Blocking.
+pub(crate) fn all(service: &Service) -> crate::problem::Result<String> {
+    let mut registry = Registry::with_prefix("skillrun");
+    let runs = Family::<OfStatus, Gauge>::default();
+    registry.register("runs", "Runs in the data folder, by status", runs.clone());
+    let counts = service.summaries.counts()?;
+    for status in RunStatus::ALL {
+        let count = counts.by_status.get(status).copied().unwrap_or(0);
+        runs.get_or_create(&OfStatus { status: status.as_str() }).set(signed(count));
+    }
+    runs.get_or_create(&OfStatus { status: "unknown" }).set(signed(counts.unknown));
+    of_runtime(&mut registry, &service.runtime.stats());
+    let told = Family::<Told, Gauge>::default();
+    registry.register("webhook_messages", "Messages to addresses, by what became of them", told.clone());
+    let webhooks = service.webhooks.counts();
+    let states = [
+        ("delivered", webhooks.delivered),
+        ("failed_try", webhooks.failed_tries),
+        ("given_up", webhooks.given_up),
+        ("pending", webhooks.pending),
+    ];
+    for (state, count) in states {
+        told.get_or_create(&Told { state }).set(signed(count));
+    }
+    service
+        .metrics
+        .text(&registry)
+        .map_err(|error| Problem::new(ProblemCode::Internal, format!("the numbers cannot be written: {error}")))
+}
+
+fn signed(count: impl TryInto<i64>) -> i64 {
+    count.try_into().unwrap_or(i64::MAX)
+}
+
+/// What the runtime has counted since the process began.
+fn of_runtime(registry: &mut Registry, stats: &Stats) {
+    let slots = Family::<OfSlots, Gauge>::default();
+    registry.register("slots", "Slots for processes of engines, used and allowed", slots.clone());
+    for (kind, share) in [("turn", stats.slots.turns), ("sticky", stats.slots.sticky), ("queued", stats.queued)] {
+        slots.get_or_create(&OfSlots { kind, is: "used" }).set(signed(share.used));
+        slots.get_or_create(&OfSlots { kind, is: "limit" }).set(signed(share.limit));
+    }
+    let mut gauge = |name: &str, help: &str, value: i64| {
+        let gauge = Gauge::<i64>::default();
+        gauge.set(value);
+        registry.register(name, help, gauge);
+    };
+    gauge("runs_active", "Runs that this process works on", signed(stats.active));
+    gauge("runs_in_trouble", "Runs that do not get on", signed(stats.in_trouble));
+    let mut counter = |name: &str, help: &str, value: u64| {
+        let counter = Counter::<u64>::default();
+        counter.inc_by(value);
+        registry.register(name, help, counter);
+    };
+    counter("runs_accepted", "Requests that became runs here", stats.accepted);
+    counter("events_appended", "Events appended to Logs here", stats.events);
+    let parsed = Family::<Parsed, Counter>::default();
+    registry.register("parser_lines", "Lines of engines by how they were read", parsed.clone());
+    let bytes = Family::<OfEngine, Counter>::default();
+    registry.register("parser_bytes", "Bytes of engines that were read", bytes.clone());
+    let settled = Family::<Settled, Counter>::default();
+    registry.register("attempts_settled", "Attempts by how their turn ended", settled.clone());
+    for (engine, counted) in &stats.engines {
+        let parse = &counted.parse;
+        let kinds =
+            [("matched", parse.matched), ("inferred", parse.inferred), ("raw", parse.raw), ("unknown", parse.unknown)];
+        for (kind, count) in kinds {
+            parsed.get_or_create(&Parsed { engine: engine.clone(), kind }).inc_by(count);
+        }
+        bytes.get_or_create(&OfEngine { engine: engine.clone() }).inc_by(parse.bytes);
+        for (turn, count) in &counted.settled {
+            settled.get_or_create(&Settled { engine: engine.clone(), turn: turn.as_str() }).inc_by(*count);
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! `/openapi.json`, OpenAPI 3.1, made from the routes and from the types they take and give.
+//!
+//! - `operation`: what is told about one route. `document`: all of it put together.
+
+mod document;
+mod operation;
+
+pub use document::document;
+pub(crate) use operation::Operation;

@@ -1,0 +1,148 @@
+//! What is told about one route.
+
+use http::{Method, StatusCode};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::Value;
+
+use crate::auth::Scope;
+use crate::problem::ProblemCode;
+
+pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+fn schema_of<T: JsonSchema>() -> SchemaOf {
+    |generator| generator.subschema_for::<T>()
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Operation {
+    pub(crate) method: Method,
+    pub(crate) path: &'static str,
+    /// Stays the same for ever: clients are made from it.
+    pub(crate) id: &'static str,
+    pub(crate) summary: &'static str,
+    /// None: anybody may.
+    pub(crate) scope: Option<Scope>,
+    pub(crate) query: Option<SchemaOf>,
+    pub(crate) headers: Vec<(&'static str, &'static str)>,
+    pub(crate) bodies: Vec<Body>,
+    pub(crate) answers: Vec<Answer>,
+    pub(crate) problems: Vec<ProblemCode>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Body {
+    pub(crate) media: &'static str,
+    pub(crate) schema: SchemaOf,
+    /// A test sends it.
+    pub(crate) example: Option<Value>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) description: &'static str,
+    pub(crate) content: Content,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Content {
+    Nothing,
+    Json(SchemaOf),
+    /// A page of events of a protocol.
+    Events(&'static str),
+    /// Events of RASP that have something in common.
+    EventList,
+    /// Bytes or text of this kind.
+    Media(&'static str),
+}
+
+impl Operation {
+    fn new(method: Method, path: &'static str, id: &'static str, summary: &'static str) -> Self {
+        Self {
+            method,
+            path,
+            id,
+            summary,
+            scope: None,
+            query: None,
+            headers: Vec::new(),
+            bodies: Vec::new(),
+            answers: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    pub(crate) fn get(path: &'static str, id: &'static str, summary: &'static str) -> Self {
+        Self::new(Method::GET, path, id, summary)
+    }
+
+    pub(crate) fn post(path: &'static str, id: &'static str, summary: &'static str) -> Self {
+        Self::new(Method::POST, path, id, summary)
+    }
+
+    pub(crate) fn delete(path: &'static str, id: &'static str, summary: &'static str) -> Self {
+        Self::new(Method::DELETE, path, id, summary)
+    }
+
+    pub(crate) fn scope(mut self, scope: Scope) -> Self {
+        self.scope = Some(scope);
+        self
+    }
+
+    pub(crate) fn query<T: JsonSchema>(mut self) -> Self {
+        self.query = Some(schema_of::<T>());
+        self
+    }
+
+    pub(crate) fn header(mut self, name: &'static str, description: &'static str) -> Self {
+        self.headers.push((name, description));
+        self
+    }
+
+    pub(crate) fn json_body<T: JsonSchema>(self, example: Value) -> Self {
+        self.body::<T>("application/json", Some(example))
+    }
+
+    pub(crate) fn multipart_body<T: JsonSchema>(self) -> Self {
+        self.body::<T>("multipart/form-data", None)
+    }
+
+    fn body<T: JsonSchema>(mut self, media: &'static str, example: Option<Value>) -> Self {
+        self.bodies.push(Body { media, schema: schema_of::<T>(), example });
+        self
+    }
+
+    pub(crate) fn answers<T: JsonSchema>(self, status: StatusCode, description: &'static str) -> Self {
+        self.answer(status, description, Content::Json(schema_of::<T>()))
+    }
+
+    pub(crate) fn answers_nothing(self, status: StatusCode, description: &'static str) -> Self {
+        self.answer(status, description, Content::Nothing)
+    }
+
+    pub(crate) fn answers_events(self, protocol: &'static str) -> Self {
+        self.answer(StatusCode::OK, "A page of events", Content::Events(protocol))
+    }
+
+    pub(crate) fn answers_event_list(self) -> Self {
+        self.answer(StatusCode::OK, "The events, in order", Content::EventList)
+    }
+
+    pub(crate) fn answers_media(self, status: StatusCode, media: &'static str, description: &'static str) -> Self {
+        self.answer(status, description, Content::Media(media))
+    }
+
+    pub(crate) fn streams(self, description: &'static str) -> Self {
+        self.answer(StatusCode::OK, description, Content::Media("text/event-stream"))
+    }
+
+    fn answer(mut self, status: StatusCode, description: &'static str, content: Content) -> Self {
+        self.answers.push(Answer { status, description, content });
+        self
+    }
+
+    pub(crate) fn problems(mut self, codes: &[ProblemCode]) -> Self {
+        self.problems.extend_from_slice(codes);
+        self
+    }
+}

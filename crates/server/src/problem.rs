@@ -1,0 +1,328 @@
+//! What is said when something cannot be done: `application/problem+json` (RFC 9457), with a code that stays the same,
+//! whether trying again can help, and what to do.
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use skillrun_engine::GetError;
+use skillrun_lifecycle::run::Refusal;
+use skillrun_log::catalog::CatalogError;
+use skillrun_log::{LogError, LogErrorKind};
+use skillrun_model::RunId;
+use skillrun_runtime::record::RecordError;
+use skillrun_runtime::{AcceptError, RuntimeError, owners};
+use skillrun_skill::InputError;
+
+/// Whether the same request may succeed later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Again {
+    MayHelp,
+    NoUse,
+}
+
+macro_rules! problem_codes {
+    ($($(#[$doc:meta])* $variant:ident = $wire:literal, $status:ident, $again:ident, $action:literal;)+) => {
+        /// Every problem the service can tell of.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+        pub enum ProblemCode { $($(#[$doc])* #[serde(rename = $wire)] $variant,)+ }
+
+        impl ProblemCode {
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $wire,)+ }
+            }
+
+            pub fn status(self) -> StatusCode {
+                match self { $(Self::$variant => StatusCode::$status,)+ }
+            }
+
+            fn again(self) -> Again {
+                match self { $(Self::$variant => Again::$again,)+ }
+            }
+
+            /// What to do about it.
+            pub fn next_action(self) -> &'static str {
+                match self { $(Self::$variant => $action,)+ }
+            }
+        }
+    };
+}
+
+problem_codes! {
+    /// A field of the request is missing, misspelled or does not fit.
+    InvalidRequest = "INVALID_REQUEST", BAD_REQUEST, NoUse, "change the fields that are named, and send it again";
+    Unauthorized = "UNAUTHORIZED", UNAUTHORIZED, NoUse, "send a token as Authorization: Bearer, or open the page with a link of `skillrun open`";
+    Forbidden = "FORBIDDEN", FORBIDDEN, NoUse, "use a token with a wider scope; `skillrun token create` makes one";
+    HostRefused = "HOST_REFUSED", FORBIDDEN, NoUse, "use the address the server prints, or add this name to server.hosts";
+    OriginRefused = "ORIGIN_REFUSED", FORBIDDEN, NoUse, "call it from its own page, or add the origin to server.origins";
+    NotFound = "NOT_FOUND", NOT_FOUND, NoUse, "look at /openapi.json for what there is";
+    RunNotFound = "RUN_NOT_FOUND", NOT_FOUND, NoUse, "list runs with GET /v1/runs";
+    /// Retention has removed the run.
+    RunRemoved = "RUN_REMOVED", GONE, NoUse, "raise retention if runs are needed for longer";
+    EvidenceRemoved = "EVIDENCE_REMOVED", GONE, NoUse, "the Log is still there: GET /v1/runs/{id}/events/history";
+    SkillNotFound = "SKILL_NOT_FOUND", NOT_FOUND, NoUse, "list skills with GET /v1/skills, or send it as a zip";
+    MethodNotAllowed = "METHOD_NOT_ALLOWED", METHOD_NOT_ALLOWED, NoUse, "use a method that the Allow header names";
+    /// The question is not open any more, or never was; the body has the run as it is now.
+    StaleInteraction = "STALE_INTERACTION", CONFLICT, NoUse, "look at the current state in this answer";
+    RunOver = "RUN_OVER", CONFLICT, NoUse, "start another one with POST /v1/runs/{id}/retry";
+    NotYet = "NOT_YET", CONFLICT, MayHelp, "wait for the end of the run, with GET /v1/runs/{id}?wait=60";
+    SkillExists = "SKILL_EXISTS", CONFLICT, NoUse, "delete the old one first, or send it with replace=true";
+    WorkspaceInUse = "WORKSPACE_IN_USE", CONFLICT, MayHelp, "wait for the run that works there";
+    /// What the client has is not what the Log says any more.
+    CursorReset = "CURSOR_RESET", CONFLICT, NoUse, "forget what you have and read from the beginning";
+    KeyReused = "IDEMPOTENCY_KEY_REUSED", UNPROCESSABLE_ENTITY, NoUse, "use a new Idempotency-Key for another request";
+    /// The skill, its schema or its engine does not allow this run.
+    CannotRun = "CANNOT_RUN", UNPROCESSABLE_ENTITY, NoUse, "change the request as the detail says";
+    /// The input does not fit the schema of the skill.
+    InputInvalid = "INPUT_INVALID", UNPROCESSABLE_ENTITY, NoUse, "change the input as the errors say";
+    SkillInvalid = "SKILL_INVALID", UNPROCESSABLE_ENTITY, NoUse, "mend the skill; `skillrun skills validate` tells all that is wrong";
+    AddressRefused = "WEBHOOK_ADDRESS_REFUSED", UNPROCESSABLE_ENTITY, NoUse, "use a public http or https address, or set server.webhook_private";
+    BodyTooLarge = "BODY_TOO_LARGE", PAYLOAD_TOO_LARGE, NoUse, "send less, or raise server.body_mb";
+    BodyTooSlow = "BODY_TOO_SLOW", REQUEST_TIMEOUT, MayHelp, "send it again without pauses";
+    MediaType = "UNSUPPORTED_MEDIA_TYPE", UNSUPPORTED_MEDIA_TYPE, NoUse, "send application/json or multipart/form-data";
+    RangeNotSatisfiable = "RANGE_NOT_SATISFIABLE", RANGE_NOT_SATISFIABLE, NoUse, "ask for bytes below the size that is given";
+    QueueFull = "QUEUE_FULL", TOO_MANY_REQUESTS, MayHelp, "send it again after Retry-After seconds, or raise slots.queued";
+    TooManyStreams = "TOO_MANY_STREAMS", TOO_MANY_REQUESTS, MayHelp, "close streams, or raise server.connections";
+    Stopping = "STOPPING", SERVICE_UNAVAILABLE, MayHelp, "send it again when the server is back";
+    DiskFull = "DISK_FULL", INSUFFICIENT_STORAGE, MayHelp, "free space; `skillrun gc` removes old runs";
+    OwnerSilent = "OWNER_SILENT", SERVICE_UNAVAILABLE, MayHelp, "send it again; the process that owns the run does not answer";
+    Internal = "INTERNAL", INTERNAL_SERVER_ERROR, MayHelp, "look at the log of the server";
+}
+
+/// One field that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FieldError {
+    /// Where it stands, such as `input.count` or `query.limit`.
+    pub field: String,
+    pub message: String,
+}
+
+/// The body of every answer that tells of a problem.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Problem {
+    /// Always `about:blank`: `code` says which one it is.
+    pub r#type: &'static str,
+    pub title: String,
+    pub status: u16,
+    /// One sentence that says what is wrong and what to do.
+    pub detail: String,
+    pub code: ProblemCode,
+    /// Whether the same request may succeed later.
+    pub retryable: bool,
+    pub next_action: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<FieldError>,
+    /// The run as it is now, where the request was about an earlier state of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current: Option<Value>,
+    #[serde(skip)]
+    headers: Vec<(http::HeaderName, HeaderValue)>,
+}
+
+pub(crate) type Result<T, E = Problem> = std::result::Result<T, E>;
+
+impl Problem {
+    pub(crate) fn new(code: ProblemCode, detail: impl Into<String>) -> Self {
+        Self {
+            r#type: "about:blank",
+            title: code.status().canonical_reason().unwrap_or("Problem").to_owned(),
+            status: code.status().as_u16(),
+            detail: detail.into(),
+            code,
+            retryable: code.again() == Again::MayHelp,
+            next_action: code.next_action().to_owned(),
+            run_id: None,
+            errors: Vec::new(),
+            current: None,
+            headers: Vec::new(),
+        }
+    }
+
+    /// One field of the request is wrong.
+    pub(crate) fn field(field: impl Into<String>, message: impl Into<String>) -> Self {
+        let (field, message) = (field.into(), message.into());
+        let detail = format!("{field}: {message}");
+        Self { errors: vec![FieldError { field, message }], ..Self::new(ProblemCode::InvalidRequest, detail) }
+    }
+
+    #[must_use]
+    pub(crate) fn of_run(mut self, run: RunId) -> Self {
+        self.run_id = Some(run);
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn with_current(mut self, current: Value) -> Self {
+        self.current = Some(current);
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn with_header(mut self, name: http::HeaderName, value: impl Into<HeaderValue>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    pub(crate) fn run_not_found(run: RunId) -> Self {
+        Self::new(ProblemCode::RunNotFound, format!("there is no run {run}")).of_run(run)
+    }
+
+    fn internal(error: &dyn std::error::Error) -> Self {
+        Self::new(ProblemCode::Internal, error.to_string())
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let kind = (header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        let mut response = (self.code.status(), [kind], body).into_response();
+        if self.code == ProblemCode::Unauthorized {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response.headers_mut().extend(self.headers.into_iter().map(|(name, value)| (Some(name), value)));
+        // The middleware that logs takes it from here.
+        response.extensions_mut().insert(self.code);
+        response
+    }
+}
+
+impl From<LogError> for Problem {
+    fn from(error: LogError) -> Self {
+        let run = error.run;
+        let problem = match &error.kind {
+            LogErrorKind::NotFound => return Self::run_not_found(run),
+            LogErrorKind::Gone => {
+                Self::new(ProblemCode::RunRemoved, format!("run {run} was removed to make room"))
+            }
+            LogErrorKind::NoSpace { .. } => Self::new(ProblemCode::DiskFull, error.to_string()),
+            LogErrorKind::Held { .. } | LogErrorKind::Stale { .. } => {
+                Self::new(ProblemCode::OwnerSilent, error.to_string())
+            }
+            LogErrorKind::Exists
+            | LogErrorKind::NotOpen
+            | LogErrorKind::WrongSeq { .. }
+            | LogErrorKind::WrongRun { .. }
+            | LogErrorKind::BatchTooLarge { .. }
+            | LogErrorKind::Damaged(_)
+            | LogErrorKind::ReadOnly { .. }
+            | LogErrorKind::Failed
+            | LogErrorKind::Io { .. } => Self::internal(&error),
+        };
+        problem.of_run(run)
+    }
+}
+
+impl From<CatalogError> for Problem {
+    fn from(error: CatalogError) -> Self {
+        Self::internal(&error)
+    }
+}
+
+impl From<RecordError> for Problem {
+    fn from(error: RecordError) -> Self {
+        match error {
+            RecordError::Missing { .. } => Self::new(ProblemCode::RunNotFound, "there is no such run"),
+            RecordError::Newer { .. } | RecordError::Unreadable { .. } | RecordError::Io { .. } => {
+                Self::internal(&error)
+            }
+        }
+    }
+}
+
+impl From<RuntimeError> for Problem {
+    fn from(error: RuntimeError) -> Self {
+        match error {
+            RuntimeError::Log(error) => error.into(),
+            RuntimeError::Record(error) => error.into(),
+            RuntimeError::Catalog(error) => error.into(),
+            RuntimeError::Refused { run, ref refusal } => {
+                let code = match refusal {
+                    Refusal::Over => ProblemCode::RunOver,
+                    Refusal::OutOfPlace | Refusal::Stale { .. } | Refusal::Repeated { .. } => {
+                        ProblemCode::StaleInteraction
+                    }
+                };
+                Self::new(code, error.to_string()).of_run(run)
+            }
+            RuntimeError::Owner(trouble) => {
+                let code = match trouble.kind {
+                    owners::Kind::Stale | owners::Kind::Repeated => ProblemCode::StaleInteraction,
+                    owners::Kind::Over => ProblemCode::RunOver,
+                    owners::Kind::NotFound => ProblemCode::RunNotFound,
+                    owners::Kind::Held | owners::Kind::Version => ProblemCode::OwnerSilent,
+                    owners::Kind::Other => ProblemCode::Internal,
+                };
+                Self::new(code, trouble.message)
+            }
+            RuntimeError::OwnerSilent { run, .. } => Self::new(ProblemCode::OwnerSilent, error.to_string()).of_run(run),
+            RuntimeError::ReplyTooLong { run, .. } => Self::field("text", error.to_string()).of_run(run),
+            RuntimeError::Host(_) | RuntimeError::Evidence(_) => Self::internal(&error),
+            RuntimeError::File { error: ref cause, .. } => of_io(cause).unwrap_or_else(|| Self::internal(&error)),
+        }
+    }
+}
+
+/// Errors of the system that are no fault of ours.
+fn of_io(error: &std::io::Error) -> Option<Problem> {
+    use std::io::ErrorKind;
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+        .then(|| Problem::new(ProblemCode::DiskFull, error.to_string()))
+}
+
+impl From<AcceptError> for Problem {
+    fn from(error: AcceptError) -> Self {
+        let words = error.to_string();
+        let about = |field: &str| Self {
+            errors: vec![FieldError { field: field.to_owned(), message: words.clone() }],
+            ..Self::new(ProblemCode::CannotRun, words.clone())
+        };
+        match error {
+            AcceptError::Runtime(error) => error.into(),
+            AcceptError::Input(InputError::DoesNotFit(misfits)) => {
+                let field = |misfit: &skillrun_skill::input::Misfit| FieldError {
+                    field: format!("{}{}", misfit.part, misfit.problem.path.replace('/', ".")),
+                    message: misfit.problem.message.clone(),
+                };
+                Self { errors: misfits.iter().map(field).collect(), ..Self::new(ProblemCode::InputInvalid, words) }
+            }
+            AcceptError::Skill(_) | AcceptError::Input(InputError::Schema(_)) => about("skill").with_code(ProblemCode::SkillInvalid),
+            AcceptError::Engine(GetError::Unknown { .. } | GetError::Broken { .. })
+            | AcceptError::NotInstalled(_)
+            | AcceptError::EngineNotSupported { .. }
+            | AcceptError::NoConsent { .. } => about("engine"),
+            AcceptError::ModeNotAllowed { .. } | AcceptError::NotInteractive { .. } => about("mode"),
+            AcceptError::NoScript { .. } => about("script"),
+            AcceptError::File { .. } | AcceptError::NoFile { .. } | AcceptError::FileTooLarge { .. } => about("files"),
+            AcceptError::NoFolder { .. } => about("workspace"),
+            AcceptError::WorkspaceInUse { run, .. } => {
+                about("workspace").with_code(ProblemCode::WorkspaceInUse).of_run(run)
+            }
+            AcceptError::Option { name, .. } => about(&format!("options.{name}")),
+            AcceptError::Pattern(_) => Self::new(ProblemCode::Internal, words),
+            AcceptError::Write { ref error, .. } => {
+                of_io(error).unwrap_or_else(|| Self::new(ProblemCode::Internal, words.clone()))
+            }
+            AcceptError::QueueFull { .. } => {
+                Self::new(ProblemCode::QueueFull, words).with_header(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER))
+            }
+        }
+    }
+}
+
+/// Seconds after which a full queue may have room.
+const RETRY_AFTER: u16 = 5;
+
+impl Problem {
+    /// The same words under another code.
+    #[must_use]
+    pub(crate) fn with_code(self, code: ProblemCode) -> Self {
+        let Self { detail, run_id, errors, current, headers, .. } = self;
+        Self { run_id, errors, current, headers, ..Self::new(code, detail) }
+    }
+}

@@ -1,0 +1,264 @@
+//! What runs are made of: skills and engines.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, post};
+use http::StatusCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use skillrun_model::ExecutionMode;
+use skillrun_runtime::looking::engines::{EngineList, Probing};
+use skillrun_skill::archive::{self, ArchiveErrorKind};
+use skillrun_skill::search::FindError;
+use skillrun_skill::validate::validate;
+use skillrun_skill::{Existing, Finding, Origin, SchemaRole, Skill};
+
+use super::Route;
+use crate::auth::Scope;
+use crate::blocking::blocking;
+use crate::extract::Params;
+use crate::guard::{Administers, Reads};
+use crate::openapi::Operation;
+use crate::problem::{Problem, ProblemCode, Result};
+use crate::service::Service;
+use crate::upload;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route {
+            operation: Operation::get("/v1/skills", "list_skills", "Skills that can be run by their names")
+                .scope(Scope::Read)
+                .answers::<SkillList>(StatusCode::OK, "By name"),
+            handler: get(list),
+        },
+        Route {
+            operation: Operation::post("/v1/skills", "install_skill", "Install a skill from a zip")
+                .scope(Scope::Admin)
+                .query::<InstallParams>()
+                .multipart_body::<SkillForm>()
+                .answers::<SkillView>(StatusCode::CREATED, "It is installed")
+                .problems(&[ProblemCode::SkillInvalid, ProblemCode::SkillExists]),
+            handler: post(install),
+        },
+        Route {
+            operation: Operation::get("/v1/skills/{name}", "get_skill", "Everything about a skill")
+                .scope(Scope::Read)
+                .answers::<SkillView>(StatusCode::OK, "The skill")
+                .problems(&[ProblemCode::SkillNotFound, ProblemCode::SkillInvalid]),
+            handler: get(one),
+        },
+        Route {
+            operation: Operation::delete("/v1/skills/{name}", "remove_skill", "Remove a skill that was installed")
+                .scope(Scope::Admin)
+                .answers_nothing(StatusCode::NO_CONTENT, "It is gone; runs of it keep their copies")
+                .problems(&[ProblemCode::SkillNotFound]),
+            handler: delete(remove),
+        },
+        Route {
+            operation: Operation::get("/v1/engines", "list_engines", "Engines: what is installed, and how far each can be trusted")
+                .scope(Scope::Read)
+                .query::<EngineParams>()
+                .answers::<EngineList>(StatusCode::OK, "By name"),
+            handler: get(engines),
+        },
+    ]
+}
+
+/// A skill in a list.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SkillEntry {
+    name: String,
+    description: String,
+    origin: Origin,
+    version: Option<String>,
+    modes: Vec<ExecutionMode>,
+    /// Empty: all of them.
+    engines: Vec<String>,
+    /// Why it cannot be run, if it cannot.
+    problem: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SkillList {
+    skills: Vec<SkillEntry>,
+    /// Folders that cannot be looked into, each with why.
+    unreadable: Vec<String>,
+}
+
+/// A skill, with the schemas a form can be made from.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SkillView {
+    #[serde(flatten)]
+    entry: SkillEntry,
+    folder: String,
+    unsupported_engines: Vec<String>,
+    max_attempt: Option<u32>,
+    /// JSON Schemas of input, parameter and output, those there are.
+    schemas: BTreeMap<String, Value>,
+    /// Patterns of files that count as artifacts.
+    artifacts: Vec<String>,
+    /// blake3 of all its files.
+    hash: Option<String>,
+    /// What is wrong or odd about it.
+    findings: Vec<Finding>,
+}
+
+fn entry(skill: &Skill, origin: Origin) -> SkillEntry {
+    SkillEntry {
+        name: skill.name.clone(),
+        description: skill.description().to_owned(),
+        origin,
+        version: skill.runner.version.clone(),
+        modes: skill.runner.execution_modes.clone(),
+        engines: skill.runner.engines.iter().map(ToString::to_string).collect(),
+        problem: skill.check_usable().err().map(|error| error.to_string()),
+    }
+}
+
+async fn list(_: Reads, State(service): State<Arc<Service>>) -> Result<Json<SkillList>> {
+    blocking(move || {
+        let listing = service.around.skills.list();
+        let one = |found: skillrun_skill::search::Found| match Skill::load(&found.root) {
+            Ok(skill) => entry(&skill, found.origin),
+            Err(error) => SkillEntry {
+                name: found.name,
+                description: String::new(),
+                origin: found.origin,
+                version: None,
+                modes: Vec::new(),
+                engines: Vec::new(),
+                problem: Some(error.to_string()),
+            },
+        };
+        let skills = listing.skills.into_iter().map(one).collect();
+        let unreadable = listing.unreadable.iter().map(ToString::to_string).collect();
+        Ok(Json(SkillList { skills, unreadable }))
+    })
+    .await
+}
+
+fn skill_view(service: &Service, skill: &Skill) -> SkillView {
+    let listed = service.around.skills.list().skills.into_iter().find(|found| found.root == skill.root);
+    let runner = &skill.runner;
+    let schema = |role: &SchemaRole| {
+        let path = skill.root.join(runner.schema(*role)?.as_path());
+        // Checked when the skill was loaded; bounded there too.
+        let schema = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+        Some((role.as_str().to_owned(), schema))
+    };
+    SkillView {
+        entry: entry(skill, listed.map_or(Origin::Path, |found| found.origin)),
+        folder: skill.root.to_string_lossy().into_owned(),
+        unsupported_engines: runner.unsupported_engines.iter().map(ToString::to_string).collect(),
+        max_attempt: runner.max_attempt.map(Into::into),
+        schemas: SchemaRole::ALL.iter().filter_map(schema).collect(),
+        artifacts: runner.artifacts.iter().map(|rule| rule.pattern.to_string()).collect(),
+        hash: skill.hash().ok().map(|hash| hash.to_string()),
+        findings: validate(&skill.root).findings,
+    }
+}
+
+fn not_found(name: &str) -> Problem {
+    Problem::new(ProblemCode::SkillNotFound, format!("there is no skill \"{name}\""))
+}
+
+async fn one(_: Reads, State(service): State<Arc<Service>>, Path(name): Path<String>) -> Result<Json<SkillView>> {
+    blocking(move || {
+        let found = service.around.skills.find(&name);
+        let skill = found.map_err(|error| match error {
+            FindError::NotFound { .. } => not_found(&name),
+            FindError::Unusable(error) => Problem::new(ProblemCode::SkillInvalid, error.to_string()),
+        })?;
+        Ok(Json(skill_view(&service, &skill)))
+    })
+    .await
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct InstallParams {
+    /// Whether a skill of the same name is replaced.
+    #[serde(default)]
+    replace: bool,
+}
+
+/// Parts of a form.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used: parts are read as they come")]
+pub(crate) struct SkillForm {
+    /// A zip with the skill.
+    #[schemars(extend("contentMediaType" = "application/zip"))]
+    skill: String,
+}
+
+async fn install(
+    _: Administers,
+    State(service): State<Arc<Service>>,
+    Params(params): Params<InstallParams>,
+    request: Request,
+) -> Result<Response> {
+    let form = upload::receive(&service, request).await?;
+    form.only(|part| part == "skill")?;
+    let zip = form.one("skill")?.ok_or_else(|| Problem::field("skill", "is missing; send a zip"))?;
+    let existing = if params.replace { Existing::Replace } else { Existing::Refuse };
+    blocking(move || {
+        let installed = archive::install(&zip, &service.data.skills(), existing).map_err(|error| {
+            let code = match error.kind {
+                ArchiveErrorKind::Exists(_) => ProblemCode::SkillExists,
+                ArchiveErrorKind::Io(_) => ProblemCode::Internal,
+                ArchiveErrorKind::NotInstalled(_)
+                | ArchiveErrorKind::NotZip(_)
+                | ArchiveErrorKind::Zip64
+                | ArchiveErrorKind::TooManyEntries
+                | ArchiveErrorKind::Entry { .. }
+                | ArchiveErrorKind::SameName
+                | ArchiveErrorKind::TooLarge
+                | ArchiveErrorKind::Overlap
+                | ArchiveErrorKind::Layout
+                | ArchiveErrorKind::BadSkill(_)
+                | ArchiveErrorKind::NoName
+                | ArchiveErrorKind::InTheWay(_)
+                | ArchiveErrorKind::IsLink(_) => ProblemCode::SkillInvalid,
+            };
+            Problem::field("skill", error.to_string()).with_code(code)
+        })?;
+        drop(form);
+        Ok((StatusCode::CREATED, Json(skill_view(&service, &installed.skill))).into_response())
+    })
+    .await
+}
+
+async fn remove(_: Administers, State(service): State<Arc<Service>>, Path(name): Path<String>) -> Result<StatusCode> {
+    blocking(move || {
+        archive::remove(&name, &service.data.skills()).map_err(|error| match error.kind {
+            ArchiveErrorKind::Io(_) => Problem::new(ProblemCode::Internal, error.to_string()),
+            _ => not_found(&name),
+        })?;
+        Ok(StatusCode::NO_CONTENT)
+    })
+    .await
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct EngineParams {
+    /// Whether programs are asked for their versions, which takes a moment.
+    #[serde(default)]
+    probe: bool,
+}
+
+async fn engines(
+    _: Reads,
+    State(service): State<Arc<Service>>,
+    Params(params): Params<EngineParams>,
+) -> Result<Json<EngineList>> {
+    let probing = if params.probe { Probing::On } else { Probing::Off };
+    blocking(move || {
+        let around = &service.around;
+        Ok(Json(EngineList::of(&around.engines, around.of_engines(), probing)))
+    })
+    .await
+}

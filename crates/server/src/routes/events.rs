@@ -1,0 +1,463 @@
+//! Streams and histories of a run: RASP and FCMP.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use skillrun_log::{Answer, EventLog, Limits};
+use skillrun_model::rasp::Category;
+use skillrun_model::{AttemptNumber, RunId, Stream, Timestamp};
+use skillrun_runtime::evidence_views;
+
+use super::Route;
+use crate::auth::Scope;
+use crate::blocking::blocking;
+use crate::extract::{OfRun, Params};
+use crate::feed::conversation::{Found, Taker};
+use crate::feed::frames::Ends;
+use crate::feed::source::event_type;
+use crate::feed::{Kind, Next, Position, Reader};
+use crate::guard::Reads;
+use crate::openapi::Operation;
+use crate::problem::{Problem, ProblemCode, Result};
+use crate::service::Service;
+use crate::sse::{self, Giver};
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// Events on one page of a history.
+const PAGE: usize = 100;
+const PAGE_MAX: usize = 1000;
+
+/// Bytes on one page, beside one event of any size.
+const PAGE_BYTES: usize = 4 << 20;
+
+/// Events that are looked at for one page when most of them do not fit.
+const LOOKED_AT: usize = 20_000;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route {
+            operation: Operation::get("/v1/runs/{run_id}/events", "stream_events", "Follow the events of a run (RASP)")
+                .scope(Scope::Read)
+                .query::<StreamParams>()
+                .streams("Server-sent events `run_event`, whose `id` is the cursor; `reset` when the cursor does not hold")
+                .answers_nothing(StatusCode::NO_CONTENT, "The run is over and you have everything")
+                .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::TooManyStreams]),
+            handler: get(events),
+        },
+        Route {
+            operation: Operation::get("/v1/runs/{run_id}/chat", "stream_chat", "Follow the conversation of a run (FCMP)")
+                .scope(Scope::Read)
+                .query::<ChatParams>()
+                .streams("Server-sent events `chat_event`, whose `id` is the cursor; `reset` when the cursor does not hold")
+                .answers_nothing(StatusCode::NO_CONTENT, "The run is over and you have everything")
+                .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::TooManyStreams]),
+            handler: get(chat),
+        },
+        Route {
+            operation: Operation::get("/v1/runs/{run_id}/events/history", "events_history", "Events of a run, page by page (RASP)")
+                .scope(Scope::Read)
+                .query::<HistoryParams>()
+                .answers_events("rasp")
+                .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::CursorReset]),
+            handler: get(events_history),
+        },
+        Route {
+            operation: Operation::get("/v1/runs/{run_id}/chat/history", "chat_history", "The conversation of a run, page by page (FCMP)")
+                .scope(Scope::Read)
+                .query::<ChatHistoryParams>()
+                .answers_events("fcmp")
+                .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::CursorReset]),
+            handler: get(chat_history),
+        },
+        Route {
+            operation: Operation::get("/v1/runs/{run_id}/events/at", "events_at", "The events that are made of a byte of evidence")
+                .scope(Scope::Read)
+                .query::<AtParams>()
+                .answers_event_list()
+                .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved]),
+            handler: get(events_at),
+        },
+    ]
+}
+
+/// Which events of RASP are shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Taxonomy {
+    #[default]
+    All,
+    /// Without those the runtime needs for itself; seqs then have holes.
+    Frontend,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct StreamParams {
+    /// The id of the last event you have; `Last-Event-ID` does the same and wins.
+    cursor: Option<String>,
+    #[serde(default)]
+    taxonomy: Taxonomy,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ChatParams {
+    /// The id of the last event you have; `Last-Event-ID` does the same and wins.
+    cursor: Option<String>,
+}
+
+fn position(headers: &HeaderMap, cursor: Option<&str>) -> Result<Position> {
+    let header = headers.get(LAST_EVENT_ID).map(HeaderValue::to_str);
+    let (field, text) = match header {
+        Some(Ok("")) | None => ("query.cursor", cursor),
+        Some(Ok(id)) => ("header.Last-Event-ID", Some(id)),
+        Some(Err(_)) => return Err(Problem::field("header.Last-Event-ID", "is no cursor")),
+    };
+    let Some(text) = text else { return Ok(Position::BEGINNING) };
+    text.parse().map_err(|error: crate::feed::position::NoCursor| Problem::field(field, error.to_string()))
+}
+
+async fn events(
+    _: Reads,
+    State(service): State<Arc<Service>>,
+    OfRun(run): OfRun,
+    Params(params): Params<StreamParams>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let kind = match params.taxonomy {
+        Taxonomy::All => Kind::Events,
+        Taxonomy::Frontend => Kind::Frontend,
+    };
+    follow(&service, run, kind, position(&headers, params.cursor.as_deref())?).await
+}
+
+async fn chat(
+    _: Reads,
+    State(service): State<Arc<Service>>,
+    OfRun(run): OfRun,
+    Params(params): Params<ChatParams>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    follow(&service, run, Kind::Chat, position(&headers, params.cursor.as_deref())?).await
+}
+
+async fn follow(service: &Arc<Service>, run: RunId, kind: Kind, position: Position) -> Result<Response> {
+    let open = service.stream()?;
+    let feeds = service.feeds.clone();
+    let (source, standing) = blocking(move || {
+        let source = feeds.source(run, kind)?;
+        let standing = source.standing()?;
+        Ok::<_, skillrun_log::LogError>((source, standing))
+    })
+    .await?;
+    let last = Position { epoch: standing.head.epoch, after: standing.head.next_seq.0.saturating_sub(1) };
+    if standing.ends == Ends::Here && position == last {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let reader = service.feeds.read(source, position).await?;
+    Ok(sse::stream(reader, service.feeds.stopping(), open))
+}
+
+impl Giver for Reader {
+    async fn next(&mut self) -> Option<Bytes> {
+        match Reader::next(self).await {
+            Next::Bytes(bytes) => Some(bytes),
+            // What is wrong is told when the client comes again.
+            Next::End | Next::Failed => None,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct HistoryParams {
+    /// After this event; as `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// The first seq that is wanted.
+    from_seq: Option<u64>,
+    /// The last seq that is wanted.
+    to_seq: Option<u64>,
+    /// Not before this moment (RFC 3339).
+    from_ts: Option<Timestamp>,
+    /// Not after this moment (RFC 3339).
+    to_ts: Option<Timestamp>,
+    /// At most so many, 100 unless told, 1000 at most.
+    #[schemars(range(min = 1, max = 1000))]
+    limit: Option<usize>,
+    #[serde(default)]
+    taxonomy: Taxonomy,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ChatHistoryParams {
+    /// After this event; as `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// The first seq that is wanted.
+    from_seq: Option<u64>,
+    /// The last seq that is wanted.
+    to_seq: Option<u64>,
+    /// Not before this moment (RFC 3339).
+    from_ts: Option<Timestamp>,
+    /// Not after this moment (RFC 3339).
+    to_ts: Option<Timestamp>,
+    /// At most so many, 100 unless told, 1000 at most.
+    #[schemars(range(min = 1, max = 1000))]
+    limit: Option<usize>,
+}
+
+/// What a page of a history has.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
+    after: Option<Position>,
+    from_seq: u64,
+    to_seq: u64,
+    from_ts: Option<Timestamp>,
+    to_ts: Option<Timestamp>,
+    limit: usize,
+    taxonomy: Taxonomy,
+}
+
+impl HistoryParams {
+    fn wanted(&self) -> Result<Wanted> {
+        let limit = self.limit.unwrap_or(PAGE);
+        if !(1..=PAGE_MAX).contains(&limit) {
+            return Err(Problem::field("query.limit", format!("must be from 1 to {PAGE_MAX}")));
+        }
+        let after = self.cursor.as_deref().map(|_| position(&HeaderMap::new(), self.cursor.as_deref())).transpose()?;
+        Ok(Wanted {
+            after,
+            from_seq: self.from_seq.unwrap_or(1),
+            to_seq: self.to_seq.unwrap_or(u64::MAX),
+            from_ts: self.from_ts,
+            to_ts: self.to_ts,
+            limit,
+            taxonomy: self.taxonomy,
+        })
+    }
+}
+
+/// A page that is being filled with events as they stand in a file.
+struct Filling {
+    wanted: Wanted,
+    json: Vec<u8>,
+    count: usize,
+    looked_at: usize,
+    /// The last that was looked at.
+    last: Option<u64>,
+    is_full: bool,
+}
+
+/// What is needed to choose an event, and nothing else of it.
+#[derive(Deserialize)]
+struct Moment {
+    ts: Timestamp,
+}
+
+impl Filling {
+    fn new(wanted: Wanted) -> Self {
+        Self { wanted, json: Vec::new(), count: 0, looked_at: 0, last: None, is_full: false }
+    }
+
+    fn fits(&self, json: &[u8]) -> bool {
+        let Wanted { from_ts, to_ts, taxonomy, .. } = self.wanted;
+        let in_time = (from_ts.is_none() && to_ts.is_none())
+            || serde_json::from_slice::<Moment>(json).is_ok_and(|Moment { ts }| {
+                from_ts.is_none_or(|from| from <= ts) && to_ts.is_none_or(|to| ts <= to)
+            });
+        let in_taxonomy = taxonomy == Taxonomy::All
+            || event_type(json).is_none_or(|event_type| event_type.category() != Category::Runtime);
+        in_time && in_taxonomy
+    }
+
+    fn offer(&mut self, seq: u64, json: &[u8]) {
+        if self.is_full {
+            return;
+        }
+        if seq > self.wanted.to_seq {
+            self.is_full = true;
+            return;
+        }
+        if self.fits(json) {
+            if self.count > 0 && self.json.len() + json.len() > PAGE_BYTES {
+                self.is_full = true;
+                return;
+            }
+            if self.count > 0 {
+                self.json.push(b',');
+            }
+            self.json.extend_from_slice(json);
+            self.count += 1;
+        }
+        (self.last, self.looked_at) = (Some(seq), self.looked_at + 1);
+        self.is_full = self.count >= self.wanted.limit || self.looked_at >= LOOKED_AT;
+    }
+
+    /// `end` is the last event there is.
+    fn page(self, end: Position) -> Response {
+        let stopped_at = self.last.unwrap_or(end.after);
+        let has_more = stopped_at < end.after.min(self.wanted.to_seq);
+        let next = has_more.then(|| Position { epoch: end.epoch, after: stopped_at }.to_string());
+        let foot = PageFoot { next_cursor: next, last_seq: end.after, epoch: end.epoch.0 };
+        let foot = serde_json::to_string(&foot).unwrap_or_default();
+        let mut body = b"{\"events\":[".to_vec();
+        body.extend_from_slice(&self.json);
+        body.extend_from_slice(b"],");
+        body.extend_from_slice(foot.trim_start_matches('{').as_bytes());
+        ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response()
+    }
+}
+
+/// What comes after the events of a page.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct PageFoot {
+    /// Give it as `cursor` for the next page; null when there is none.
+    pub(crate) next_cursor: Option<String>,
+    /// The last event the run has at this moment.
+    pub(crate) last_seq: u64,
+    /// Changes when events were lost that somebody may have seen.
+    pub(crate) epoch: u32,
+}
+
+fn is_reset(run: RunId) -> Problem {
+    Problem::new(ProblemCode::CursorReset, "this cursor is not one of this run any more").of_run(run)
+}
+
+async fn events_history(
+    _: Reads,
+    State(service): State<Arc<Service>>,
+    OfRun(run): OfRun,
+    Params(params): Params<HistoryParams>,
+) -> Result<Response> {
+    let wanted = params.wanted()?;
+    blocking(move || {
+        let log = &service.log;
+        let head = log.head(run)?;
+        let end = Position { epoch: head.epoch, after: head.next_seq.0.saturating_sub(1) };
+        let mut filling = Filling::new(wanted);
+        let from_moment = match wanted.from_ts {
+            Some(moment) => log.first_at(run, moment)?.map_or(u64::MAX, |seq| seq.0),
+            None => 1,
+        };
+        let first = wanted.from_seq.max(from_moment).max(1);
+        let mut at = match wanted.after {
+            Some(after) if after.after.saturating_add(1) >= first => after,
+            Some(_) | None => Position { epoch: head.epoch, after: first - 1 },
+        };
+        if wanted.after.is_some_and(|after| after.after > end.after || (after.after > 0 && after.epoch != end.epoch)) {
+            return Err(is_reset(run));
+        }
+        if at.after >= end.after {
+            return Ok(filling.page(end));
+        }
+        while !filling.is_full {
+            let limits = Limits { events: (wanted.limit - filling.count).max(1), bytes: PAGE_BYTES };
+            match log.read(run, at.cursor(), limits)? {
+                Answer::Page(page) if page.is_empty() => break,
+                Answer::Page(page) => {
+                    page.lines().for_each(|line| filling.offer(line.seq.0, line.json()));
+                    at = page.cursor().into();
+                }
+                Answer::Reset(_) => return Err(is_reset(run)),
+            }
+        }
+        Ok(filling.page(end))
+    })
+    .await
+}
+
+async fn chat_history(
+    _: Reads,
+    State(service): State<Arc<Service>>,
+    OfRun(run): OfRun,
+    Params(params): Params<ChatHistoryParams>,
+) -> Result<Response> {
+    let ChatHistoryParams { cursor, from_seq, to_seq, from_ts, to_ts, limit } = params;
+    let taxonomy = Taxonomy::All;
+    let wanted = HistoryParams { cursor, from_seq, to_seq, from_ts, to_ts, limit, taxonomy }.wanted()?;
+    blocking(move || {
+        let conversation = service.feeds.conversation(run)?;
+        let head = conversation.standing()?.head;
+        let end = Position { epoch: head.epoch, after: head.next_seq.0.saturating_sub(1) };
+        if wanted.after.is_some_and(|after| after.after > end.after || (after.after > 0 && after.epoch != end.epoch)) {
+            return Err(is_reset(run));
+        }
+        let from_moment = wanted.from_ts.map(|moment| conversation.before(moment)).transpose()?.unwrap_or(0);
+        let after = wanted.after.map_or(0, |after| after.after).max(wanted.from_seq.saturating_sub(1)).max(from_moment);
+        let mut at = Position { epoch: head.epoch, after };
+        let mut filling = Filling::new(wanted);
+        if at.after >= end.after {
+            return Ok(filling.page(end));
+        }
+        while !filling.is_full {
+            let limits = Limits { events: wanted.limit.max(1), bytes: PAGE_BYTES };
+            match conversation.read(at, limits, &mut filling)? {
+                Found::Some(_) => at.after = filling.last.map_or(at.after + 1, |last| last.max(at.after + 1)),
+                Found::Nothing => break,
+                Found::Reset(_) => return Err(is_reset(run)),
+            }
+        }
+        Ok(filling.page(end))
+    })
+    .await
+}
+
+impl Taker for Filling {
+    fn take(&mut self, seq: u64, json: &[u8]) {
+        self.offer(seq, json);
+    }
+    fn begin(&mut self, _: Position) {}
+}
+
+/// Streams that events are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum AtStream {
+    Stdout,
+    Stderr,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct AtParams {
+    /// From 1.
+    attempt: u32,
+    stream: AtStream,
+    /// Of the byte in that stream of that attempt.
+    offset: u64,
+}
+
+/// Events that are made of a byte.
+#[derive(Debug, Serialize)]
+struct AtPage {
+    events: Vec<Box<serde_json::value::RawValue>>,
+    /// There are more than these.
+    cut: bool,
+}
+
+async fn events_at(
+    _: Reads,
+    State(service): State<Arc<Service>>,
+    OfRun(run): OfRun,
+    Params(params): Params<AtParams>,
+) -> Result<Response> {
+    let stream = match params.stream {
+        AtStream::Stdout => Stream::Stdout,
+        AtStream::Stderr => Stream::Stderr,
+    };
+    let found = blocking(move || {
+        evidence_views::events_at::events_at(
+            &*service.log,
+            run,
+            AttemptNumber(params.attempt),
+            stream,
+            params.offset,
+            PAGE_MAX,
+        )
+    })
+    .await?;
+    Ok(Json(AtPage { events: found.events, cut: found.rest == evidence_views::events_at::Rest::CutOff }).into_response())
+}

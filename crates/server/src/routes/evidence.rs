@@ -1,0 +1,195 @@
+//! What the engine wrote: bytes, attempts, and a recording to play.
+
+use std::io;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::get;
+use http::{HeaderMap, StatusCode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use skillrun_log::{Answer, Cursor, EventLog, Limits};
+use skillrun_model::rasp::Event;
+use skillrun_model::{AttemptNumber, RunId};
+use skillrun_runtime::RunRecord;
+use skillrun_runtime::evidence_views::cast::{CastWriter, LONGEST_PAUSE};
+use skillrun_runtime::evidence_views::raw::{RawError, RawKind, RawStream};
+use skillrun_runtime::looking::attempts::{Attempt, Attempts};
+
+use super::Route;
+use crate::auth::Scope;
+use crate::blocking::blocking;
+use crate::download::{self, Bytewise, Called, Part, Whole, satisfiable};
+use crate::extract::{OfRun, Params};
+use crate::guard::Reads;
+use crate::openapi::Operation;
+use crate::problem::{Problem, ProblemCode, Result};
+use crate::service::Service;
+
+pub(super) fn routes() -> Vec<Route> {
+    let missing = [ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::EvidenceRemoved];
+    vec![
+        Route {
+            operation: Operation::get("/v1/runs/{run_id}/raw", "get_raw", "Bytes the engine wrote or was given, secrets masked")
+                .scope(Scope::Read)
+                .query::<RawParams>()
+                .answers_media(StatusCode::OK, "application/octet-stream", "All of them")
+                .answers_media(StatusCode::PARTIAL_CONTENT, "application/octet-stream", "Those asked for; Content-Range has the size")
+                .problems(&missing)
+                .problems(&[ProblemCode::NotFound, ProblemCode::RangeNotSatisfiable]),
+            handler: get(raw),
+        },
+        Route {
+            operation: Operation::get("/v1/runs/{run_id}/attempts", "list_attempts", "What happened in each attempt")
+                .scope(Scope::Read)
+                .answers::<AttemptList>(StatusCode::OK, "The attempts")
+                .problems(&missing[..2]),
+            handler: get(attempts),
+        },
+        Route {
+            operation: Operation::get("/v1/runs/{run_id}/recording.cast", "get_recording", "The run as a recording for a terminal player (asciicast v3)")
+                .scope(Scope::Read)
+                .answers_media(StatusCode::OK, "application/x-asciicast", "The recording, with a marker per event")
+                .answers_media(StatusCode::PARTIAL_CONTENT, "application/x-asciicast", "The part asked for")
+                .problems(&missing)
+                .problems(&[ProblemCode::RangeNotSatisfiable]),
+            handler: get(recording),
+        },
+    ]
+}
+
+/// A stream of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RawName {
+    Stdout,
+    Stderr,
+    Pty,
+    Stdin,
+}
+
+impl From<RawName> for RawKind {
+    fn from(name: RawName) -> Self {
+        match name {
+            RawName::Stdout => Self::Stdout,
+            RawName::Stderr => Self::Stderr,
+            RawName::Pty => Self::Pty,
+            RawName::Stdin => Self::Stdin,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct RawParams {
+    /// From 1.
+    attempt: u32,
+    stream: RawName,
+    /// The first byte; `Range` does the same.
+    from: Option<u64>,
+    /// After the last byte.
+    to: Option<u64>,
+}
+
+impl Bytewise for RawStream {
+    fn size(&self) -> u64 {
+        Self::size(self)
+    }
+
+    fn read(&self, from: u64, limit: usize) -> io::Result<Vec<u8>> {
+        Self::read(self, from, limit).map_err(io::Error::other)
+    }
+}
+
+/// The record of a run that is there.
+pub(super) fn record(service: &Service, run: RunId) -> Result<RunRecord> {
+    service.log.head(run)?;
+    RunRecord::read(&service.data.run(run).record()).map_err(|error| Problem::from(error).of_run(run))
+}
+
+async fn raw(
+    _: Reads,
+    State(service): State<Arc<Service>>,
+    OfRun(run): OfRun,
+    Params(params): Params<RawParams>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let attempt = AttemptNumber(params.attempt);
+    let kind = RawKind::from(params.stream);
+    let stream = blocking(move || {
+        let record = record(&service, run)?;
+        RawStream::open(&service.data.run(run), &record, attempt, kind).map_err(|error| raw_problem(&error).of_run(run))
+    })
+    .await?;
+    let size = Bytewise::size(&stream);
+    let part = match (params.from, params.to) {
+        (None, None) => download::range(&headers, size)?,
+        (from, to) => Some(satisfiable(Part { from: from.unwrap_or(0), to: to.unwrap_or(size).min(size) }, size)?),
+    };
+    let called = Called { media: "application/octet-stream", name: format!("{}.{attempt}.log", kind.as_str()) };
+    Ok(download::send(stream, part, &called))
+}
+
+fn raw_problem(error: &RawError) -> Problem {
+    let code = match error {
+        RawError::EvidenceRemoved(_) => ProblemCode::EvidenceRemoved,
+        RawError::NoAttempt(_) | RawError::NoStream(..) => ProblemCode::NotFound,
+        RawError::Patterns(_) | RawError::Evidence(_) | RawError::Io { .. } => ProblemCode::Internal,
+    };
+    Problem::new(code, error.to_string())
+}
+
+/// Attempts, the first first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct AttemptList {
+    attempts: Vec<Attempt>,
+}
+
+/// Every event of a run, in order. Blocking.
+pub(super) fn each_event(service: &Service, run: RunId, mut take: impl FnMut(Event)) -> Result<()> {
+    let mut cursor = Cursor::BEGINNING;
+    loop {
+        match service.log.read(run, cursor, Limits::default())? {
+            Answer::Page(page) if page.is_empty() => return Ok(()),
+            Answer::Page(page) => {
+                for line in page.lines() {
+                    take(line.event()?);
+                }
+                cursor = page.cursor();
+            }
+            Answer::Reset(_) => {
+                return Err(Problem::new(ProblemCode::CursorReset, "the Log was mended while it was read").of_run(run));
+            }
+        }
+    }
+}
+
+async fn attempts(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<AttemptList>> {
+    blocking(move || {
+        let mut attempts = Attempts::default();
+        each_event(&service, run, |event| attempts.take(&event))?;
+        attempts.measure(&service.data.run(run).audit());
+        Ok(Json(AttemptList { attempts: attempts.into_list() }))
+    })
+    .await
+}
+
+async fn recording(
+    _: Reads,
+    State(service): State<Arc<Service>>,
+    OfRun(run): OfRun,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let made = blocking(move || {
+        let record = record(&service, run)?;
+        let folder = service.data.run(run);
+        Whole::made(service.data.root(), |file| {
+            let writer = CastWriter::new(&*service.log, &folder, &record, LONGEST_PAUSE);
+            writer.write(file).map_err(|error| Problem::new(ProblemCode::Internal, error.to_string()).of_run(run))
+        })
+    })
+    .await?;
+    let part = download::range(&headers, made.size())?;
+    Ok(download::send(made, part, &Called { media: "application/x-asciicast", name: format!("{run}.cast") }))
+}

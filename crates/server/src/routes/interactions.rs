@@ -1,0 +1,179 @@
+//! Questions: those that wait, those that were, and answers.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use http::StatusCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use skillrun_log::EventLog;
+use skillrun_log::catalog::Waiting;
+use skillrun_model::interaction::Pending;
+use skillrun_model::{InteractionId, RunId};
+use skillrun_runtime::looking::interactions::{Asked, History};
+use skillrun_runtime::{Reply, reply_files};
+
+use super::Route;
+use super::evidence::each_event;
+use super::runs::{Until, WaitParams, current, view, waited_for};
+use crate::api::RunView;
+use crate::auth::Scope;
+use crate::blocking::blocking;
+use crate::extract::{OfRun, Params, media_type, parsed, whole};
+use crate::guard::{Reads, Runs};
+use crate::openapi::Operation;
+use crate::problem::{Problem, ProblemCode, Result};
+use crate::service::Service;
+use crate::upload::{self, Form};
+
+pub(super) fn routes() -> Vec<Route> {
+    let missing = [ProblemCode::RunNotFound, ProblemCode::RunRemoved];
+    vec![
+        Route {
+            operation: Operation::get("/v1/interactions", "list_open_interactions", "All questions that wait, of all runs")
+                .scope(Scope::Read)
+                .answers::<OpenList>(StatusCode::OK, "Those with the nearest deadline first"),
+            handler: get(open),
+        },
+        Route {
+            operation: Operation::get("/v1/runs/{run_id}/interaction", "get_interaction", "The question of a run that waits")
+                .scope(Scope::Read)
+                .answers::<Pending>(StatusCode::OK, "The question")
+                .answers_nothing(StatusCode::NO_CONTENT, "The run asks nothing at this moment")
+                .problems(&missing),
+            handler: get(pending),
+        },
+        Route {
+            operation: Operation::get("/v1/runs/{run_id}/interactions", "list_interactions", "All questions of a run and what became of them")
+                .scope(Scope::Read)
+                .answers::<HistoryList>(StatusCode::OK, "The first first")
+                .problems(&missing),
+            handler: get(history),
+        },
+        Route {
+            operation: Operation::post("/v1/runs/{run_id}/interaction/reply", "reply", "Answer the question of a run")
+                .scope(Scope::Run)
+                .query::<WaitParams>()
+                .json_body::<ReplyBody>(json!({"interaction_id": 1, "text": "Aurora"}))
+                .multipart_body::<ReplyForm>()
+                .answers::<RunView>(StatusCode::OK, "It was heard; the run as it is now")
+                .problems(&missing)
+                .problems(&[ProblemCode::StaleInteraction, ProblemCode::RunOver, ProblemCode::OwnerSilent]),
+            handler: post(reply),
+        },
+    ]
+}
+
+/// Questions of all runs.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct OpenList {
+    interactions: Vec<Waiting>,
+}
+
+async fn open(_: Reads, State(service): State<Arc<Service>>) -> Result<Json<OpenList>> {
+    let interactions = blocking(move || service.summaries.waiting()).await?;
+    Ok(Json(OpenList { interactions }))
+}
+
+async fn pending(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Response> {
+    let found = blocking(move || view(&service, run)).await?.interaction;
+    Ok(found.map_or_else(|| StatusCode::NO_CONTENT.into_response(), |question| Json(question).into_response()))
+}
+
+/// Questions of one run.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct HistoryList {
+    interactions: Vec<Asked>,
+}
+
+async fn history(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<HistoryList>> {
+    blocking(move || {
+        let mut history = History::default();
+        each_event(&service, run, |event| history.take(&event))?;
+        Ok(Json(HistoryList { interactions: history.into_list() }))
+    })
+    .await
+}
+
+/// An answer: free text, whatever kind of question it is.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReplyBody {
+    /// Of the question that is answered.
+    interaction_id: InteractionId,
+    text: String,
+    /// The same key again has no second effect.
+    #[serde(default)]
+    #[schemars(length(max = 255))]
+    idempotency_key: Option<String>,
+}
+
+/// An answer with files: parts of a form.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used: parts are read as they come")]
+pub(crate) struct ReplyForm {
+    /// JSON, as when it is sent alone.
+    request: ReplyBody,
+    /// As many as there are.
+    #[schemars(extend("contentMediaType" = "application/octet-stream"))]
+    files: Vec<String>,
+}
+
+async fn reply(
+    Runs(_): Runs,
+    State(service): State<Arc<Service>>,
+    OfRun(run): OfRun,
+    Params(params): Params<WaitParams>,
+    request: Request,
+) -> Result<Response> {
+    let wait = params.wait()?;
+    let (body, form) = answer(&service, request).await?;
+    if body.idempotency_key.as_ref().is_some_and(|key| key.len() > 255) {
+        return Err(Problem::field("idempotency_key", "must have at most 255 bytes"));
+    }
+    let saying = service.clone();
+    let said = blocking(move || say(&saying, run, body, form.as_ref())).await;
+    if let Err(problem) = said {
+        let is_late = matches!(problem.code, ProblemCode::StaleInteraction | ProblemCode::RunOver);
+        return Err(if is_late { problem.with_current(current(&service, run).await) } else { problem });
+    }
+    let view = if wait.is_zero() {
+        let looking = service.clone();
+        blocking(move || view(&looking, run)).await?
+    } else {
+        waited_for(&service, run, wait, Until::Rest).await?
+    };
+    Ok(Json(view).into_response())
+}
+
+async fn answer(service: &Service, request: Request) -> Result<(ReplyBody, Option<Form>)> {
+    match media_type(request.headers()) {
+        Some(kind) if kind.eq_ignore_ascii_case("application/json") => Ok((parsed(&whole(request).await?, "")?, None)),
+        Some(kind) if kind.eq_ignore_ascii_case("multipart/form-data") => {
+            let form = upload::receive(service, request).await?;
+            form.only(|part| part == "files")?;
+            let json = form.request.as_deref().ok_or_else(|| Problem::field("request", "is missing"))?;
+            Ok((parsed(json, "request")?, Some(form)))
+        }
+        Some(_) | None => {
+            let detail = "the body must be application/json, or multipart/form-data when files come with it";
+            Err(Problem::new(ProblemCode::MediaType, detail))
+        }
+    }
+}
+
+/// Blocking.
+fn say(service: &Service, run: RunId, body: ReplyBody, form: Option<&Form>) -> Result<()> {
+    service.log.head(run)?;
+    let ReplyBody { interaction_id, text, idempotency_key } = body;
+    let paths: Vec<PathBuf> = form.into_iter().flat_map(|form| &form.files).map(|(_, path)| path.clone()).collect();
+    let files = reply_files(&service.data.run(run), interaction_id, &paths)?;
+    service.runtime.reply_anywhere(run, Reply { interaction_id, text, files, request_id: idempotency_key })?;
+    Ok(())
+}
+

@@ -1,0 +1,75 @@
+//! What can be asked, one file per thing asked about. Each route is declared with its documentation, from which
+//! `/openapi.json` is made: one cannot be without the other.
+
+mod about;
+mod catalogs;
+mod events;
+mod evidence;
+mod interactions;
+mod results;
+pub(crate) mod runs;
+mod stream;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, MatchedPath, Request};
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
+use axum::routing::MethodRouter;
+use tower_http::catch_panic::CatchPanicLayer;
+
+pub(crate) use events::PageFoot;
+
+use crate::openapi::Operation;
+use crate::page;
+use crate::problem::{Problem, ProblemCode};
+use crate::service::Service;
+
+/// One thing that can be asked.
+pub(crate) struct Route {
+    pub(crate) operation: Operation,
+    pub(crate) handler: MethodRouter<Arc<Service>>,
+}
+
+/// All of them.
+pub(crate) fn all() -> Vec<Route> {
+    let groups = [
+        runs::routes(),
+        events::routes(),
+        interactions::routes(),
+        evidence::routes(),
+        results::routes(),
+        catalogs::routes(),
+        stream::routes(),
+        about::routes(),
+    ];
+    groups.into_iter().flatten().collect()
+}
+
+pub(crate) fn router(service: Arc<Service>) -> Router {
+    let mut by_path: BTreeMap<&'static str, MethodRouter<Arc<Service>>> = BTreeMap::new();
+    for route in all() {
+        let handlers = by_path.remove(route.operation.path).unwrap_or_default().merge(route.handler);
+        by_path.insert(route.operation.path, handlers);
+    }
+    let router = by_path.into_iter().fold(Router::new(), |router, (path, handlers)| router.route(path, handlers));
+    router
+        .merge(page::router())
+        .layer(DefaultBodyLimit::disable())
+        .method_not_allowed_fallback(|| async { Problem::new(ProblemCode::MethodNotAllowed, "this cannot be done here") })
+        .fallback(|| async { Problem::new(ProblemCode::NotFound, "there is nothing here") })
+        .layer(CatchPanicLayer::custom(|_| {
+            Problem::new(ProblemCode::Internal, "skillrun has a fault in it and could not answer").into_response()
+        }))
+        .route_layer(from_fn(tell_route))
+        .with_state(service)
+}
+
+/// For the metrics.
+async fn tell_route(path: MatchedPath, request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    response.extensions_mut().insert(path);
+    response
+}

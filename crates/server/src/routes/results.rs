@@ -1,0 +1,296 @@
+//! What came of a run: result, artifacts, bundle, changed files, and why it is as it is.
+
+use std::collections::BTreeMap;
+use std::path::Path as FilePath;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use axum::routing::get;
+use http::{HeaderMap, StatusCode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use skillrun_log::EventLog;
+use skillrun_model::rasp::Data;
+use skillrun_model::{AttemptNumber, RunId, RunStatus};
+use skillrun_runtime::bundle::{self, BundleError, BundleKind};
+use skillrun_runtime::diagnose::{Diagnosis, Owner, diagnose};
+use skillrun_runtime::looking::changes::{Change, Changes};
+use skillrun_runtime::result::RunResult;
+use skillrun_runtime::{artifacts, owners};
+
+use super::Route;
+use super::evidence::{each_event, record};
+use super::runs::view;
+use crate::auth::Scope;
+use crate::blocking::blocking;
+use crate::download::{self, Bytewise, Called, Whole};
+use crate::extract::{OfRun, Params};
+use crate::guard::Reads;
+use crate::openapi::Operation;
+use crate::problem::{Problem, ProblemCode, Result};
+use crate::service::Service;
+use crate::webhooks::Delivery;
+
+/// Changes in one answer.
+const CHANGES: usize = 10_000;
+
+pub(super) fn routes() -> Vec<Route> {
+    let missing = [ProblemCode::RunNotFound, ProblemCode::RunRemoved];
+    vec![
+        Route {
+            operation: Operation::get("/v1/runs/{run_id}/result", "get_result", "The result of a run that is over")
+                .scope(Scope::Read)
+                .answers::<RunResult>(StatusCode::OK, "The result")
+                .problems(&missing)
+                .problems(&[ProblemCode::NotYet]),
+            handler: get(result),
+        },
+        Route {
+            operation: Operation::get("/v1/runs/{run_id}/artifacts", "list_artifacts", "Files the run has made")
+                .scope(Scope::Read)
+                .answers::<ArtifactList>(StatusCode::OK, "The files, by path")
+                .problems(&missing),
+            handler: get(list),
+        },
+        Route {
+            operation: Operation::get("/v1/runs/{run_id}/artifacts/{*path}", "get_artifact", "One of these files")
+                .scope(Scope::Read)
+                .answers_media(StatusCode::OK, "application/octet-stream", "The file")
+                .answers_media(StatusCode::PARTIAL_CONTENT, "application/octet-stream", "The part asked for")
+                .problems(&missing)
+                .problems(&[ProblemCode::NotFound, ProblemCode::RangeNotSatisfiable]),
+            handler: get(artifact),
+        },
+        Route {
+            operation: Operation::get("/v1/runs/{run_id}/bundle", "get_bundle", "Result and files of a run as a zip")
+                .scope(Scope::Read)
+                .query::<BundleParams>()
+                .answers_media(StatusCode::OK, "application/zip", "The bundle")
+                .answers_media(StatusCode::PARTIAL_CONTENT, "application/zip", "The part asked for")
+                .problems(&missing)
+                .problems(&[ProblemCode::NotYet, ProblemCode::RangeNotSatisfiable]),
+            handler: get(bundle),
+        },
+        Route {
+            operation: Operation::get("/v1/runs/{run_id}/diff", "get_diff", "Files each attempt created, changed and deleted")
+                .scope(Scope::Read)
+                .query::<DiffParams>()
+                .answers::<Diff>(StatusCode::OK, "The changes")
+                .problems(&missing)
+                .problems(&[ProblemCode::EvidenceRemoved]),
+            handler: get(diff),
+        },
+        Route {
+            operation: Operation::get("/v1/runs/{run_id}/diagnosis", "get_diagnosis", "Why a run is as it is, and what to do")
+                .scope(Scope::Read)
+                .answers::<Diagnosis>(StatusCode::OK, "The diagnosis")
+                .problems(&missing),
+            handler: get(diagnosis),
+        },
+        Route {
+            operation: Operation::get("/v1/runs/{run_id}/webhooks", "list_deliveries", "What addresses were told of the run, and whether they heard it")
+                .scope(Scope::Read)
+                .answers::<DeliveryList>(StatusCode::OK, "The first first")
+                .problems(&missing),
+            handler: get(deliveries),
+        },
+    ]
+}
+
+async fn result(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<RunResult>> {
+    let view = blocking(move || view(&service, run)).await?;
+    view.result.map(Json).ok_or_else(|| {
+        let status = view.row.status.map_or("not there", RunStatus::as_str);
+        Problem::new(ProblemCode::NotYet, format!("the run is {status} and has no result yet")).of_run(run)
+    })
+}
+
+/// A file that a run has made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct ArtifactEntry {
+    path: String,
+    size: u64,
+    /// blake3.
+    hash: String,
+    r#type: String,
+    role: Option<String>,
+}
+
+/// Files that a run has made.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ArtifactList {
+    artifacts: Vec<ArtifactEntry>,
+}
+
+/// As the Log tells them. Blocking.
+fn artifacts_of(service: &Service, run: RunId) -> Result<Vec<ArtifactEntry>> {
+    let mut found = BTreeMap::new();
+    each_event(service, run, |event| {
+        if let Data::ArtifactIndexed(made) = event.data {
+            let entry = ArtifactEntry {
+                path: made.path.clone(),
+                size: made.size,
+                hash: made.hash,
+                r#type: made.media_type,
+                role: made.role,
+            };
+            found.insert(made.path, entry);
+        }
+    })?;
+    Ok(found.into_values().collect())
+}
+
+async fn list(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<ArtifactList>> {
+    let artifacts = blocking(move || artifacts_of(&service, run)).await?;
+    Ok(Json(ArtifactList { artifacts }))
+}
+
+async fn artifact(
+    _: Reads,
+    State(service): State<Arc<Service>>,
+    OfRun(run): OfRun,
+    Path(names): Path<BTreeMap<String, String>>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let path = names.get("path").cloned().unwrap_or_default();
+    let missing = move || Problem::new(ProblemCode::NotFound, "the run has no such artifact").of_run(run);
+    let name = FilePath::new(&path).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let file = blocking(move || {
+        // Only what the run has named; and no link is followed on the way.
+        if !artifacts_of(&service, run)?.iter().any(|entry| entry.path == path) {
+            return Err(missing());
+        }
+        let opened = artifacts::open(&service.data.run(run).workspace(), FilePath::new(&path));
+        opened.and_then(Whole::new).map_err(|_| missing())
+    })
+    .await?;
+    let part = download::range(&headers, file.size())?;
+    Ok(download::send(file, part, &Called { media: "application/octet-stream", name }))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct BundleParams {
+    /// With the Log and the evidence; secrets are masked.
+    #[serde(default)]
+    full: bool,
+}
+
+async fn bundle(
+    _: Reads,
+    State(service): State<Arc<Service>>,
+    OfRun(run): OfRun,
+    Params(params): Params<BundleParams>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let kind = if params.full { BundleKind::Full } else { BundleKind::Result };
+    let made = blocking(move || {
+        service.log.head(run)?;
+        let folder = service.data.run(run);
+        Whole::made(service.data.root(), |file| {
+            bundle::write(&folder, kind, file).map(drop).map_err(|error| {
+                let code = match error {
+                    BundleError::NoResult => ProblemCode::NotYet,
+                    BundleError::Read { .. }
+                    | BundleError::Evidence(_)
+                    | BundleError::Write(_)
+                    | BundleError::Zip(_) => ProblemCode::Internal,
+                };
+                Problem::new(code, error.to_string()).of_run(run)
+            })
+        })
+    })
+    .await?;
+    let part = download::range(&headers, made.size())?;
+    Ok(download::send(made, part, &Called { media: "application/zip", name: format!("{run}.zip") }))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct DiffParams {
+    /// This attempt alone.
+    #[schemars(range(min = 1))]
+    attempt: Option<u32>,
+}
+
+/// Files that changed, attempt by attempt.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Diff {
+    attempts: Vec<AttemptChanges>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct AttemptChanges {
+    attempt: AttemptNumber,
+    changes: Vec<Change>,
+    /// There are more than these.
+    cut: bool,
+}
+
+async fn diff(
+    _: Reads,
+    State(service): State<Arc<Service>>,
+    OfRun(run): OfRun,
+    Params(params): Params<DiffParams>,
+) -> Result<Json<Diff>> {
+    blocking(move || {
+        let last = view(&service, run)?.row.attempt;
+        let wanted = params.attempt.map_or(1..=last.0, |number| number..=number.min(last.0));
+        let failed = |error: skillrun_runtime::looking::changes::ChangesError| {
+            Problem::new(ProblemCode::Internal, error.to_string()).of_run(run)
+        };
+        let mut attempts = Vec::new();
+        let mut left = CHANGES;
+        for attempt in wanted.map(AttemptNumber) {
+            let Some(mut list) = Changes::open(&service.data.run(run), attempt).map_err(failed)? else { continue };
+            let mut changes = Vec::new();
+            let mut cut = false;
+            while let Some(change) = list.next_change().map_err(failed)? {
+                if left == 0 {
+                    cut = true;
+                    break;
+                }
+                left -= 1;
+                changes.push(change);
+            }
+            attempts.push(AttemptChanges { attempt, changes, cut });
+        }
+        Ok(Json(Diff { attempts }))
+    })
+    .await
+}
+
+async fn diagnosis(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<Diagnosis>> {
+    blocking(move || {
+        record(&service, run)?;
+        let owner = owner(&service, run);
+        Ok(Json(diagnose(&service.data, &service.log, run, owner, service.now())?))
+    })
+    .await
+}
+
+/// Who works on it: this process, or another one that answers.
+fn owner(service: &Service, run: RunId) -> Owner {
+    if service.runtime.has(run) {
+        return Owner::Somebody { pid: Some(std::process::id()) };
+    }
+    let pid = service.log.last_writer(run).filter(|pid| *pid != std::process::id());
+    let answers = |pid: &u32| owners::ask(&service.data, *pid, owners::Ask::Hello).is_ok();
+    pid.filter(answers).map_or(Owner::Nobody, |pid| Owner::Somebody { pid: Some(pid) })
+}
+
+/// Messages about a run.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DeliveryList {
+    deliveries: Vec<Delivery>,
+}
+
+async fn deliveries(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<DeliveryList>> {
+    blocking(move || {
+        service.log.head(run)?;
+        let deliveries = service.webhooks.records(run);
+        let deliveries = deliveries.map_err(|error| Problem::new(ProblemCode::Internal, error.to_string()).of_run(run))?;
+        Ok(Json(DeliveryList { deliveries }))
+    })
+    .await
+}

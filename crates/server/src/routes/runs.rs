@@ -1,0 +1,525 @@
+//! Runs: made, listed, looked at, canceled, tried again.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::extract::{FromRequest, Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::Json;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use skillrun_log::EventLog;
+use skillrun_log::catalog::Query;
+use skillrun_model::status::Permission;
+use skillrun_model::{RunId, RunStatus};
+use skillrun_runtime::looking::retry::{Overrides, again};
+use skillrun_runtime::record::HomeChoice;
+use skillrun_runtime::requests::{RequestKey, SubmitError};
+use skillrun_runtime::{AcceptError, NewRun, RunRecord, result};
+use skillrun_skill::search::FindError;
+use skillrun_skill::{Existing, Skill, archive};
+use tokio::sync::Notify;
+
+use super::Route;
+use crate::api::{CreateRun, CreateRunForm, RetryRun, RunList, RunOptions, RunView};
+use crate::auth::{Granted, Scope};
+use crate::blocking::blocking;
+use crate::extract::{JsonBody, OfRun, Params, media_type, parsed, whole};
+use crate::guard::{Reads, Runs};
+use crate::openapi::Operation;
+use crate::problem::{Problem, ProblemCode, Result};
+use crate::service::Service;
+use crate::stopping::stopped;
+use crate::upload::{self, Form};
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// Longest wait for an end or a question.
+const WAIT_MAX: u32 = 600;
+
+/// A run that writes without a pause is looked at so often.
+const LOOK: Duration = Duration::from_millis(20);
+
+const LIST: usize = 50;
+const LIST_MAX: usize = 500;
+
+pub(super) fn routes() -> Vec<Route> {
+    let created = "The run as it is now: over or waiting for an answer when `wait` was long enough";
+    vec![
+        Route {
+            operation: Operation::post("/v1/runs", "create_run", "Run a skill")
+                .scope(Scope::Run)
+                .query::<WaitParams>()
+                .header("Idempotency-Key", "The same key with the same request makes no second run")
+                .json_body::<CreateRun>(json!({"skill": "count-words", "input": {"text": "one two three"}}))
+                .multipart_body::<CreateRunForm>()
+                .answers::<RunView>(StatusCode::ACCEPTED, "The run was accepted")
+                .answers::<RunView>(StatusCode::OK, created)
+                .problems(&[
+                    ProblemCode::SkillNotFound,
+                    ProblemCode::CannotRun,
+                    ProblemCode::InputInvalid,
+                    ProblemCode::SkillInvalid,
+                    ProblemCode::AddressRefused,
+                    ProblemCode::KeyReused,
+                    ProblemCode::WorkspaceInUse,
+                    ProblemCode::QueueFull,
+                    ProblemCode::RunRemoved,
+                ]),
+            handler: post(create),
+        },
+        Route {
+            operation: Operation::get("/v1/runs", "list_runs", "List runs, the newest first")
+                .scope(Scope::Read)
+                .query::<ListParams>()
+                .answers::<RunList>(StatusCode::OK, "A page of runs"),
+            handler: get(list),
+        },
+        Route {
+            operation: Operation::get("/v1/runs/{run_id}", "get_run", "Look at a run, or wait for it")
+                .scope(Scope::Read)
+                .query::<WaitParams>()
+                .answers::<RunView>(StatusCode::OK, "The run")
+                .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved]),
+            handler: get(one),
+        },
+        Route {
+            operation: Operation::post("/v1/runs/{run_id}/cancel", "cancel_run", "Cancel a run")
+                .scope(Scope::Run)
+                .query::<WaitParams>()
+                .answers::<RunView>(StatusCode::OK, "It is canceled")
+                .answers::<RunView>(StatusCode::ACCEPTED, "It is being canceled")
+                .problems(&[
+                    ProblemCode::RunNotFound,
+                    ProblemCode::RunRemoved,
+                    ProblemCode::RunOver,
+                    ProblemCode::OwnerSilent,
+                ]),
+            handler: post(cancel),
+        },
+        Route {
+            operation: Operation::post("/v1/runs/{run_id}/retry", "retry_run", "Run the same again, as a new run")
+                .scope(Scope::Run)
+                .query::<WaitParams>()
+                .header("Idempotency-Key", "The same key with the same request makes no second run")
+                .json_body::<RetryRun>(json!({"input": {"text": "four five"}}))
+                .answers::<RunView>(StatusCode::ACCEPTED, "The new run was accepted")
+                .answers::<RunView>(StatusCode::OK, created)
+                .problems(&[
+                    ProblemCode::RunNotFound,
+                    ProblemCode::RunRemoved,
+                    ProblemCode::CannotRun,
+                    ProblemCode::InputInvalid,
+                    ProblemCode::SkillInvalid,
+                    ProblemCode::AddressRefused,
+                    ProblemCode::KeyReused,
+                    ProblemCode::WorkspaceInUse,
+                    ProblemCode::QueueFull,
+                ]),
+            handler: post(retry),
+        },
+    ]
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+pub(crate) struct WaitParams {
+    /// Seconds to wait for the end of the run or a question of it; 600 at most.
+    #[schemars(range(max = 600))]
+    wait: Option<u32>,
+}
+
+impl WaitParams {
+    pub(crate) fn wait(self) -> Result<Duration> {
+        let seconds = self.wait.unwrap_or(0);
+        if seconds > WAIT_MAX {
+            return Err(Problem::field("query.wait", format!("must be at most {WAIT_MAX}")));
+        }
+        Ok(Duration::from_secs(seconds.into()))
+    }
+}
+
+/// A request and what came with it.
+struct Asked {
+    create: CreateRun,
+    form: Option<Form>,
+    fingerprint: blake3::Hash,
+}
+
+async fn asked(service: &Service, request: Request) -> Result<Asked> {
+    match media_type(request.headers()) {
+        Some(kind) if kind.eq_ignore_ascii_case("application/json") => {
+            let json = whole(request).await?;
+            Ok(Asked { create: parsed(&json, "")?, form: None, fingerprint: blake3::hash(&json) })
+        }
+        Some(kind) if kind.eq_ignore_ascii_case("multipart/form-data") => {
+            let form = upload::receive(service, request).await?;
+            form.only(|part| part == "skill" || part == "script" || part.starts_with("files."))?;
+            let create = form.request.as_deref().map(|json| parsed(json, "request")).transpose()?.unwrap_or_default();
+            let fingerprint = form.fingerprint;
+            Ok(Asked { create, form: Some(form), fingerprint })
+        }
+        Some(_) | None => {
+            let detail = "the body must be application/json, or multipart/form-data when files come with it";
+            Err(Problem::new(ProblemCode::MediaType, detail))
+        }
+    }
+}
+
+fn key(headers: &HeaderMap) -> Result<Option<RequestKey>> {
+    let Some(value) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
+    let key = value.to_str().ok().and_then(|key| RequestKey::new(key).ok());
+    key.map(Some).ok_or_else(|| {
+        let wanted = "must have 1 to 255 visible ASCII characters, without spaces";
+        Problem::field("header.Idempotency-Key", wanted)
+    })
+}
+
+async fn create(
+    Runs(who): Runs,
+    State(service): State<Arc<Service>>,
+    Params(params): Params<WaitParams>,
+    request: Request,
+) -> Result<Response> {
+    let wait = params.wait()?;
+    let key = key(request.headers())?;
+    let Asked { create, form, fingerprint } = asked(&service, request).await?;
+    let urls = webhooks(&service, &create.webhooks)?;
+    let making = service.clone();
+    let run = blocking(move || {
+        let run = submit(&making, key, fingerprint, || new_run(&making, &who, &create, form.as_ref()))?;
+        // What came with it is in the run now.
+        drop(form);
+        making.webhooks.watch(run, urls).map_err(|error| Problem::new(ProblemCode::Internal, error.to_string()))?;
+        Ok::<_, Problem>(run)
+    })
+    .await?;
+    accepted(&service, run, wait).await
+}
+
+fn webhooks(service: &Service, urls: &[String]) -> Result<Vec<crate::webhooks::Url>> {
+    service.webhooks.check_urls(urls).map_err(|error| {
+        Problem::field("webhooks", error.to_string()).with_code(ProblemCode::AddressRefused)
+    })
+}
+
+/// Why there is no run: of the request, or of the runtime.
+fn submit(
+    service: &Service,
+    key: Option<RequestKey>,
+    fingerprint: blake3::Hash,
+    make: impl FnOnce() -> Result<NewRun>,
+) -> Result<RunId> {
+    let Some(key) = key else { return Ok(service.runtime.submit(make()?)?) };
+    let mut refused = None;
+    let made = service.runtime.submit_once(&key, fingerprint, || {
+        make().map_err(|problem| {
+            refused = Some(problem);
+            // Nothing but a word to go back with.
+            AcceptError::QueueFull { queued: 0 }
+        })
+    });
+    match made {
+        Ok(submitted) => Ok(submitted.run),
+        Err(error) => Err(match (refused, error) {
+            (Some(problem), _) => problem,
+            (None, SubmitError::Accept(error)) => error.into(),
+            (None, error @ SubmitError::Busy) => Problem::new(ProblemCode::OwnerSilent, error.to_string()),
+            (None, error @ SubmitError::KeyReused { run }) => {
+                Problem::new(ProblemCode::KeyReused, error.to_string()).of_run(run)
+            }
+        }),
+    }
+}
+
+/// Blocking.
+fn new_run(service: &Service, who: &Granted, create: &CreateRun, form: Option<&Form>) -> Result<NewRun> {
+    may(who, &create.options)?;
+    let is_admin = who.scope.allows(Scope::Admin);
+    if create.workspace.is_some() && !is_admin {
+        return Err(only_admin("workspace"));
+    }
+    let skill = skill(service, is_admin, create, form)?;
+    let engine = match (&create.engine, &service.around.engine, &skill.runner.engines[..]) {
+        (Some(engine), _, _) | (None, Some(engine), _) => engine.clone(),
+        (None, None, [only]) => only.to_string(),
+        (None, None, _) => {
+            return Err(Problem::field("engine", "none was named; give one of GET /v1/engines"));
+        }
+    };
+    let workspace = create.workspace.as_ref().map(|chosen| (PathBuf::from(&chosen.path), chosen.sharing()));
+    if workspace.as_ref().is_some_and(|(path, _)| !path.is_absolute()) {
+        return Err(Problem::field("workspace.path", "must be absolute"));
+    }
+    Ok(NewRun {
+        skill,
+        engine,
+        mode: create.mode,
+        input: create.input.clone(),
+        parameter: create.parameter.clone(),
+        files: form.map(Form::slots).transpose()?.unwrap_or_default(),
+        workspace,
+        script: form.map(|form| form.one("script")).transpose()?.flatten(),
+        profile: create.options.profile,
+        continuation: create.options.continuation,
+        options: create.options.options(create.model.clone()),
+        retry_of: None,
+        request_id: None,
+    })
+}
+
+fn only_admin(field: &str) -> Problem {
+    Problem::field(field, "needs a token with the scope admin").with_code(ProblemCode::Forbidden)
+}
+
+/// What reaches beyond the run is for those who may do everything.
+fn may(who: &Granted, options: &RunOptions) -> Result<()> {
+    if who.scope.allows(Scope::Admin) {
+        return Ok(());
+    }
+    let reaching = [
+        ("options.permission", options.permission == Some(Permission::Full)),
+        ("options.home", options.home == Some(HomeChoice::User)),
+        ("options.env", !options.env.is_empty()),
+        ("options.secrets", !options.secrets.is_empty()),
+    ];
+    reaching.into_iter().find(|(_, reaches)| *reaches).map_or(Ok(()), |(field, _)| Err(only_admin(field)))
+}
+
+fn skill(service: &Service, is_admin: bool, create: &CreateRun, form: Option<&Form>) -> Result<Skill> {
+    let sent = form.map(|form| form.one("skill").map(|zip| Some((zip?, form.folder.path())))).transpose()?.flatten();
+    match (&create.skill, sent) {
+        (Some(_), Some(_)) => Err(Problem::field("skill", "was both named and sent; do one of the two")),
+        (None, None) => Err(Problem::field("skill", "is missing; name one of GET /v1/skills, or send a zip")),
+        (None, Some((zip, folder))) => unpacked(&zip, folder),
+        (Some(name), None) => {
+            let is_path = name.contains('/');
+            if is_path && !is_admin {
+                return Err(only_admin("skill"));
+            }
+            let found = if is_path {
+                service.around.skills.resolve(name, &service.around.cwd)
+            } else {
+                service.around.skills.find(name)
+            };
+            found.map_err(|error| match error {
+                FindError::NotFound { .. } => {
+                    Problem::field("skill", error.to_string()).with_code(ProblemCode::SkillNotFound)
+                }
+                FindError::Unusable(error) => AcceptError::Skill(error).into(),
+            })
+        }
+    }
+}
+
+fn unpacked(zip: &Path, folder: &Path) -> Result<Skill> {
+    let installed = archive::install(zip, &folder.join("skill"), Existing::Refuse);
+    installed
+        .map(|installed| installed.skill)
+        .map_err(|error| Problem::field("skill", error.to_string()).with_code(ProblemCode::SkillInvalid))
+}
+
+async fn retry(
+    Runs(who): Runs,
+    State(service): State<Arc<Service>>,
+    OfRun(run): OfRun,
+    Params(params): Params<WaitParams>,
+    request: Request,
+) -> Result<Response> {
+    let wait = params.wait()?;
+    let key = key(request.headers())?;
+    let has_body = request.headers().contains_key(header::CONTENT_TYPE);
+    let body = if has_body { JsonBody::<RetryRun>::from_request(request, &()).await?.0 } else { RetryRun::default() };
+    may(&who, &body.options)?;
+    let urls = webhooks(&service, &body.webhooks)?;
+    let making = service.clone();
+    let new = blocking(move || {
+        making.log.head(run)?;
+        let folder = making.data.run(run);
+        let record = RunRecord::read(&folder.record()).map_err(|error| Problem::from(error).of_run(run))?;
+        let mut fingerprint = blake3::Hasher::new();
+        fingerprint.update(run.to_string().as_bytes()).update(&serde_json::to_vec(&body).unwrap_or_default());
+        let make = || {
+            let now = Overrides {
+                engine: body.engine.clone(),
+                mode: body.mode,
+                input: body.input.clone(),
+                parameter: body.parameter.clone(),
+                profile: body.options.profile,
+                continuation: body.options.continuation,
+                options: body.options.options(body.model.clone()),
+                ..Overrides::default()
+            };
+            Ok(again(&record, &folder, now).map_err(AcceptError::Skill)?.new)
+        };
+        let new = submit(&making, key, fingerprint.finalize(), make)?;
+        making.webhooks.watch(new, urls).map_err(|error| Problem::new(ProblemCode::Internal, error.to_string()))?;
+        Ok::<_, Problem>(new)
+    })
+    .await?;
+    accepted(&service, new, wait).await
+}
+
+/// The answer to somebody who has made a run.
+async fn accepted(service: &Arc<Service>, run: RunId, wait: Duration) -> Result<Response> {
+    let view = waited_for(service, run, wait, Until::Rest).await?;
+    let status = if rests(&view) && !wait.is_zero() { StatusCode::OK } else { StatusCode::ACCEPTED };
+    let location = HeaderValue::from_str(&format!("/v1/runs/{run}")).ok();
+    let mut response = (status, Json(view)).into_response();
+    response.headers_mut().extend(location.map(|location| (header::LOCATION, location)));
+    Ok(response)
+}
+
+/// What a wait is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Until {
+    /// The end, or a question.
+    Rest,
+    End,
+}
+
+fn rests(view: &RunView) -> bool {
+    view.row.status.is_some_and(|status| status.is_terminal() || status == RunStatus::WaitingUser)
+}
+
+/// Looks at a run until it is so, or the time is up.
+pub(super) async fn waited_for(service: &Arc<Service>, run: RunId, wait: Duration, until: Until) -> Result<RunView> {
+    let deadline = Instant::now() + wait;
+    let bell = Arc::new(Notify::new());
+    let mut subscription = None;
+    loop {
+        if subscription.is_none() && !wait.is_zero() {
+            let (log, rung) = (service.log.clone(), bell.clone());
+            // Before the first look: what comes after it rings.
+            subscription = Some(blocking(move || log.subscribe(run, Arc::new(move || rung.notify_one()))).await?);
+        }
+        let looking = service.clone();
+        let view = blocking(move || view(&looking, run)).await?;
+        let is_so = match until {
+            Until::Rest => rests(&view),
+            Until::End => view.row.status.is_some_and(RunStatus::is_terminal),
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        if is_so || left.is_zero() {
+            return Ok(view);
+        }
+        let mut stop = service.feeds.stopping();
+        tokio::select! {
+            () = bell.notified() => tokio::time::sleep(LOOK.min(left)).await,
+            () = tokio::time::sleep(left) => {}
+            () = stopped(&mut stop) => return Ok(view),
+        }
+    }
+}
+
+/// Blocking.
+pub(super) fn view(service: &Service, run: RunId) -> Result<RunView> {
+    let Some(row) = service.summaries.get(run)? else {
+        // Removed, or never there.
+        service.log.head(run)?;
+        return Err(Problem::run_not_found(run));
+    };
+    let is_over = row.status.is_some_and(RunStatus::is_terminal);
+    let interaction = match row.status {
+        Some(RunStatus::WaitingUser) => service.summaries.pending(run)?,
+        Some(_) | None => None,
+    };
+    let result = if is_over {
+        let read = result::read(&service.data.run(run));
+        read.map_err(|error| Problem::new(ProblemCode::Internal, error.to_string()).of_run(run))?
+    } else {
+        None
+    };
+    let trouble = service.runtime.trouble(run);
+    Ok(RunView { row, interaction, result, trouble })
+}
+
+async fn one(
+    _: Reads,
+    State(service): State<Arc<Service>>,
+    OfRun(run): OfRun,
+    Params(params): Params<WaitParams>,
+) -> Result<Json<RunView>> {
+    waited_for(&service, run, params.wait()?, Until::Rest).await.map(Json)
+}
+
+async fn cancel(
+    Runs(who): Runs,
+    State(service): State<Arc<Service>>,
+    OfRun(run): OfRun,
+    Params(params): Params<WaitParams>,
+) -> Result<Response> {
+    let wait = params.wait()?;
+    let canceling = service.clone();
+    let canceled = blocking(move || canceling.runtime.cancel_anywhere(run, &who.name.to_string())).await;
+    if let Err(error) = canceled {
+        let current = current(&service, run).await;
+        return Err(Problem::from(error).with_current(current));
+    }
+    let view = waited_for(&service, run, wait, Until::End).await?;
+    let is_over = view.row.status.is_some_and(RunStatus::is_terminal);
+    Ok((if is_over { StatusCode::OK } else { StatusCode::ACCEPTED }, Json(view)).into_response())
+}
+
+/// The run as it is, for those who thought it were otherwise.
+pub(super) async fn current(service: &Arc<Service>, run: RunId) -> serde_json::Value {
+    let looking = service.clone();
+    let view = blocking(move || view(&looking, run)).await;
+    view.ok().and_then(|view| serde_json::to_value(view).ok()).unwrap_or_default()
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ListParams {
+    /// One status, or several with commas between them.
+    status: Option<String>,
+    /// The name of a skill.
+    skill: Option<String>,
+    /// The name of an engine.
+    engine: Option<String>,
+    /// Words to look for in ids, skills, engines, codes and questions.
+    #[schemars(length(max = 200))]
+    q: Option<String>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// At most so many, 50 unless told, 500 at most.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<usize>,
+}
+
+async fn list(
+    _: Reads,
+    State(service): State<Arc<Service>>,
+    Params(params): Params<ListParams>,
+) -> Result<Json<RunList>> {
+    let limit = params.limit.unwrap_or(LIST);
+    if !(1..=LIST_MAX).contains(&limit) {
+        return Err(Problem::field("query.limit", format!("must be from 1 to {LIST_MAX}")));
+    }
+    let words = params.status.as_deref().unwrap_or_default().split(',').filter(|word| !word.is_empty());
+    let statuses = words
+        .map(|word| word.parse())
+        .collect::<Result<Vec<RunStatus>, _>>()
+        .map_err(|error| Problem::field("query.status", error.to_string()))?;
+    let after = params.cursor.as_deref().map(str::parse).transpose();
+    let after = after.map_err(|_| Problem::field("query.cursor", "is no cursor; give next_cursor of a page before"))?;
+    if params.q.as_ref().is_some_and(|text| text.chars().count() > 200) {
+        return Err(Problem::field("query.q", "must have at most 200 characters"));
+    }
+    let query = Query {
+        statuses,
+        skill: params.skill,
+        engine: params.engine,
+        text: params.q.filter(|text| !text.is_empty()),
+        since: None,
+        limit: Some(limit + 1),
+        after,
+    };
+    let mut runs = blocking(move || service.summaries.list(&query)).await?;
+    let has_more = runs.len() > limit;
+    runs.truncate(limit);
+    let next_cursor = runs.last().filter(|_| has_more).map(|row| row.run_id.to_string());
+    Ok(Json(RunList { runs, next_cursor }))
+}

@@ -1,0 +1,208 @@
+//! The life of the service: it listens, finds the runs of before, answers, and leaves without ending anything.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use skillrun_log::Catalog;
+use skillrun_log::catalog::CatalogError;
+use skillrun_runtime::owners::crashed;
+use skillrun_runtime::{Clock, Retention, Runtime, RuntimeError};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::auth::{AuthError, ServerNote, Sessions, TokenFile, Tokens, random, server_note};
+use crate::blocking::blocking;
+use crate::feed::Feeds;
+use crate::front::Front;
+use crate::guard::Guard;
+use crate::housekeeping;
+use crate::listen;
+use crate::metrics::Metrics;
+use crate::routes;
+use crate::service::{Around, Door, Service};
+use crate::stopping::stopped;
+use crate::summaries::{Summaries, SummariesError};
+use crate::webhooks::{self, WebhookError, Webhooks};
+
+/// Threads that answer; those that wait for files are apart.
+const THREADS: usize = 2;
+const WAITING_THREADS: usize = 64;
+
+/// Everything the service is made with.
+#[derive(Debug)]
+pub struct Setup {
+    pub runtime: Arc<Runtime>,
+    pub clock: Arc<dyn Clock>,
+    pub door: Door,
+    pub around: Around,
+    pub webhooks: webhooks::Config,
+    pub retention: Retention,
+}
+
+/// Why there is no service.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error("{listen} cannot be listened on ({error}); choose another address with --listen")]
+    Listen { listen: SocketAddr, error: io::Error },
+    #[error("another server (process {pid}) has this data folder, at {url}; use that one, or give another --data")]
+    Another { pid: u32, url: String },
+    #[error(transparent)]
+    Auth(#[from] AuthError),
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    #[error(transparent)]
+    Summaries(#[from] SummariesError),
+    #[error(transparent)]
+    Webhooks(#[from] WebhookError),
+    #[error("no thread could be started ({0})")]
+    Threads(io::Error),
+}
+
+/// What can be told once it serves.
+#[derive(Debug, Clone)]
+pub struct Serving {
+    pub url: String,
+    pub token_file: std::path::PathBuf,
+    /// Runs that were found and are worked on again.
+    pub taken_up: usize,
+    pub waiting: usize,
+    /// Runs that cannot go on, and why.
+    pub broken: Vec<(skillrun_model::RunId, String)>,
+}
+
+/// Tells a service to stop.
+#[derive(Debug, Clone)]
+pub struct Stop(watch::Sender<bool>);
+
+impl Default for Stop {
+    fn default() -> Self {
+        Self(watch::Sender::new(false))
+    }
+}
+
+impl Stop {
+    pub fn stop(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+/// Serves until it is told to stop. `told` is called once, when it is ready.
+pub fn serve(setup: Setup, stop: &Stop, told: impl FnOnce(&Serving) + Send + 'static) -> Result<(), ServeError> {
+    let threads = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(THREADS)
+        .max_blocking_threads(WAITING_THREADS)
+        .thread_name("http")
+        .enable_all()
+        .build()
+        .map_err(ServeError::Threads)?;
+    let served = threads.block_on(serving(setup, stop, told));
+    // Whoever still waits for a file has nobody left to tell.
+    threads.shutdown_timeout(Duration::from_secs(2));
+    served
+}
+
+async fn serving(setup: Setup, stop: &Stop, told: impl FnOnce(&Serving) + Send + 'static) -> Result<(), ServeError> {
+    let Setup { runtime, clock, door, around, webhooks, retention } = setup;
+    let data = runtime.data().clone();
+    if let server_note::Server::Running(other) = ServerNote::read(&data)? {
+        return Err(ServeError::Another { pid: other.pid, url: other.url });
+    }
+    let bound = TcpListener::bind(door.listen).await;
+    let listener = bound.map_err(|error| ServeError::Listen { listen: door.listen, error })?;
+    let listen = listener.local_addr().map_err(|error| ServeError::Listen { listen: door.listen, error })?;
+    let token = TokenFile::load_or_make(&door.token_file, random::bytes()?)?;
+    let sessions = Sessions::load_or_make(&data, random::bytes()?)?;
+    let guard = Arc::new(Guard::new(listen, &door.hosts, &door.origins, Tokens::new(token, &data), sessions));
+    let metrics = Arc::new(Metrics::new());
+    let (router, when_ready) = watch::channel(None);
+    let front = Arc::new(Front::new(guard.clone(), metrics.clone(), when_ready));
+    // It answers from now on; what needs runs waits until they are found.
+    let accepting = tokio::spawn(listen::serve(listener, front, door.connections, stop.0.subscribe()));
+
+    let log = runtime.log().clone();
+    let feeds = Feeds::new(log.clone(), data.clone());
+    let url = url(listen);
+    let (at, note_url, token_file) = (listen, url.clone(), door.token_file.clone());
+    let (starting, folder, time) = (runtime.clone(), data.clone(), clock.clone());
+    let found = blocking(move || {
+        housekeeping::tidy(&folder, time.now());
+        let dead = crashed(&folder);
+        let (mut catalog, _) = Catalog::open(&folder.catalog(), &folder.runs())?;
+        catalog.refresh(starting.log())?;
+        let recovered = starting.recover(&mut catalog)?;
+        let summaries = Summaries::start(starting.log().clone(), &folder)?;
+        let setup = webhooks::Setup {
+            data: folder.clone(),
+            log: starting.log().clone(),
+            config: webhooks,
+            clock: time.clone(),
+            random: webhooks::system_random(),
+        };
+        let webhooks = Arc::new(Webhooks::start(setup)?);
+        for run in catalog.not_terminal()? {
+            webhooks.watch(run, Vec::new())?;
+        }
+        if recovered.broken.is_empty() {
+            dead.iter().for_each(|socket| drop(std::fs::remove_file(socket)));
+        }
+        let listening = server_note::Listening { listen: at.to_string(), url: note_url, token_file, started_at: time.now() };
+        let note = ServerNote::of_this_process(listening)?;
+        note.write(&folder)?;
+        Ok::<_, ServeError>((recovered, summaries, webhooks, note))
+    })
+    .await;
+    let (recovered, summaries, webhooks, note) = match found {
+        Ok(found) => found,
+        Err(error) => {
+            stop.stop();
+            drop(router);
+            accepting.await.ok();
+            return Err(error);
+        }
+    };
+    let telling = webhooks.clone();
+    let _bell = log.subscribe_all(Arc::new(move |run| telling.look(run)));
+    let service = Arc::new(Service {
+        runtime: runtime.clone(),
+        data: data.clone(),
+        log,
+        feeds: feeds.clone(),
+        summaries,
+        webhooks: webhooks.clone(),
+        guard,
+        metrics,
+        around,
+        clock: clock.clone(),
+        streams_max: door.connections,
+    });
+    router.send_replace(Some(routes::router(service.clone())));
+    let keeping = tokio::spawn(housekeeping::keep(service, retention, stop.0.subscribe()));
+    told(&Serving {
+        url,
+        token_file: door.token_file,
+        taken_up: recovered.working.len(),
+        waiting: recovered.waiting,
+        broken: recovered.broken,
+    });
+    stopped(&mut stop.0.subscribe()).await;
+    // Streams end; their clients come again, with a cursor.
+    feeds.stop();
+    accepting.await.ok();
+    keeping.await.ok();
+    blocking(move || {
+        webhooks.stop();
+        note.remove(&data).ok();
+    })
+    .await;
+    Ok(())
+}
+
+fn url(listen: SocketAddr) -> String {
+    // The page of a server that listens everywhere is looked at from here first.
+    let ip = if listen.ip().is_unspecified() { std::net::IpAddr::from([127, 0, 0, 1]) } else { listen.ip() };
+    format!("http://{}", SocketAddr::new(ip, listen.port()))
+}

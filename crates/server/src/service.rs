@@ -1,0 +1,93 @@
+//! The service as handlers see it, and its life: bound, ready, stopped.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use skillrun_engine::Engines;
+use skillrun_log::FileLog;
+use skillrun_model::Timestamp;
+use skillrun_runtime::{Clock, DataFolder, Runtime};
+use skillrun_skill::SearchPath;
+
+use crate::feed::Feeds;
+use crate::guard::Guard;
+use crate::metrics::{Metrics, OpenStream};
+use crate::problem::{Problem, ProblemCode, Result};
+use crate::summaries::Summaries;
+use crate::webhooks::Webhooks;
+
+/// What handlers have.
+#[derive(Debug)]
+pub(crate) struct Service {
+    pub(crate) runtime: Arc<Runtime>,
+    pub(crate) data: DataFolder,
+    pub(crate) log: Arc<FileLog>,
+    pub(crate) feeds: Arc<Feeds>,
+    pub(crate) summaries: Arc<Summaries>,
+    pub(crate) webhooks: Arc<Webhooks>,
+    pub(crate) guard: Arc<Guard>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) around: Around,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Streams at the same time.
+    pub(crate) streams_max: usize,
+}
+
+/// What requests are filled in with, and where skills and engines are found.
+#[derive(Debug)]
+pub struct Around {
+    pub skills: SearchPath,
+    /// Where the service was started.
+    pub cwd: PathBuf,
+    pub engines: Engines,
+    /// For requests that name none.
+    pub engine: Option<String>,
+    /// Largest body of a request.
+    pub body_max: u64,
+    /// This program, for engines that are part of it.
+    pub own: PathBuf,
+    pub user_home: Option<PathBuf>,
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+impl Around {
+    pub(crate) fn of_engines(&self) -> skillrun_runtime::looking::engines::Around<'_> {
+        skillrun_runtime::looking::engines::Around {
+            own: &self.own,
+            cwd: &self.cwd,
+            user_home: self.user_home.as_deref(),
+            environment: &self.environment,
+        }
+    }
+}
+
+impl Service {
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Room for one more stream.
+    pub(crate) fn stream(&self) -> Result<OpenStream> {
+        // Some connections are left for those who want something else.
+        let room = self.streams_max - self.streams_max / 8;
+        let open = self.metrics.stream();
+        if self.metrics.open_streams() > room as u64 {
+            return Err(Problem::new(ProblemCode::TooManyStreams, format!("there are {room} streams already")));
+        }
+        Ok(open)
+    }
+}
+
+/// Where the service listens and whom it answers.
+#[derive(Debug, Clone)]
+pub struct Door {
+    pub listen: SocketAddr,
+    /// More names for this server.
+    pub hosts: Vec<String>,
+    /// Other pages that may call it.
+    pub origins: Vec<String>,
+    pub connections: usize,
+    pub token_file: PathBuf,
+}

@@ -1,0 +1,118 @@
+//! The catalog, and what was told about it. One at a time uses it.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use skillrun_log::FileLog;
+use skillrun_log::catalog::{Catalog, CatalogError, Query, Row, RowState};
+use skillrun_model::RunId;
+
+use super::changes::Changes;
+use super::epoch::Epoch;
+
+/// So many runs, the newest, are in a snapshot.
+const SNAPSHOT: usize = 200;
+
+/// So many changes are given at once; whoever gets so many asks again.
+const PAGE: usize = 500;
+
+/// What happened after a cursor.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Since {
+    /// What the reader has is of no use: it begins anew with these, the newest first, and this number.
+    Reset { snapshot: Vec<Row>, number: u64 },
+    /// In the order of their numbers, each run once. Not necessarily all: ask again until there are none.
+    Changes(Vec<(u64, Change)>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    Row(Box<Row>),
+    Removed(RunId),
+}
+
+#[derive(Debug)]
+pub(super) struct Book {
+    log: Arc<FileLog>,
+    pub(super) catalog: Catalog,
+    epoch: Epoch,
+    /// When all runs were looked at.
+    pub(super) looked: Instant,
+    /// What every row said when it was last looked at.
+    known: HashMap<RunId, RowState>,
+    changes: Changes,
+}
+
+impl Book {
+    /// `catalog` is the file of the catalog.
+    pub(super) fn open(log: Arc<FileLog>, catalog: &Path, epoch: Epoch) -> Result<Self, CatalogError> {
+        let looked = Instant::now();
+        let (mut catalog, _) = Catalog::open(catalog, log.runs())?;
+        catalog.refresh(&log)?;
+        let known = catalog.states()?;
+        Ok(Self { log, catalog, epoch, looked, known, changes: Changes::default() })
+    }
+
+    /// The last number that was given out.
+    pub(super) fn last(&self) -> u64 {
+        self.changes.last()
+    }
+
+    /// Looks at some runs.
+    pub(super) fn look_at(&mut self, runs: &[RunId]) -> Result<Vec<Option<Row>>, CatalogError> {
+        let current = self.catalog.refresh_some(&self.log, runs)?;
+        let rows = current.into_iter().map(|current| {
+            let (state, row) = current.row.unzip();
+            self.is_now(current.run_id, state);
+            row
+        });
+        Ok(rows.collect())
+    }
+
+    /// Looks at all runs, those of other processes too.
+    pub(super) fn look_at_all(&mut self) -> Result<(), CatalogError> {
+        let began = Instant::now();
+        self.catalog.refresh(&self.log)?;
+        // Another process may have brought the rows up to date, so it does not matter which of them we changed.
+        let states = self.catalog.states()?;
+        let gone = self.known.keys().filter(|run| !states.contains_key(run)).map(|run| (*run, None));
+        let mut changed: Vec<(RunId, Option<RowState>)> = gone.collect();
+        changed.extend(
+            states.into_iter().filter(|(run, state)| self.known.get(run) != Some(state)).map(|(run, s)| (run, Some(s))),
+        );
+        changed.sort_by_cached_key(|(run, _)| run.to_string());
+        changed.into_iter().for_each(|(run, state)| self.is_now(run, state));
+        self.looked = began;
+        Ok(())
+    }
+
+    /// A run was seen so; a change if it was another way before.
+    fn is_now(&mut self, run: RunId, state: Option<RowState>) {
+        let has_changed = self.known.get(&run) != state.as_ref();
+        match state {
+            Some(state) if has_changed => drop(self.known.insert(run, state)),
+            None => drop(self.known.remove(&run)),
+            Some(_) => {}
+        }
+        if has_changed {
+            self.changes.note(run);
+        }
+    }
+
+    pub(super) fn since(&mut self, cursor: Option<(Epoch, u64)>) -> Result<Since, CatalogError> {
+        let number = cursor.filter(|(epoch, _)| *epoch == self.epoch).map(|(_, number)| number);
+        let Some(changes) = number.and_then(|number| self.changes.since(number, PAGE)) else {
+            let snapshot = self.catalog.list(&Query { limit: Some(SNAPSHOT), ..Query::default() })?;
+            return Ok(Since::Reset { snapshot, number: self.last() });
+        };
+        let runs: Vec<RunId> = changes.iter().map(|(_, run)| *run).collect();
+        let rows = self.catalog.current(&runs)?;
+        let changes = changes.into_iter().zip(rows).map(|((number, run), current)| {
+            let row = current.row.map(|(_, row)| Change::Row(Box::new(row)));
+            (number, row.unwrap_or(Change::Removed(run)))
+        });
+        Ok(Since::Changes(changes.collect()))
+    }
+}

@@ -1,0 +1,295 @@
+//! Summaries for everybody at once, and the thread that looks when there is news.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::io;
+use std::mem;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use skillrun_log::catalog::{CatalogError, Counts, Query, Row, Waiting};
+use skillrun_log::{FileLog, Subscription};
+use skillrun_model::RunId;
+use skillrun_model::interaction::Pending;
+use skillrun_runtime::DataFolder;
+
+use super::book::{Book, Since};
+use super::epoch::Epoch;
+
+/// News of this process are told together, so often at most while somebody listens.
+const TOGETHER: Duration = Duration::from_millis(50);
+
+/// News of other processes are looked for so often while somebody listens or asks.
+const OTHERS: Duration = Duration::from_secs(1);
+
+/// With news of more runs than these, all are looked at.
+const NEWS_MAX: usize = 10_000;
+
+/// Called when there may be changes. It must be quick, and must not call the summaries.
+type Wake = Arc<dyn Fn() + Send + Sync>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum SummariesError {
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    #[error("a list of all runs cannot be kept: {0}; free some memory and try again")]
+    System(#[from] io::Error),
+}
+
+/// All runs in a few words. Blocking.
+#[derive(Debug)]
+pub struct Summaries {
+    shared: Arc<Shared>,
+    epoch: Epoch,
+    /// As long as it lives, we hear of every append.
+    _news: Subscription,
+}
+
+struct Shared {
+    book: Mutex<Book>,
+    news: Mutex<News>,
+    has_news: Condvar,
+    listeners: Mutex<Listeners>,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}
+
+/// What is to be looked at.
+#[derive(Debug, Default)]
+struct News {
+    runs: HashSet<RunId>,
+    /// There were too many to keep.
+    is_all: bool,
+    is_over: bool,
+}
+
+#[derive(Default)]
+struct Listeners {
+    next: u64,
+    all: Vec<(u64, Wake)>,
+}
+
+/// The last look of the thread.
+#[derive(Debug, Clone, Copy)]
+struct Last {
+    at: Instant,
+    /// The last look at all runs, whoever had it.
+    all_at: Instant,
+    /// How long news wait for more.
+    pause: Duration,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Summaries {
+    /// `log` is the one that this process appends to, in `data`.
+    pub fn start(log: Arc<FileLog>, data: &DataFolder) -> Result<Arc<Self>, SummariesError> {
+        let mut random = [0; 8];
+        getrandom(&mut random, GetRandomFlags::empty()).map_err(io::Error::from)?;
+        Self::in_epoch(log, data, Epoch(u64::from_ne_bytes(random)))
+    }
+
+    pub(super) fn in_epoch(log: Arc<FileLog>, data: &DataFolder, epoch: Epoch) -> Result<Arc<Self>, SummariesError> {
+        let heard: Arc<Mutex<Weak<Shared>>> = Arc::default();
+        let bell = heard.clone();
+        // Before the first look, so that nothing falls between.
+        let news = log.subscribe_all(Arc::new(move |run| {
+            let shared = lock(&bell).upgrade();
+            if let Some(shared) = shared {
+                shared.hear(run);
+            }
+        }));
+        let book = Book::open(log, &data.catalog(), epoch)?;
+        let shared = Arc::new(Shared {
+            book: Mutex::new(book),
+            // What was appended during the first look was heard by nobody.
+            news: Mutex::new(News { is_all: true, ..News::default() }),
+            has_news: Condvar::new(),
+            listeners: Mutex::default(),
+        });
+        *lock(&heard) = Arc::downgrade(&shared);
+        let own = shared.clone();
+        thread::Builder::new().name("summaries".to_owned()).spawn(move || own.run())?;
+        Ok(Arc::new(Self { shared, epoch, _news: news }))
+    }
+
+    /// Whose numbers are good here.
+    pub fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    pub fn list(&self, query: &Query) -> Result<Vec<Row>, CatalogError> {
+        self.shared.fresh(|book| book.catalog.list(query))
+    }
+
+    /// One run, whoever owns it; none when there is no such run.
+    pub fn get(&self, run: RunId) -> Result<Option<Row>, CatalogError> {
+        self.shared.with_book(|book| Ok(book.look_at(&[run])?.pop().flatten()))
+    }
+
+    /// The question of one run, all of it; ask for the run first.
+    pub fn pending(&self, run: RunId) -> Result<Option<Pending>, CatalogError> {
+        self.shared.with_book(|book| book.catalog.pending(run))
+    }
+
+    /// All questions that wait, those with a deadline first.
+    pub fn waiting(&self) -> Result<Vec<Waiting>, CatalogError> {
+        self.shared.fresh(|book| book.catalog.waiting())
+    }
+
+    pub fn counts(&self) -> Result<Counts, CatalogError> {
+        self.shared.fresh(|book| book.catalog.counts())
+    }
+
+    /// What happened after a cursor. Subscribe first, ask second.
+    pub fn since(&self, cursor: Option<(Epoch, u64)>) -> Result<Since, CatalogError> {
+        self.shared.fresh(|book| book.since(cursor))
+    }
+
+    /// Calls `wake` when there are changes, until the guard is dropped; sometimes for nothing.
+    pub fn subscribe(&self, wake: Wake) -> Guard {
+        let id = {
+            let mut listeners = lock(&self.shared.listeners);
+            listeners.next += 1;
+            let id = listeners.next;
+            listeners.all.push((id, wake));
+            id
+        };
+        // From now on others are looked for too. The thread either has seen that there is a listener, or waits by now.
+        drop(lock(&self.shared.news));
+        self.shared.has_news.notify_all();
+        Guard { shared: Arc::downgrade(&self.shared), id }
+    }
+}
+
+impl Drop for Summaries {
+    fn drop(&mut self) {
+        lock(&self.shared.news).is_over = true;
+        self.shared.has_news.notify_all();
+    }
+}
+
+/// As long as it lives, its waker is called.
+#[derive(Debug)]
+#[must_use = "nobody is woken any more once this is dropped"]
+pub struct Guard {
+    shared: Weak<Shared>,
+    id: u64,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(shared) = self.shared.upgrade() {
+            // Dropped outside of the lock: a waker may own anything.
+            let ended: Vec<_> = lock(&shared.listeners).all.extract_if(.., |(id, _)| *id == self.id).collect();
+            drop(ended);
+        }
+    }
+}
+
+impl Shared {
+    /// On the thread of whoever appended.
+    fn hear(&self, run: RunId) {
+        let mut news = lock(&self.news);
+        if news.is_all {
+            return;
+        }
+        let is_first = news.runs.is_empty();
+        news.runs.insert(run);
+        if news.runs.len() > NEWS_MAX {
+            news.runs.clear();
+            news.is_all = true;
+        }
+        if is_first {
+            self.has_news.notify_all();
+        }
+    }
+
+    /// Uses the book when everything that this process has done is in it, and what others have done lately.
+    fn fresh<T>(&self, ask: impl FnOnce(&mut Book) -> Result<T, CatalogError>) -> Result<T, CatalogError> {
+        self.with_book(|book| {
+            // Taken with the book in hand: what is not here any more is in the book.
+            let News { runs, is_all, .. } = {
+                let mut news = lock(&self.news);
+                News { runs: mem::take(&mut news.runs), is_all: mem::take(&mut news.is_all), is_over: false }
+            };
+            let others_due = book.looked.elapsed() >= OTHERS;
+            let looked = if is_all || others_due {
+                book.look_at_all()
+            } else {
+                let runs: Vec<RunId> = runs.iter().copied().collect();
+                book.look_at(&runs).map(drop)
+            };
+            if looked.is_err() {
+                // Looked at again, by whoever is next.
+                let mut news = lock(&self.news);
+                news.is_all |= is_all || others_due;
+                news.runs.extend(runs);
+            }
+            looked?;
+            ask(book)
+        })
+    }
+
+    /// Uses the book, and tells those who listen if there are changes in it then.
+    fn with_book<T>(&self, act: impl FnOnce(&mut Book) -> Result<T, CatalogError>) -> Result<T, CatalogError> {
+        let mut book = lock(&self.book);
+        let before = book.last();
+        let done = act(&mut book);
+        let has_changed = book.last() != before;
+        drop(book);
+        if has_changed {
+            let wakes: Vec<Wake> = lock(&self.listeners).all.iter().map(|(_, wake)| wake.clone()).collect();
+            wakes.iter().for_each(|wake| wake());
+        }
+        done
+    }
+
+    fn run(&self) {
+        let mut last = Last { at: Instant::now(), all_at: Instant::now(), pause: TOGETHER };
+        while self.wait(last) {
+            let looked = self.fresh(|book| Ok(book.looked));
+            let at = Instant::now();
+            last = match looked {
+                Ok(all_at) => Last { at, all_at, pause: TOGETHER },
+                // What is wrong now may be right in a while.
+                Err(_) => Last { at, all_at: at, pause: OTHERS },
+            };
+        }
+    }
+
+    /// Waits until something is due; false when it is over.
+    fn wait(&self, last: Last) -> bool {
+        let mut news = lock(&self.news);
+        loop {
+            if news.is_over {
+                return false;
+            }
+            let has_listeners = !lock(&self.listeners).all.is_empty();
+            let has_news = news.is_all || !news.runs.is_empty();
+            let due = match (has_news, has_listeners) {
+                (true, true) => Some((last.at + last.pause).min(last.all_at + OTHERS)),
+                (false, true) => Some(last.all_at + OTHERS),
+                (true, false) => Some(last.at + OTHERS),
+                (false, false) => None,
+            };
+            let Some(due) = due else {
+                news = self.has_news.wait(news).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let left = due.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            news = self.has_news.wait_timeout(news, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! Lists are fresh, and readers of changes miss nothing and see nothing twice the wrong way round.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use skillrun_log::catalog::{Catalog, Query, Row};
+use skillrun_log::{Durability, EventLog, FileLog, Seq};
+use skillrun_model::rasp::data::{RawText, RunStarted, RunStatusChange, Versions};
+use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream};
+use skillrun_model::{AttemptNumber, EngineName, ExecutionMode, RunId, RunStatus, Timestamp};
+use skillrun_runtime::DataFolder;
+use tempfile::TempDir;
+
+use super::*;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const EPOCH: Epoch = Epoch(7);
+
+struct World {
+    _folder: TempDir,
+    data: DataFolder,
+    log: Arc<FileLog>,
+}
+
+impl World {
+    fn new() -> Self {
+        let folder = TempDir::new().expect("a folder");
+        let data = DataFolder::new(folder.path());
+        let log = Arc::new(FileLog::new(data.runs()));
+        Self { _folder: folder, data, log }
+    }
+
+    fn start(&self) -> Arc<Summaries> {
+        Summaries::in_epoch(self.log.clone(), &self.data, EPOCH).expect("started")
+    }
+
+    /// The same folder as another process has it.
+    fn other_log(&self) -> FileLog {
+        FileLog::new(self.data.runs())
+    }
+}
+
+fn run(n: u64) -> RunId {
+    RunId::new(1_700_000_000_000 + n, [7; 10])
+}
+
+fn event(run: RunId, seq: u64, data: Data) -> Event {
+    let engine = EngineName::new("scripted");
+    Event {
+        run_id: run,
+        seq,
+        ts: Timestamp::EPOCH.plus_nanos(seq * 1_000_000),
+        attempt_number: AttemptNumber(1),
+        source: Source { engine, stream: SourceStream::Control, parser: None, confidence: 1.0 },
+        level: Level::Info,
+        data,
+        correlation: Correlation::default(),
+        raw_ref: RawRef::default(),
+    }
+}
+
+fn first(run: RunId) -> Event {
+    let versions = Versions { skillrun: "0".to_owned(), engine: None, profile: 1 };
+    event(run, 1, Data::RunStarted(RunStarted::new("scripted", ExecutionMode::Auto, versions)))
+}
+
+/// Makes a run and leaves it open for writing.
+fn make(log: &FileLog, run: RunId) {
+    log.create(run).expect("made");
+    log.append(run, Seq(1), &[first(run)], Durability::Derived).expect("appended");
+}
+
+fn say(log: &FileLog, run: RunId, seq: u64, data: Data) {
+    log.append(run, Seq(seq), &[event(run, seq, data)], Durability::Derived).expect("appended");
+}
+
+fn text() -> Data {
+    Data::RawStdout(RawText { text: Some("x".to_owned()), sanitized: false, truncated: false, lines: None })
+}
+
+fn status(status: RunStatus) -> Data {
+    Data::RunStatus(RunStatusChange { status: Some(status), phase: None, detail: None })
+}
+
+fn size(world: &World, run: RunId) -> u64 {
+    std::fs::metadata(world.data.run(run).events()).expect("a Log").len()
+}
+
+/// A bell that can be waited for.
+fn bell(summaries: &Summaries) -> (Guard, Receiver<()>) {
+    let (ring, rung) = channel();
+    let wake = move || {
+        ring.send(()).ok();
+    };
+    (summaries.subscribe(Arc::new(wake)), rung)
+}
+
+fn number_of(since: &Since) -> u64 {
+    match since {
+        Since::Reset { number, .. } => *number,
+        Since::Changes(changes) => changes.last().map_or(0, |(number, _)| *number),
+    }
+}
+
+fn changes(summaries: &Summaries, number: u64) -> Vec<(u64, Change)> {
+    match summaries.since(Some((summaries.epoch(), number))).expect("asked") {
+        Since::Changes(changes) => changes,
+        Since::Reset { .. } => panic!("reset at {number}"),
+    }
+}
+
+#[test]
+fn what_was_appended_here_is_in_every_answer() {
+    let world = World::new();
+    make(&world.log, run(1));
+    let summaries = world.start();
+    for n in 2..60 {
+        make(&world.log, run(n));
+        let rows = summaries.list(&Query { limit: Some(1), ..Query::default() }).expect("a list");
+        assert_eq!(rows[0].run_id, run(n));
+        say(&world.log, run(n), 2, status(RunStatus::Queued));
+        assert_eq!(summaries.counts().expect("counts").by_status[&RunStatus::Queued], n - 1);
+        say(&world.log, run(1), n, text());
+        assert_eq!(summaries.get(run(1)).expect("asked").expect("a row").log_bytes, size(&world, run(1)));
+        say(&world.log, run(n), 3, text());
+        let told = changes(&summaries, number_of(&summaries.since(None).expect("asked")));
+        assert_eq!(told, [], "the snapshot has it");
+    }
+    assert_eq!(summaries.waiting().expect("asked"), []);
+    world.log.remove(run(9), Timestamp::EPOCH).expect("removed");
+    assert_eq!(summaries.get(run(9)).expect("asked"), None);
+    assert_eq!(summaries.list(&Query::default()).expect("a list").len(), 58);
+}
+
+#[test]
+fn what_others_do_is_seen_at_once_or_soon() {
+    let world = World::new();
+    let other = world.other_log();
+    let summaries = world.start();
+    make(&other, run(1));
+    assert!(summaries.get(run(1)).expect("asked").is_some(), "one run is always looked at");
+    let number = number_of(&summaries.since(None).expect("asked"));
+    let (_guard, rung) = bell(&summaries);
+    make(&other, run(2));
+    say(&other, run(1), 2, status(RunStatus::Running));
+    // Somebody else brings the file of the catalog up to date first, and so takes the news away.
+    let (mut catalog, _) = Catalog::open(&world.data.catalog(), &world.data.runs()).expect("a catalog");
+    catalog.refresh(&other).expect("refreshed");
+    rung.recv_timeout(PATIENCE).expect("woken");
+    let mut told = Vec::new();
+    let begin = Instant::now();
+    while told.len() < 2 && begin.elapsed() < PATIENCE {
+        told = changes(&summaries, number);
+    }
+    let runs: Vec<RunId> = told.iter().map(|(_, change)| change.run()).collect();
+    assert!(runs.contains(&run(1)) && runs.contains(&run(2)), "{told:?}");
+    // Removed by somebody else.
+    let number = told.last().expect("changes").0;
+    other.remove(run(2), Timestamp::EPOCH).expect("removed");
+    let begin = Instant::now();
+    let mut told = Vec::new();
+    while told.is_empty() && begin.elapsed() < PATIENCE {
+        rung.recv_timeout(PATIENCE).expect("woken");
+        told = changes(&summaries, number);
+    }
+    assert_eq!(told.last().map(|(_, change)| change.clone()), Some(Change::Removed(run(2))));
+}
+
+impl Change {
+    fn run(&self) -> RunId {
+        match self {
+            Self::Row(row) => row.run_id,
+            Self::Removed(run) => *run,
+        }
+    }
+}
+
+#[test]
+fn a_cursor_is_good_where_it_was_given_out() {
+    let world = World::new();
+    for n in 1..=210 {
+        make(&world.log, run(n));
+        world.log.release(run(n));
+    }
+    let summaries = world.start();
+    let reset = |cursor| match summaries.since(cursor).expect("asked") {
+        Since::Reset { snapshot, number } => (snapshot, number),
+        Since::Changes(changes) => panic!("{changes:?}"),
+    };
+    let (snapshot, number) = reset(None);
+    assert_eq!((snapshot.len(), snapshot[0].run_id, number), (200, run(210), 0), "the newest, bounded");
+    assert_eq!(reset(Some((Epoch(8), 0))).1, 0);
+    assert_eq!(reset(Some((EPOCH, 1))).1, 0, "never given out");
+    assert_eq!(changes(&summaries, 0), []);
+    world.log.open(run(3)).expect("opened");
+    say(&world.log, run(3), 2, text());
+    say(&world.log, run(3), 3, status(RunStatus::Running));
+    let told = changes(&summaries, 0);
+    let [(number, Change::Row(row))] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!((row.run_id, row.status), (run(3), Some(RunStatus::Running)));
+    assert_eq!(changes(&summaries, *number), []);
+    world.log.remove(run(4), Timestamp::EPOCH).expect("removed");
+    let told = changes(&summaries, *number);
+    assert_eq!(told, [(told[0].0, Change::Removed(run(4)))]);
+    assert!(told[0].0 > *number);
+    assert_eq!(changes(&summaries, 0).len(), 2, "nothing is taken away");
+    assert_ne!(Summaries::start(world.log.clone(), &world.data).expect("started").epoch(), EPOCH);
+}
+
+#[test]
+fn many_changes_come_in_pages() {
+    let world = World::new();
+    let summaries = world.start();
+    for n in 0..620 {
+        make(&world.log, run(n));
+        world.log.release(run(n));
+    }
+    let (mut number, mut pages, mut seen) = (0, Vec::new(), HashMap::new());
+    loop {
+        let page = changes(&summaries, number);
+        let Some(last) = page.last() else { break };
+        number = last.0;
+        pages.push(page.len());
+        seen.extend(page.iter().map(|(number, change)| (change.run(), *number)));
+    }
+    assert_eq!((pages.len(), pages[0], seen.len()), (2, 500, 620));
+}
+
+#[test]
+fn whoever_listens_is_told_whoever_found_out() {
+    let world = World::new();
+    let summaries = world.start();
+    let (guard, rung) = bell(&summaries);
+    for n in 0..50 {
+        make(&world.log, run(n));
+        // Takes the news that the thread would have told.
+        summaries.list(&Query::default()).expect("a list");
+        rung.recv_timeout(PATIENCE).expect("woken");
+        while rung.try_recv().is_ok() {}
+        assert_eq!(changes(&summaries, n).len(), 1);
+    }
+    drop(guard);
+    make(&world.log, run(99));
+    summaries.list(&Query::default()).expect("a list");
+    assert!(rung.try_recv().is_err(), "nobody is woken any more");
+    // Nothing of it is left.
+    let log = Arc::downgrade(&world.log);
+    drop(summaries);
+    drop(world);
+    let begin = Instant::now();
+    while log.strong_count() > 0 && begin.elapsed() < PATIENCE {
+        thread::yield_now();
+    }
+    assert_eq!(log.strong_count(), 0, "the thread has ended");
+}
+
+/// What a reader knows of each run.
+#[derive(Default)]
+struct Reader {
+    cursor: Option<(Epoch, u64)>,
+    rows: HashMap<RunId, Row>,
+    removed: Vec<RunId>,
+}
+
+impl Reader {
+    /// Takes everything there is.
+    fn read(&mut self, summaries: &Summaries) {
+        loop {
+            match summaries.since(self.cursor).expect("asked") {
+                Since::Reset { snapshot, number } => {
+                    assert_eq!(self.cursor, None, "nothing was forgotten");
+                    self.cursor = Some((summaries.epoch(), number));
+                    snapshot.into_iter().for_each(|row| self.take(row));
+                }
+                Since::Changes(changes) if changes.is_empty() => return,
+                Since::Changes(changes) => {
+                    for (number, change) in changes {
+                        assert!(self.cursor.is_some_and(|(_, before)| before < number), "in order");
+                        self.cursor = Some((summaries.epoch(), number));
+                        match change {
+                            Change::Row(row) => self.take(*row),
+                            Change::Removed(run) => {
+                                self.rows.remove(&run);
+                                self.removed.push(run);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, row: Row) {
+        assert!(!self.removed.contains(&row.run_id), "it came back");
+        if let Some(before) = self.rows.get(&row.run_id) {
+            assert!(before.log_bytes <= row.log_bytes && before.updated_at <= row.updated_at, "{before:?} {row:?}");
+        }
+        self.rows.insert(row.run_id, row);
+    }
+}
+
+/// Writers here and elsewhere, somebody who refreshes the same catalog, people who ask, and readers of changes.
+#[test]
+fn no_reader_misses_the_last_state_or_sees_one_go_back() {
+    const RUNS: u64 = 6;
+    const EVENTS: u64 = 150;
+    let world = World::new();
+    let summaries = world.start();
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let readers: Vec<_> = (0..3)
+            .map(|_| {
+                scope.spawn(|| {
+                    let (_guard, rung) = bell(&summaries);
+                    let mut reader = Reader::default();
+                    while !is_over.load(Ordering::SeqCst) {
+                        reader.read(&summaries);
+                        rung.recv_timeout(Duration::from_millis(20)).ok();
+                    }
+                    reader.read(&summaries);
+                    reader
+                })
+            })
+            .collect();
+        let busy = [
+            scope.spawn(|| {
+                let (log, catalog) = (world.other_log(), world.data.catalog());
+                let (mut catalog, _) = Catalog::open(&catalog, &world.data.runs()).expect("a catalog");
+                while !is_over.load(Ordering::SeqCst) {
+                    catalog.refresh(&log).expect("refreshed");
+                }
+            }),
+            scope.spawn(|| {
+                while !is_over.load(Ordering::SeqCst) {
+                    summaries.list(&Query::default()).expect("a list");
+                    summaries.get(run(1)).expect("asked");
+                }
+            }),
+        ];
+        let writers: Vec<_> = (0..RUNS)
+            .map(|n| {
+                let world = &world;
+                scope.spawn(move || {
+                    let elsewhere = world.other_log();
+                    let log = if n % 3 == 0 { &elsewhere } else { &*world.log };
+                    make(log, run(n));
+                    for seq in 2..EVENTS {
+                        let word = if seq % 2 == 0 { RunStatus::Running } else { RunStatus::Queued };
+                        say(log, run(n), seq, status(word));
+                    }
+                    log.release(run(n));
+                    if n == RUNS - 1 {
+                        log.remove(run(n), Timestamp::EPOCH).expect("removed");
+                    }
+                })
+            })
+            .collect();
+        writers.into_iter().for_each(|writer| writer.join().expect("a writer"));
+        // What others did last is found by a look at all.
+        for n in 0..RUNS {
+            summaries.get(run(n)).expect("asked");
+        }
+        is_over.store(true, Ordering::SeqCst);
+        busy.into_iter().for_each(|thread| thread.join().expect("a thread"));
+        for reader in readers {
+            let reader = reader.join().expect("a reader");
+            assert_eq!(reader.rows.len() as u64, RUNS - 1);
+            for (run, row) in &reader.rows {
+                assert_eq!((row.log_bytes, row.status), (size(&world, *run), Some(RunStatus::Queued)), "{run}");
+            }
+        }
+    });
+}
+
+#[test]
+fn an_epoch_is_read_as_it_is_written() {
+    for epoch in [Epoch(0), Epoch(7), Epoch(u64::MAX)] {
+        assert_eq!(epoch.to_string().parse(), Ok(epoch));
+    }
+    for bad in ["", "7", "+000000000000007", "00000000000000FF", "10000000000000000", "x"] {
+        assert_eq!(bad.parse::<Epoch>(), Err(NoEpoch), "{bad}");
+    }
+}

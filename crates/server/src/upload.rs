@@ -1,0 +1,222 @@
+//! Forms with files: each file goes to the disk as it comes, into a folder that is gone with the request.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use axum::extract::multipart::Field;
+use axum::extract::{FromRequest, Multipart, Request};
+use http::header;
+use tempfile::TempDir;
+use tokio::fs::OpenOptions;
+use tokio::io::AsyncWriteExt;
+
+use crate::extract::{JSON_MAX, too_large, too_slow};
+use crate::problem::{Problem, ProblemCode, Result};
+use crate::service::Service;
+
+/// Parts of one form.
+const PARTS: usize = 200;
+
+/// A body may pause so long, and must on the whole be quicker than this after its first seconds.
+const PAUSE: Duration = Duration::from_secs(20);
+const HEAD_START: Duration = Duration::from_secs(10);
+const BYTES_PER_SECOND: u64 = 16 << 10;
+
+/// Longest name of a file that is kept; the end matters most.
+const NAME: usize = 120;
+
+/// A form that has arrived.
+#[derive(Debug)]
+pub(crate) struct Form {
+    /// The part `request`.
+    pub(crate) request: Option<Vec<u8>>,
+    /// All others, by the name of their part, in the order they came.
+    pub(crate) files: Vec<(String, PathBuf)>,
+    /// Of everything that came.
+    pub(crate) fingerprint: blake3::Hash,
+    /// Everything lies in here, and goes with it.
+    pub(crate) folder: TempDir,
+}
+
+impl Form {
+    /// The only file of a part.
+    pub(crate) fn one(&self, part: &str) -> Result<Option<PathBuf>> {
+        let mut found = self.files.iter().filter(|(name, _)| name == part).map(|(_, path)| path.clone());
+        match (found.next(), found.next()) {
+            (first, None) => Ok(first),
+            (_, Some(_)) => Err(Problem::field(part, "was sent twice")),
+        }
+    }
+
+    /// Files by slot: those whose part is `files.SLOT`.
+    pub(crate) fn slots(&self) -> Result<BTreeMap<String, PathBuf>> {
+        let mut slots = BTreeMap::new();
+        for (part, path) in &self.files {
+            if let Some(slot) = part.strip_prefix("files.")
+                && slots.insert(slot.to_owned(), path.clone()).is_some()
+            {
+                return Err(Problem::field(part, "was sent twice"));
+            }
+        }
+        Ok(slots)
+    }
+
+    /// Whether every part has a meaning.
+    pub(crate) fn only(&self, is_known: impl Fn(&str) -> bool) -> Result<()> {
+        let unknown = self.files.iter().find(|(part, _)| !is_known(part));
+        unknown.map_or(Ok(()), |(part, _)| Err(Problem::field(part, "is no part of this form")))
+    }
+}
+
+/// How quickly a body comes, and how much of it there may be.
+struct Pace {
+    begin: Instant,
+    bytes: u64,
+    limit: u64,
+}
+
+impl Pace {
+    fn takes(&mut self, bytes: usize) -> Result<()> {
+        self.bytes += bytes as u64;
+        if self.bytes > self.limit {
+            return Err(too_large(self.limit));
+        }
+        let late = self.begin.elapsed().saturating_sub(HEAD_START);
+        if self.bytes < late.as_secs() * BYTES_PER_SECOND { Err(too_slow()) } else { Ok(()) }
+    }
+}
+
+/// Takes in a whole form.
+pub(crate) async fn receive(service: &Service, request: Request) -> Result<Form> {
+    let limit = service.around.body_max;
+    let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    if announced.is_some_and(|announced: u64| announced > limit) {
+        return Err(too_large(limit));
+    }
+    let mut parts = Multipart::from_request(request, &()).await.map_err(|rejection| {
+        Problem::new(ProblemCode::MediaType, rejection.body_text())
+    })?;
+    let uploads = service.data.uploads();
+    let made = std::fs::create_dir_all(&uploads).and_then(|()| TempDir::new_in(&uploads));
+    let folder = made.map_err(|error| not_written(&error))?;
+    let mut pace = Pace { begin: Instant::now(), bytes: 0, limit };
+    let mut form = Form { request: None, files: Vec::new(), fingerprint: blake3::hash(b""), folder };
+    let mut hasher = blake3::Hasher::new();
+    let mut number = 0;
+    while let Some(mut field) = soon(parts.next_field()).await? {
+        number += 1;
+        if number > PARTS {
+            return Err(Problem::field("body", format!("a form has at most {PARTS} parts")));
+        }
+        let part = field.name().unwrap_or_default().to_owned();
+        hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+        if part == "request" {
+            let json = small(&mut field, &mut pace).await?;
+            hasher.update(&(json.len() as u64).to_le_bytes()).update(&json);
+            if form.request.replace(json).is_some() {
+                return Err(Problem::field("request", "was sent twice"));
+            }
+        } else {
+            let name = safe_name(field.file_name().unwrap_or("file"));
+            hasher.update(&(name.len() as u64).to_le_bytes()).update(name.as_bytes());
+            let path = form.folder.path().join(number.to_string()).join(name);
+            let written = to_disk(&mut field, &path, &mut pace, &mut hasher).await?;
+            hasher.update(&written.to_le_bytes());
+            form.files.push((part, path));
+        }
+    }
+    form.fingerprint = hasher.finalize();
+    Ok(form)
+}
+
+fn not_written(error: &std::io::Error) -> Problem {
+    let code = match error.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => ProblemCode::DiskFull,
+        _ => ProblemCode::Internal,
+    };
+    Problem::new(code, format!("the files that were sent cannot be kept ({error})"))
+}
+
+/// The next piece, unless it takes too long.
+async fn soon<T>(
+    next: impl Future<Output = std::result::Result<T, axum::extract::multipart::MultipartError>>,
+) -> Result<T> {
+    match tokio::time::timeout(PAUSE, next).await {
+        Ok(Ok(piece)) => Ok(piece),
+        Ok(Err(error)) => Err(Problem::field("body", format!("is no form that can be read: {}", error.body_text()))),
+        Err(_) => Err(too_slow()),
+    }
+}
+
+async fn small(field: &mut Field<'_>, pace: &mut Pace) -> Result<Vec<u8>> {
+    let mut whole = Vec::new();
+    while let Some(piece) = soon(field.chunk()).await? {
+        pace.takes(piece.len())?;
+        if whole.len() + piece.len() > JSON_MAX {
+            return Err(too_large(JSON_MAX as u64));
+        }
+        whole.extend_from_slice(&piece);
+    }
+    Ok(whole)
+}
+
+async fn to_disk(field: &mut Field<'_>, path: &Path, pace: &mut Pace, hasher: &mut blake3::Hasher) -> Result<u64> {
+    let mut written = 0;
+    let folder = path.parent().unwrap_or(path);
+    tokio::fs::create_dir(folder).await.map_err(|error| not_written(&error))?;
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).await;
+    let mut file = made.map_err(|error| not_written(&error))?;
+    while let Some(piece) = soon(field.chunk()).await? {
+        pace.takes(piece.len())?;
+        hasher.update(&piece);
+        file.write_all(&piece).await.map_err(|error| not_written(&error))?;
+        written += piece.len() as u64;
+    }
+    file.flush().await.map_err(|error| not_written(&error))?;
+    Ok(written)
+}
+
+/// A name that leads nowhere else and shows what kind of file it is.
+fn safe_name(given: &str) -> String {
+    let last = given.rsplit(['/', '\\']).next().unwrap_or_default();
+    let plain: Vec<char> = last.chars().filter(|c| !c.is_control()).collect();
+    let name: String = plain[plain.len().saturating_sub(NAME)..].iter().collect();
+    let bytes_fit = name.len() <= 255;
+    if name.trim_matches('.').trim().is_empty() || !bytes_fit { "file".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_nowhere() {
+        for (given, kept) in [
+            ("table.csv", "table.csv"),
+            ("../../etc/passwd", "passwd"),
+            ("C:\\temp\\a b.txt", "a b.txt"),
+            ("..", "file"),
+            (".", "file"),
+            ("", "file"),
+            ("a/", "file"),
+            ("x\u{0}y\n.md", "xy.md"),
+            (".env", ".env"),
+        ] {
+            assert_eq!(safe_name(given), kept, "{given:?}");
+        }
+        assert_eq!(safe_name(&format!("{}.csv", "n".repeat(500))).len(), NAME);
+        assert_eq!(safe_name(&"字".repeat(200)), "file", "too long for the disk in bytes");
+    }
+
+    #[test]
+    fn a_body_that_is_too_slow_or_too_large_is_refused() {
+        let long_ago = |seconds| Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
+        let mut pace = Pace { begin: long_ago(0), bytes: 0, limit: 10 };
+        assert!(pace.takes(10).is_ok());
+        assert_eq!(pace.takes(1).unwrap_err().code, ProblemCode::BodyTooLarge);
+        let mut pace = Pace { begin: long_ago(100), bytes: 0, limit: u64::MAX };
+        assert_eq!(pace.takes(1000).unwrap_err().code, ProblemCode::BodyTooSlow);
+        assert!(pace.takes(100 << 14).is_ok());
+    }
+}

@@ -1,0 +1,355 @@
+//! Is this address one we tell? Looked at when it is given, as far as its text says; [`super::send`] looks again at what
+//! its name leads to, just before it connects.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use serde::{Deserialize, Serialize};
+use ureq::http::Uri;
+
+use super::public_ip::is_public;
+
+/// Longest address.
+const MAX_BYTES: usize = 2048;
+
+/// So many addresses are told of one run.
+pub const MAX_ADDRESSES: usize = 10;
+
+/// Names that never lead to the public, each with everything below it.
+const PRIVATE_NAMES: &[&str] = &["localhost", "local", "internal", "localdomain", "home.arpa"];
+
+/// What becomes of addresses inside somebody's own network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PrivateAddresses {
+    Allowed,
+    #[default]
+    Refused,
+}
+
+/// An address that was looked at: http or https, a host, no password.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Url {
+    text: String,
+    /// Host and port, the same for all addresses of one receiver.
+    receiver: String,
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Which address of a list was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    #[error("webhook address {}: {why}", at + 1)]
+    Refused { at: usize, why: WhyRefused },
+    #[error("{given} webhook addresses; give at most {MAX_ADDRESSES}")]
+    TooMany { given: usize },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum WhyRefused {
+    #[error("has more than {MAX_BYTES} bytes; use a shorter one")]
+    TooLong,
+    #[error("has characters that do not belong there; write it in plain ASCII, escaped where needed")]
+    Characters,
+    #[error("is no URL; write https://host/path")]
+    NoUrl,
+    #[error("is neither http nor https; use one of them")]
+    Scheme,
+    #[error("has a user or password in it; leave that out, messages are signed")]
+    Credentials,
+    #[error("has a part after #, which is never sent; leave it out")]
+    Fragment,
+    #[error("has no usable host; write a name, or an address as four decimal numbers or in brackets")]
+    Host,
+    #[error("has no usable port; use 1 to 65535")]
+    Port,
+    #[error("leads into a private network; use a public address, or allow private ones in the settings of the service")]
+    Private,
+}
+
+impl Url {
+    pub(super) fn parse(text: &str, private: PrivateAddresses) -> Result<Self, WhyRefused> {
+        if text.len() > MAX_BYTES {
+            return Err(WhyRefused::TooLong);
+        }
+        // Parsers disagree about these, and what one takes for a host is a path to another.
+        if !text
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'\\' | b'"' | b'<' | b'>' | b'^' | b'`'))
+        {
+            return Err(WhyRefused::Characters);
+        }
+        let (scheme, rest) = text.split_once("://").ok_or(WhyRefused::NoUrl)?;
+        let default_port = match scheme.to_ascii_lowercase().as_str() {
+            "http" => 80,
+            "https" => 443,
+            _ => return Err(WhyRefused::Scheme),
+        };
+        if rest.contains('#') {
+            return Err(WhyRefused::Fragment);
+        }
+        let authority = &rest[..rest.find(['/', '?']).unwrap_or(rest.len())];
+        if authority.contains('@') {
+            return Err(WhyRefused::Credentials);
+        }
+        let (host, port) = split(authority)?;
+        let port = port.map_or(Ok(default_port), read_port)?;
+        let (host, standing) = look_at(host)?;
+        match (standing, private) {
+            (Standing::Private, PrivateAddresses::Refused) => return Err(WhyRefused::Private),
+            (Standing::Private, PrivateAddresses::Allowed) | (Standing::Open, _) => {}
+        }
+        // What will be sent must mean the same to the one who sends it.
+        let uri: Uri = text.parse().map_err(|_| WhyRefused::NoUrl)?;
+        let is_same = uri.authority().is_some_and(|theirs| theirs.as_str() == authority);
+        is_same.then(|| Self { text: text.to_owned(), receiver: format!("{host}:{port}") }).ok_or(WhyRefused::NoUrl)
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn receiver(&self) -> &str {
+        &self.receiver
+    }
+}
+
+/// A list as a request has it, each address once.
+pub(super) fn check(urls: &[String], private: PrivateAddresses) -> Result<Vec<Url>, AddressError> {
+    if urls.len() > MAX_ADDRESSES {
+        return Err(AddressError::TooMany { given: urls.len() });
+    }
+    let mut checked = Vec::new();
+    for (at, url) in urls.iter().enumerate() {
+        let url = Url::parse(url, private).map_err(|why| AddressError::Refused { at, why })?;
+        if !checked.contains(&url) {
+            checked.push(url);
+        }
+    }
+    Ok(checked)
+}
+
+/// What the text of a host says about where it leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// Not known before its name is looked up, or public.
+    Open,
+    Private,
+}
+
+fn split(authority: &str) -> Result<(&str, Option<&str>), WhyRefused> {
+    if authority.starts_with('[') {
+        let end = authority.find(']').ok_or(WhyRefused::Host)? + 1;
+        let (host, rest) = authority.split_at(end);
+        return match rest.strip_prefix(':') {
+            Some(port) => Ok((host, Some(port))),
+            None if rest.is_empty() => Ok((host, None)),
+            None => Err(WhyRefused::Host),
+        };
+    }
+    Ok(authority.split_once(':').map_or((authority, None), |(host, port)| (host, Some(port))))
+}
+
+fn read_port(port: &str) -> Result<u16, WhyRefused> {
+    let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    let port = port.parse::<u16>().ok().filter(|port| is_number && *port > 0);
+    port.ok_or(WhyRefused::Port)
+}
+
+/// A host in one spelling, and its standing.
+fn look_at(host: &str) -> Result<(String, Standing), WhyRefused> {
+    if let Some(inside) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+        let address: Ipv6Addr = inside.parse().map_err(|_| WhyRefused::Host)?;
+        return Ok((format!("[{address}]"), standing_of(IpAddr::V6(address))));
+    }
+    let name = host.to_ascii_lowercase();
+    let name = name.strip_suffix('.').unwrap_or(&name);
+    if let Ok(address) = name.parse::<Ipv4Addr>() {
+        return Ok((address.to_string(), standing_of(IpAddr::V4(address))));
+    }
+    let is_label = |label: &str| {
+        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_');
+        (1..=63).contains(&label.len()) && label.bytes().all(is_plain)
+    };
+    // A last label that is a number makes the whole an address to most systems: 127.1, 0x7f.1, 2130706433. No name of
+    // the public ends so, and nobody needs the spelling.
+    if name.len() > 253 || !name.split('.').all(is_label) || name.rsplit('.').next().is_some_and(is_number) {
+        return Err(WhyRefused::Host);
+    }
+    let below = |private: &str| name.strip_suffix(private).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    let standing = if PRIVATE_NAMES.iter().any(|private| below(private)) { Standing::Private } else { Standing::Open };
+    Ok((name.to_owned(), standing))
+}
+
+fn is_number(label: &str) -> bool {
+    let hex = label.strip_prefix("0x").is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    hex || label.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn standing_of(address: IpAddr) -> Standing {
+    if is_public(address) { Standing::Open } else { Standing::Private }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn refused(text: &str) -> Option<WhyRefused> {
+        Url::parse(text, PrivateAddresses::Refused).err()
+    }
+
+    #[test]
+    fn addresses_by_the_dozen() {
+        use WhyRefused as No;
+        for (text, expected) in [
+            ("https://example.com", None),
+            ("https://example.com/hook?token=1", None),
+            ("HTTPS://Example.COM:8443/hook", None),
+            ("http://example.com.", None),
+            ("http://8.8.8.8/", None),
+            ("http://[2606:4700::1111]:81/x", None),
+            ("https://my_host.example.com", None),
+            ("https://localhost.example.com", None),
+            ("https://mylocal", None),
+            ("ftp://example.com", Some(No::Scheme)),
+            ("file:///etc/passwd", Some(No::Scheme)),
+            ("gopher://example.com", Some(No::Scheme)),
+            ("unix:///run/docker.sock", Some(No::Scheme)),
+            ("example.com/hook", Some(No::NoUrl)),
+            ("http:/example.com", Some(No::NoUrl)),
+            ("", Some(No::NoUrl)),
+            ("http://", Some(No::Host)),
+            ("http:///path", Some(No::Host)),
+            ("http://.", Some(No::Host)),
+            ("http://a..b", Some(No::Host)),
+            ("https://user:secret@example.com", Some(No::Credentials)),
+            ("https://example.com@127.0.0.1/", Some(No::Credentials)),
+            ("https://@example.com", Some(No::Credentials)),
+            ("https://example.com#@127.0.0.1", Some(No::Fragment)),
+            ("https://example.com\\@127.0.0.1", Some(No::Characters)),
+            ("https://exa mple.com", Some(No::Characters)),
+            ("https://example.com\r\nX: y", Some(No::Characters)),
+            ("https://ex\u{e4}mple.com", Some(No::Characters)),
+            ("http://\u{2460}27.0.0.1", Some(No::Characters)),
+            ("http://%31%32%37.0.0.1", Some(No::Host)),
+            ("https://example.com:0", Some(No::Port)),
+            ("https://example.com:", Some(No::Port)),
+            ("https://example.com:65536", Some(No::Port)),
+            ("https://example.com:+80", Some(No::Port)),
+            ("http://localhost", Some(No::Private)),
+            ("http://LOCALHOST.:8080/", Some(No::Private)),
+            ("http://a.b.localhost", Some(No::Private)),
+            ("http://printer.local", Some(No::Private)),
+            ("http://metadata.google.internal/", Some(No::Private)),
+            ("http://router.home.arpa", Some(No::Private)),
+            ("http://127.0.0.1", Some(No::Private)),
+            ("http://127.0.0.1.", Some(No::Private)),
+            ("http://169.254.169.254/latest/meta-data", Some(No::Private)),
+            ("http://10.0.0.1:80", Some(No::Private)),
+            ("http://[::1]", Some(No::Private)),
+            ("http://[::ffff:127.0.0.1]", Some(No::Private)),
+            ("http://[::ffff:7f00:1]", Some(No::Private)),
+            ("http://[64:ff9b::7f00:1]", Some(No::Private)),
+            ("http://[fd00::1]", Some(No::Private)),
+            ("http://[fe80::1%25eth0]", Some(No::Host)),
+            ("http://[::1", Some(No::Host)),
+            ("http://[::1]x", Some(No::Host)),
+            ("http://[v1.x]", Some(No::Host)),
+            ("http://::1/", Some(No::Port)),
+            ("http://2130706433/", Some(No::Host)),
+            ("http://0x7f.1", Some(No::Host)),
+            ("http://0x7f000001", Some(No::Host)),
+            ("http://127.1", Some(No::Host)),
+            ("http://127.0.0.01", Some(No::Host)),
+            ("http://0177.0.0.1", Some(No::Host)),
+            ("http://0", Some(No::Host)),
+            ("http://0x", Some(No::Host)),
+            ("http://example.1", Some(No::Host)),
+        ] {
+            assert_eq!(refused(text), expected, "{text}");
+        }
+        assert_eq!(refused(&format!("https://example.com/{}", "x".repeat(MAX_BYTES))), Some(No::TooLong));
+        for text in ["http://127.0.0.1:9/x", "http://localhost", "http://[::1]:80/"] {
+            assert!(Url::parse(text, PrivateAddresses::Allowed).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_list_names_the_one_that_is_wrong() {
+        let urls = |all: &[&str]| all.iter().map(|url| (*url).to_owned()).collect::<Vec<_>>();
+        let given = urls(&["https://a.example", "https://a.example", "https://b.example"]);
+        let checked = check(&given, PrivateAddresses::Refused).unwrap();
+        assert_eq!(checked.iter().map(Url::as_str).collect::<Vec<_>>(), ["https://a.example", "https://b.example"]);
+        let error = check(&urls(&["https://a.example", "http://[::1]"]), PrivateAddresses::Refused).unwrap_err();
+        assert_eq!(error, AddressError::Refused { at: 1, why: WhyRefused::Private });
+        assert!(error.to_string().starts_with("webhook address 2: leads into a private network"), "{error}");
+        let many = vec!["https://a.example".to_owned(); 11];
+        assert_eq!(check(&many, PrivateAddresses::Refused), Err(AddressError::TooMany { given: 11 }));
+    }
+
+    /// All ways of the old C function to write an address: parts in three bases, the last for all that is left.
+    fn spelling(bits: u32, parts: usize, bases: [u8; 4]) -> String {
+        let write = |value: u32, base: u8| match base {
+            0 => value.to_string(),
+            1 => format!("0{value:o}"),
+            2 => format!("0x{value:x}"),
+            _ => format!("0X{value:08X}"),
+        };
+        let mut text: Vec<String> = (0..parts - 1).map(|i| write((bits >> (24 - 8 * i)) & 0xff, bases[i])).collect();
+        let left = 32 - 8 * (parts as u32 - 1);
+        text.push(write(u32::try_from(u64::from(bits) & ((1_u64 << left) - 1)).unwrap(), bases[3]));
+        text.join(".")
+    }
+
+    fn private_bits() -> impl Strategy<Value = u32> {
+        prop_oneof![
+            any::<u32>().prop_map(|x| (x & 0x00ff_ffff) | 0x7f00_0000),
+            any::<u32>().prop_map(|x| (x & 0x00ff_ffff) | 0x0a00_0000),
+            any::<u32>().prop_map(|x| (x & 0x0000_ffff) | 0xc0a8_0000),
+            any::<u32>().prop_map(|x| (x & 0x0000_ffff) | 0xa9fe_0000),
+            any::<u32>().prop_map(|x| (x & 0x003f_ffff) | 0x6440_0000),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn no_spelling_of_a_private_address_gets_round(
+            bits in private_bits(), parts in 1_usize..=4, bases in any::<[u8; 4]>(), dot in any::<bool>(),
+            tail in prop_oneof![Just(""), Just("/"), Just(":80"), Just(":8080/x?y")],
+        ) {
+            let bases = bases.map(|base| base % 4);
+            let text = format!("http://{}{}{tail}", spelling(bits, parts, bases), if dot { "." } else { "" });
+            let why = refused(&text);
+            prop_assert!(matches!(why, Some(WhyRefused::Host | WhyRefused::Private)), "{} gave {:?}", text, why);
+            let [a, b, c, d] = bits.to_be_bytes();
+            for form in [
+                format!("http://[::ffff:{a}.{b}.{c}.{d}]{tail}"),
+                format!("http://[::FFFF:{a:x}{b:02x}:{c:x}{d:02x}]{tail}"),
+                format!("http://[0:0:0:0:0:ffff:{a:x}{b:02x}:{c:x}{d:02x}]{tail}"),
+                format!("http://[64:ff9b::{a}.{b}.{c}.{d}]{tail}"),
+                format!("http://[::{a}.{b}.{c}.{d}]{tail}"),
+                format!("http://[2002:{a:x}{b:02x}:{c:x}{d:02x}::1]{tail}"),
+            ] {
+                prop_assert_eq!(refused(&form), Some(WhyRefused::Private), "{}", form);
+            }
+        }
+
+        #[test]
+        fn whatever_is_taken_has_the_host_that_the_sender_sees(text in "https?://[a-z0-9.:@\\[\\]/?#%_-]{0,40}") {
+            if let Ok(url) = Url::parse(&text, PrivateAddresses::Refused) {
+                let uri: Uri = url.as_str().parse().unwrap();
+                let host = uri.host().unwrap().trim_end_matches('.').to_owned();
+                prop_assert!(url.receiver().starts_with(&host) || host.starts_with('['), "{} {}", url.receiver(), host);
+                let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+                prop_assert!(address.is_ok_and(is_public) || host.parse::<IpAddr>().is_err());
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Reads the Log on from where it was read to, and makes drafts of what is to be told.
+
+use serde::Deserialize;
+use skillrun_log::{Answer, EventLog, Limits, LogError, LogErrorKind, LogLine};
+use skillrun_model::RunId;
+use skillrun_model::rasp::Event;
+
+use super::message::{Draft, Facts};
+use super::record::Position;
+
+/// The Log is read in pieces of about this size.
+const LIMITS: Limits = Limits { events: 4_096, bytes: 1024 * 1024 };
+
+/// What one piece of the Log gave.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub(super) position: Position,
+    pub(super) drafts: Vec<Draft>,
+    pub(super) rest: Rest,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// There may be more.
+    More,
+    /// Everything was read.
+    Nothing,
+}
+
+/// Why there is no piece.
+#[derive(Debug)]
+pub(super) enum Unread {
+    /// There is no Log, or no longer.
+    Missing,
+    Failed(LogError),
+}
+
+pub(super) fn read_on(log: &impl EventLog, run: RunId, from: &Position) -> Result<Piece, Unread> {
+    let page = match log.read(run, from.cursor(), LIMITS) {
+        Ok(Answer::Page(page)) => page,
+        // Seqs were lost. What was told stays told: a message that is made again has the same id.
+        Ok(Answer::Reset(_)) => {
+            return Ok(Piece { position: Position::default(), drafts: Vec::new(), rest: Rest::More });
+        }
+        Err(error) if matches!(error.kind, LogErrorKind::NotFound | LogErrorKind::Gone) => return Err(Unread::Missing),
+        Err(error) => return Err(Unread::Failed(error)),
+    };
+    let mut position = from.clone();
+    if page.is_empty() {
+        return Ok(Piece { position, drafts: Vec::new(), rest: Rest::Nothing });
+    }
+    let drafts = page.lines().filter_map(|line| position.facts.add(&wanted(line)?)).collect();
+    position.moved_to(page.cursor());
+    Ok(Piece { position, drafts, rest: Rest::More })
+}
+
+/// The event of a line, where it is one that matters. Most are not, and are not read as a whole.
+fn wanted(line: LogLine<'_>) -> Option<Event> {
+    #[derive(Deserialize)]
+    struct Glance<'a> {
+        #[serde(borrow)]
+        event: Kind<'a>,
+    }
+    #[derive(Deserialize)]
+    struct Kind<'a> {
+        #[serde(rename = "type")]
+        event_type: &'a str,
+    }
+    let glance: Glance<'_> = serde_json::from_slice(line.json()).ok()?;
+    // An event of a later version that this one does not know is nothing it can tell of.
+    Facts::wants(glance.event.event_type).then(|| line.event().ok()).flatten()
+}

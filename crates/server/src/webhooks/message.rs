@@ -1,0 +1,331 @@
+//! From an event of the Log to what an address is told, or to nothing. Pure.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use skillrun_model::codes::Code;
+use skillrun_model::interaction::Pending;
+use skillrun_model::rasp::{Data, Event, EventType, SourceStream};
+use skillrun_model::{AttemptNumber, InteractionId, RunId, RunStatus, Timestamp};
+
+/// A question takes at most so many bytes of a message; what is longer is cut, and the message says so.
+const QUESTION: usize = 8 * 1024;
+
+/// So much of a prompt is left of a question that is too long.
+const PROMPT_CHARS: usize = 1_000;
+
+/// Names of skills and engines are short; one that is not must not make messages long.
+const NAME_CHARS: usize = 200;
+
+/// What an address is told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum MessageType {
+    #[serde(rename = "run.completed")]
+    RunCompleted,
+    #[serde(rename = "run.failed")]
+    RunFailed,
+    #[serde(rename = "run.canceled")]
+    RunCanceled,
+    #[serde(rename = "run.waiting_user")]
+    RunWaitingUser,
+}
+
+impl MessageType {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::RunCompleted => "run.completed",
+            Self::RunFailed => "run.failed",
+            Self::RunCanceled => "run.canceled",
+            Self::RunWaitingUser => "run.waiting_user",
+        }
+    }
+
+    pub fn is_terminal(self) -> bool {
+        match self {
+            Self::RunCompleted | Self::RunFailed | Self::RunCanceled => true,
+            Self::RunWaitingUser => false,
+        }
+    }
+}
+
+/// The body of a message. The same for all addresses and all tries.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Body {
+    #[serde(rename = "type")]
+    pub message_type: MessageType,
+    /// When it happened, not when it is told.
+    pub timestamp: Timestamp,
+    pub data: BodyData,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct BodyData {
+    pub run_id: RunId,
+    pub status: RunStatus,
+    pub skill: Option<String>,
+    pub engine: Option<String>,
+    pub attempt: AttemptNumber,
+    pub reason_code: Option<Code>,
+    pub error_code: Option<Code>,
+    /// The question, for `run.waiting_user`.
+    pub interaction: Option<Question>,
+}
+
+/// A question, as far as it has room in a message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Question {
+    #[serde(flatten)]
+    pub pending: Pending,
+    /// It was cut; the run has all of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+}
+
+impl Question {
+    fn of(pending: &Pending) -> Self {
+        let fits = |pending: &Pending| serde_json::to_vec(pending).is_ok_and(|json| json.len() <= QUESTION);
+        if fits(pending) {
+            return Self { pending: pending.clone(), truncated: false };
+        }
+        let mut cut = pending.clone();
+        cut.ui_hints = None;
+        cut.context = None;
+        cut.prompt = shortened(&cut.prompt, PROMPT_CHARS);
+        if !fits(&cut) {
+            cut.options.clear();
+        }
+        Self { pending: cut, truncated: true }
+    }
+}
+
+fn shortened(text: &str, chars: usize) -> String {
+    text.char_indices().nth(chars).map_or(text, |(end, _)| &text[..end]).to_owned()
+}
+
+/// What is remembered of a run between two of its events.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Facts {
+    skill: Option<String>,
+    engine: Option<String>,
+    /// The question that was asked last, until it is answered.
+    question: Option<Question>,
+    /// The last question that an address was told of. Recovery may write the status twice.
+    told: Option<InteractionId>,
+    pub(super) is_over: bool,
+}
+
+/// A message before it has addresses.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Draft {
+    pub(super) seq: u64,
+    pub(super) body: Body,
+}
+
+impl Facts {
+    /// Events of other types need not be read at all.
+    pub(super) fn wants(event_type: &str) -> bool {
+        const WANTED: &[EventType] = &[
+            EventType::RunStarted,
+            EventType::RunStatus,
+            EventType::RunCompleted,
+            EventType::RunFailed,
+            EventType::RunCanceled,
+            EventType::InteractionRequested,
+            EventType::InteractionReplied,
+            EventType::InteractionTimeout,
+        ];
+        WANTED.iter().any(|wanted| wanted.as_str() == event_type)
+    }
+
+    pub(super) fn add(&mut self, event: &Event) -> Option<Draft> {
+        match &event.data {
+            Data::RunStarted(run) => {
+                self.skill = run.skill.as_deref().map(|name| shortened(name, NAME_CHARS));
+                self.engine = Some(shortened(&run.engine, NAME_CHARS));
+                None
+            }
+            Data::InteractionRequested(question) => {
+                self.question = Some(Question::of(question));
+                None
+            }
+            Data::InteractionReplied(_) => {
+                self.question = None;
+                None
+            }
+            Data::InteractionTimeout(timeout) => {
+                if timeout.fails_with.is_some() {
+                    self.question = None;
+                }
+                None
+            }
+            // Not the question itself: one that a policy answers at once is asked too, and nobody is waited for.
+            Data::RunStatus(change) => {
+                let is_ours = event.source.stream == SourceStream::Control;
+                let question =
+                    self.question.clone().filter(|_| is_ours && change.status == Some(RunStatus::WaitingUser));
+                let question = question.filter(|question| self.told != Some(question.pending.interaction_id))?;
+                self.told = Some(question.pending.interaction_id);
+                Some(self.draft(
+                    event,
+                    MessageType::RunWaitingUser,
+                    RunStatus::WaitingUser,
+                    (None, None),
+                    Some(question),
+                ))
+            }
+            Data::RunCompleted(end) => {
+                let codes = (Some(end.reason_code), None);
+                self.end(event, MessageType::RunCompleted, RunStatus::Succeeded, codes)
+            }
+            Data::RunFailed(end) => {
+                let codes = (Some(end.reason_code), Some(end.error.code));
+                self.end(event, MessageType::RunFailed, RunStatus::Failed, codes)
+            }
+            Data::RunCanceled(end) => {
+                let codes = (Some(end.reason_code), None);
+                self.end(event, MessageType::RunCanceled, RunStatus::Canceled, codes)
+            }
+            Data::RunHeartbeat(_)
+            | Data::MessageDelta(_)
+            | Data::MessageFinal(_)
+            | Data::ReasoningSummary(_)
+            | Data::AutoDecision(_)
+            | Data::ToolCallStarted(_)
+            | Data::ToolCallCompleted(_)
+            | Data::ToolCallFailed(_)
+            | Data::ArtifactCreated(_)
+            | Data::ArtifactIndexed(_)
+            | Data::ArtifactPreviewReady(_)
+            | Data::ParserWarning(_)
+            | Data::ParserError(_)
+            | Data::EngineError(_)
+            | Data::RawStdout(_)
+            | Data::RawStderr(_)
+            | Data::AttemptStarted(_)
+            | Data::AttemptEnded(_)
+            | Data::TurnUsage(_)
+            | Data::UserMessage(_) => None,
+        }
+    }
+
+    fn end(&mut self, event: &Event, kind: MessageType, status: RunStatus, codes: Codes) -> Option<Draft> {
+        self.is_over = true;
+        self.question = None;
+        Some(self.draft(event, kind, status, codes, None))
+    }
+
+    fn draft(
+        &self,
+        event: &Event,
+        message_type: MessageType,
+        status: RunStatus,
+        (reason_code, error_code): Codes,
+        interaction: Option<Question>,
+    ) -> Draft {
+        let data = BodyData {
+            run_id: event.run_id,
+            status,
+            skill: self.skill.clone(),
+            engine: self.engine.clone(),
+            attempt: event.attempt_number,
+            reason_code,
+            error_code,
+            interaction,
+        };
+        Draft { seq: event.seq, body: Body { message_type, timestamp: event.ts, data } }
+    }
+}
+
+/// Reason and error.
+type Codes = (Option<Code>, Option<Code>);
+
+/// The same message to the same address always has the same id, whoever makes it: receivers know it again.
+pub(super) fn message_id(run: RunId, seq: u64, message_type: MessageType, url: &str) -> String {
+    let hash = blake3::hash(format!("{} {url}", message_type.as_str()).as_bytes()).to_hex();
+    // No full stop in it: the signature puts one behind it.
+    format!("msg_{run}_{seq}_{}", &hash[..16])
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::tests::events::{Story, question};
+    use super::*;
+
+    fn drafts(events: &[Event]) -> Vec<Draft> {
+        let mut facts = Facts::default();
+        events.iter().filter_map(|event| facts.add(event)).collect()
+    }
+
+    #[test]
+    fn an_end_is_told_with_its_codes() {
+        let events = Story::new(1).started().failed().events;
+        let body = serde_json::to_value(&drafts(&events)[0].body).unwrap();
+        assert_eq!(
+            body,
+            json!({
+                "type": "run.failed",
+                "timestamp": "1970-01-01T00:00:02.000000Z",
+                "data": {
+                    "run_id": events[0].run_id.to_string(), "status": "failed", "skill": "sample", "engine": "scripted",
+                    "attempt": 1, "reason_code": "ENGINE_FAILED", "error_code": "ENGINE_EXIT_NONZERO", "interaction": null,
+                },
+            })
+        );
+    }
+
+    #[test]
+    fn a_question_is_told_when_the_run_waits_and_once() {
+        let story = Story::new(1).started().asked(question(1, "Which?")).waits().waits();
+        let told = drafts(&story.events);
+        assert_eq!(told.len(), 1);
+        assert_eq!(told[0].body.message_type, MessageType::RunWaitingUser);
+        assert_eq!(told[0].seq, 3);
+        let json = serde_json::to_value(&told[0].body.data.interaction).unwrap();
+        assert_eq!((&json["prompt"], &json["interaction_id"]), (&json!("Which?"), &json!(1)));
+        assert_eq!(json.get("truncated"), None);
+    }
+
+    #[test]
+    fn nobody_is_told_of_a_question_that_a_policy_answers_or_of_what_an_engine_says() {
+        let story = Story::new(1).started().asked(question(1, "May I?")).replied(1).waits();
+        assert_eq!(drafts(&story.events), []);
+        let mut story = Story::new(1).started().asked(question(1, "Which?")).waits();
+        story.events[2].source.stream = SourceStream::Stdout;
+        assert_eq!(drafts(&story.events), []);
+    }
+
+    #[test]
+    fn a_long_question_is_cut_and_says_so() {
+        let mut long = question(1, &"\u{1}ä".repeat(500_000));
+        long.context = Some(json!("x".repeat(100_000)));
+        long.options =
+            vec![
+                skillrun_model::interaction::AskOption { value: "y".repeat(9_000), label: "l".into(), default: false };
+                20
+            ];
+        let told = drafts(&Story::new(1).started().asked(long).waits().events);
+        let interaction = told[0].body.data.interaction.as_ref().unwrap();
+        assert!(interaction.truncated);
+        assert!(serde_json::to_vec(&told[0].body).unwrap().len() < 12 * 1024);
+    }
+
+    #[test]
+    fn what_is_wanted_is_all_that_matters() {
+        let story = Story::new(1).started().asked(question(1, "Which?")).waits().replied(1).completed();
+        assert!(story.events.iter().all(|event| Facts::wants(event.event_type().as_str())));
+        assert!(!Facts::wants("raw.stdout"));
+    }
+
+    #[test]
+    fn an_id_is_always_the_same_and_never_shared() {
+        let run = Story::new(1).events_run();
+        let id = |seq, kind, url| message_id(run, seq, kind, url);
+        let first = id(7, MessageType::RunCompleted, "https://a.example");
+        assert_eq!(first, id(7, MessageType::RunCompleted, "https://a.example"));
+        assert_ne!(first, id(8, MessageType::RunCompleted, "https://a.example"));
+        assert_ne!(first, id(7, MessageType::RunCompleted, "https://b.example"));
+        assert_ne!(first, id(7, MessageType::RunFailed, "https://a.example"));
+        assert!(first.starts_with(&format!("msg_{run}_7_")) && !first.contains('.'), "{first}");
+    }
+}

@@ -1,0 +1,158 @@
+//! The files: `<data>/webhooks/<run_id>.json` as long as there is something to tell, `webhooks.json` in the folder of the
+//! run afterwards. Each is one record as JSON, whole or not there, on the disk before anything is done about it.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use skillrun_evidence::whole_file;
+use skillrun_model::RunId;
+use skillrun_runtime::DataFolder;
+
+use super::record::{FORMAT, Record};
+
+/// Largest file that is read. A thousand messages with all their bodies, every byte escaped, stay below.
+const MAX_BYTES: u64 = 32 << 20;
+
+const ARCHIVED: &str = "webhooks.json";
+
+#[derive(Debug, thiserror::Error)]
+pub enum OutboxError {
+    #[error("{}: another process tells of the runs in this data folder; stop it first", path.display())]
+    Held { path: PathBuf },
+    #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {FORMAT}); use that version", path.display())]
+    Newer { path: PathBuf, found: u64 },
+    #[error("{}: cannot be understood ({why}); move it away to begin anew", path.display())]
+    Unreadable { path: PathBuf, why: String },
+    #[error("{}: {error}", path.display())]
+    Io { path: PathBuf, error: io::Error },
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> OutboxError {
+    move |error| OutboxError::Io { path: path.to_owned(), error }
+}
+
+#[derive(Debug)]
+pub(super) struct Outbox {
+    data: DataFolder,
+    folder: PathBuf,
+}
+
+/// Held as long as this lives: two that tell of the same run would undo each other's records.
+#[derive(Debug)]
+pub(super) struct Held {
+    _file: File,
+}
+
+impl Outbox {
+    pub(super) fn open(data: DataFolder) -> Result<(Self, Held), OutboxError> {
+        let folder = data.root().join("webhooks");
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed(&folder))?;
+        let path = folder.join("lock");
+        let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
+        let lock = lock.map_err(failed(&path))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(OutboxError::Held { path }),
+            Err(TryLockError::Error(error)) => return Err(failed(&path)(error)),
+        }
+        Ok((Self { data, folder }, Held { _file: lock }))
+    }
+
+    fn path(&self, run: RunId) -> PathBuf {
+        self.folder.join(format!("{run}.json"))
+    }
+
+    fn archived(&self, run: RunId) -> PathBuf {
+        self.data.run(run).root().join(ARCHIVED)
+    }
+
+    /// All that are not done, and why some could not be read; those are left where they are.
+    pub(super) fn load_all(&self) -> Result<(Vec<Record>, Vec<OutboxError>), OutboxError> {
+        let (mut records, mut errors) = (Vec::new(), Vec::new());
+        for entry in fs::read_dir(&self.folder).map_err(failed(&self.folder))? {
+            let path = entry.map_err(failed(&self.folder))?.path();
+            // Left by a process that died while it wrote; the lock says that nobody else writes here.
+            if path.extension().is_some_and(|extension| extension == "tmp") {
+                fs::remove_file(&path).ok();
+            }
+            let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".json"));
+            let Some(run) = name.and_then(|name| name.parse::<RunId>().ok()) else { continue };
+            match read(&path, run) {
+                Ok(record) => records.extend(record),
+                Err(error) => errors.push(error),
+            }
+        }
+        Ok((records, errors))
+    }
+
+    /// The one of a run, done or not.
+    pub(super) fn load(&self, run: RunId) -> Result<Option<Record>, OutboxError> {
+        // In the order in which a record moves, so that it is not missed between the two.
+        match read(&self.path(run), run)? {
+            Some(record) => Ok(Some(record)),
+            None => read(&self.archived(run), run),
+        }
+    }
+
+    pub(super) fn save(&self, record: &Record) -> Result<(), OutboxError> {
+        let path = self.path(record.run_id);
+        text(record).and_then(|text| whole_file::replace(&path, &text)).map_err(failed(&path))
+    }
+
+    /// Moves a record into the folder of its run; it goes where that is gone.
+    pub(super) fn archive(&self, record: &Record) -> Result<(), OutboxError> {
+        let path = self.archived(record.run_id);
+        match text(record).and_then(|text| whole_file::replace(&path, &text)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&path)(error)),
+            Ok(()) | Err(_) => self.remove(record.run_id),
+        }
+    }
+
+    pub(super) fn remove(&self, run: RunId) -> Result<(), OutboxError> {
+        let path = self.path(run);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&path)(error)),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    pub(super) fn has_run(&self, run: RunId) -> bool {
+        self.data.run(run).root().exists()
+    }
+}
+
+fn text(record: &Record) -> io::Result<Vec<u8>> {
+    let mut text = serde_json::to_vec(record)?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+fn read(path: &Path, run: RunId) -> Result<Option<Record>, OutboxError> {
+    let unreadable = |why: String| OutboxError::Unreadable { path: path.to_owned(), why };
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(path)(error)),
+    };
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed(path))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(unreadable(format!("it has more than {MAX_BYTES} bytes")));
+    }
+    #[derive(Deserialize)]
+    struct Version {
+        format: u64,
+    }
+    let version: Version = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
+    if version.format > u64::from(FORMAT) {
+        return Err(OutboxError::Newer { path: path.to_owned(), found: version.format });
+    }
+    let record: Record = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
+    if record.run_id != run {
+        return Err(unreadable(format!("it is of run {}", record.run_id)));
+    }
+    Ok(Some(record))
+}

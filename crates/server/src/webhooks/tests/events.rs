@@ -1,0 +1,105 @@
+//! Logs to tell of, event by event.
+
+use skillrun_model::codes::{Code, ErrorCategory};
+use skillrun_model::interaction::{DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope};
+use skillrun_model::rasp::data::{
+    InteractionReplied, ResolutionMode, RunCanceled, RunCompleted, RunFailed, RunStarted, RunStatusChange, Versions,
+};
+use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream};
+use skillrun_model::verdict::RunError;
+use skillrun_model::{AttemptNumber, EngineName, ExecutionMode, InteractionId, RunId, RunStatus, Timestamp};
+
+pub(in super::super) struct Story {
+    run: RunId,
+    pub(in super::super) events: Vec<Event>,
+}
+
+impl Story {
+    pub(in super::super) fn new(number: u8) -> Self {
+        Self { run: RunId::new(1_700_000_000_000, [number; 10]), events: Vec::new() }
+    }
+
+    pub(in super::super) fn events_run(&self) -> RunId {
+        self.run
+    }
+
+    pub(in super::super) fn and(mut self, data: Data) -> Self {
+        let seq = self.events.len() as u64 + 1;
+        self.events.push(Event {
+            run_id: self.run,
+            seq,
+            ts: Timestamp::EPOCH.plus_nanos(seq * 1_000_000_000),
+            attempt_number: AttemptNumber(1),
+            source: Source {
+                engine: EngineName::new("scripted"),
+                stream: SourceStream::Control,
+                parser: None,
+                confidence: 1.0,
+            },
+            level: Level::Info,
+            data,
+            correlation: Correlation::default(),
+            raw_ref: RawRef::default(),
+        });
+        self
+    }
+
+    pub(in super::super) fn started(self) -> Self {
+        let versions = Versions { skillrun: "0".to_owned(), engine: None, profile: 1 };
+        let started = RunStarted::new("scripted", ExecutionMode::Interactive, versions);
+        self.and(Data::RunStarted(RunStarted { skill: Some("sample".to_owned()), ..started }))
+    }
+
+    pub(in super::super) fn asked(self, question: Pending) -> Self {
+        self.and(Data::InteractionRequested(question))
+    }
+
+    pub(in super::super) fn waits(self) -> Self {
+        let change = RunStatusChange { status: Some(RunStatus::WaitingUser), phase: None, detail: None };
+        self.and(Data::RunStatus(change))
+    }
+
+    pub(in super::super) fn replied(self, id: u32) -> Self {
+        self.and(Data::InteractionReplied(InteractionReplied {
+            interaction_id: InteractionId(id),
+            resolution_mode: ResolutionMode::UserReply,
+            text: "this".to_owned(),
+            files: Vec::new(),
+        }))
+    }
+
+    pub(in super::super) fn completed(self) -> Self {
+        self.and(Data::RunCompleted(RunCompleted { reason_code: Code::OutputValid, result: None }))
+    }
+
+    pub(in super::super) fn failed(self) -> Self {
+        let error = RunError {
+            category: ErrorCategory::ALL[0],
+            code: Code::EngineExitNonzero,
+            message: "it failed".to_owned(),
+            details: Vec::new(),
+        };
+        self.and(Data::RunFailed(RunFailed { reason_code: Code::EngineFailed, error, next_actions: Vec::new() }))
+    }
+
+    pub(in super::super) fn canceled(self) -> Self {
+        self.and(Data::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None }))
+    }
+}
+
+pub(in super::super) fn question(id: u32, prompt: &str) -> Pending {
+    Pending {
+        interaction_id: InteractionId(id),
+        scope: Scope::Turn,
+        kind: InteractionKind::OpenText,
+        prompt: prompt.to_owned(),
+        options: Vec::new(),
+        ui_hints: None,
+        default_decision_policy: DecisionPolicy::EngineJudgement,
+        policy_source: PolicySource::Default,
+        context: None,
+        deadline: None,
+        on_deadline: OnDeadline::Wait,
+        source_attempt: AttemptNumber(1),
+    }
+}
