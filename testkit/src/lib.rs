@@ -7,6 +7,7 @@
 //! - [`scratch`]: a folder of evidence that goes away by itself.
 //! - [`measure`]: what a program costs, in time and memory.
 
+pub mod http;
 pub mod measure;
 pub mod parallel;
 pub mod paths;

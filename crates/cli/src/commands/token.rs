@@ -38,13 +38,7 @@ pub(crate) fn run(global: &Global, args: args::Token) -> Result<(), Failure> {
     }
 }
 
-fn create(
-    tokens: &TokenList,
-    name: TokenName,
-    scope: Scope,
-    days: Option<u32>,
-    form: Form,
-) -> Result<(), Failure> {
+fn create(tokens: &TokenList, name: TokenName, scope: Scope, days: Option<u32>, form: Form) -> Result<(), Failure> {
     let token = Token::new(random::bytes()?);
     let now = now();
     let expires_at = days.map(|days| now.plus_nanos(u64::from(days) * DAY_NANOS));
@@ -57,7 +51,8 @@ fn create(
             print_json(&document)
         }
         Form::Text => {
-            let until = expires_at.map_or_else(|| "until it is revoked".to_owned(), |end| format!("until {}", moment(end)));
+            let until =
+                expires_at.map_or_else(|| "until it is revoked".to_owned(), |end| format!("until {}", moment(end)));
             let TokenEntry { name, scope, .. } = entry;
             let token = token.reveal();
             print(&format!("{token}\n\nThis is {name}, of scope {scope}, good {until}. It is not shown again.\n"))

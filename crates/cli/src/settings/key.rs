@@ -139,9 +139,13 @@ impl Key {
     pub(crate) fn shape(self) -> Shape {
         match self {
             Self::Data | Self::Engines | Self::Layers => Shape::Path,
-            Self::Engine | Self::Permission | Self::Home | Self::ServerListen | Self::ServerWebhookSecret => Shape::Text,
+            Self::Engine | Self::Permission | Self::Home | Self::ServerListen | Self::ServerWebhookSecret => {
+                Shape::Text
+            }
             Self::Skills => Shape::Paths,
-            Self::Redact | Self::Consent | Self::ServerHosts | Self::ServerOrigins | Self::ServerWebhooks => Shape::Texts,
+            Self::Redact | Self::Consent | Self::ServerHosts | Self::ServerOrigins | Self::ServerWebhooks => {
+                Shape::Texts
+            }
             Self::InteractiveRequireUserReply | Self::ServerWebhookPrivate => Shape::Flag,
             Self::SlotsEngines => Shape::PerEngine,
             Self::HardTimeoutSec

@@ -65,7 +65,9 @@ impl Given<'_> {
             let rest = without_scheme(text).filter(|_| is_text(text) && !text.contains(' '));
             rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['/', '?', '#']))
         };
-        self.list("a list of addresses, each with http:// or https://", |text| is_address(text).then(|| text.to_owned()))
+        self.list("a list of addresses, each with http:// or https://", |text| {
+            is_address(text).then(|| text.to_owned())
+        })
     }
 
     /// A complaint does not repeat it: what is wrong with it may be its last character alone.

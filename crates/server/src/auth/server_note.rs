@@ -99,9 +99,16 @@ impl ServerNote {
     /// Takes this note away. One that another server has written since stays.
     pub fn remove(&self, data: &DataFolder) -> Result<(), AuthError> {
         match Self::read(data)? {
-            Server::Running(note) | Server::Gone(note) if note == *self => private_file::remove(&path(data)),
+            Server::Running(note) | Server::Gone(note) if note.is_of_same_process(self) => {
+                private_file::remove(&path(data))
+            }
             Server::Running(_) | Server::Gone(_) | Server::None => Ok(()),
         }
+    }
+
+    /// Not the whole note: the file keeps less of a moment than memory does.
+    fn is_of_same_process(&self, other: &Self) -> bool {
+        (self.pid, self.began, &self.boot_id) == (other.pid, other.began, &other.boot_id)
     }
 
     fn is_alive(&self) -> bool {
@@ -159,6 +166,11 @@ mod tests {
         note().remove(&data).unwrap();
         assert_eq!(ServerNote::read(&data).unwrap(), Server::None);
         note().remove(&data).unwrap();
+        // A moment of the machine's clock, of which the file keeps less.
+        let precise = ServerNote { started_at: Timestamp::EPOCH.plus_nanos(1), ..note() };
+        precise.write(&data).unwrap();
+        precise.remove(&data).unwrap();
+        assert_eq!(ServerNote::read(&data).unwrap(), Server::None);
     }
 
     #[test]
@@ -191,7 +203,8 @@ mod tests {
     #[test]
     fn the_note_of_another_server_stays() {
         let (_dir, data) = data();
-        let other = ServerNote { pid: note().pid + 1, ..note() };
+        // A process of that number may be there, begun in the same moment.
+        let other = ServerNote { pid: note().pid + 1, began: note().began + 1, ..note() };
         other.write(&data).unwrap();
         note().remove(&data).unwrap();
         assert_eq!(ServerNote::read(&data).unwrap(), Server::Gone(other));

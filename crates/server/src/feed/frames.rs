@@ -33,8 +33,6 @@ pub(crate) enum Ends {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Frames {
     epoch: Epoch,
-    /// The seq after which they begin.
-    after: u64,
     /// The seq up to which they go; events that were left out count.
     to: u64,
     bytes: Bytes,
@@ -65,7 +63,6 @@ impl Frames {
 pub(crate) struct Rendering {
     event: &'static str,
     epoch: Epoch,
-    after: u64,
     to: u64,
     bytes: Vec<u8>,
     ends: Vec<(u64, usize)>,
@@ -73,12 +70,12 @@ pub(crate) struct Rendering {
 
 impl Rendering {
     pub(crate) fn new(event: &'static str, position: Position) -> Self {
-        Self { event, epoch: position.epoch, after: position.after, to: position.after, bytes: Vec::new(), ends: Vec::new() }
+        Self { event, epoch: position.epoch, to: position.after, bytes: Vec::new(), ends: Vec::new() }
     }
 
     /// Begins somewhere else; nothing was shown yet.
     pub(crate) fn at(&mut self, position: Position) {
-        (self.epoch, self.after, self.to) = (position.epoch, position.after, position.after);
+        (self.epoch, self.to) = (position.epoch, position.after);
     }
 
     pub(crate) fn show(&mut self, seq: u64, json: &[u8]) {
@@ -96,8 +93,8 @@ impl Rendering {
     }
 
     pub(crate) fn done(self, ends_run: Ends) -> Frames {
-        let Self { epoch, after, to, bytes, ends, .. } = self;
-        Frames { epoch, after, to, bytes: bytes.into(), ends, ends_run }
+        let Self { epoch, to, bytes, ends, .. } = self;
+        Frames { epoch, to, bytes: bytes.into(), ends, ends_run }
     }
 }
 
@@ -124,6 +121,6 @@ mod tests {
         assert_eq!(text(4), format!("{five}{seven}"));
         assert_eq!((text(5), text(6)), (seven.to_owned(), seven.to_owned()));
         assert_eq!((text(7), text(8)), (String::new(), String::new()));
-        assert_eq!((frames.after(), frames.to()), (4, Position { epoch: Epoch(2), after: 8 }));
+        assert_eq!(frames.to(), Position { epoch: Epoch(2), after: 8 });
     }
 }

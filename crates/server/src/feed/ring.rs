@@ -93,12 +93,12 @@ mod tests {
         ring.push(frames(10, 12, 1));
         ring.push(frames(12, 13, 1));
         let found = |position| match ring.after(position) {
-            Found::Frames(frames) => Some((frames.after(), frames.to().after)),
+            Found::Frames(frames) => Some(frames.to().after),
             Found::Nothing | Found::Elsewhere => None,
         };
-        assert_eq!(found(at(10)), Some((10, 12)));
-        assert_eq!(found(at(11)), Some((10, 12)), "in the middle of a piece");
-        assert_eq!(found(at(12)), Some((12, 13)));
+        assert_eq!(found(at(10)), Some(12));
+        assert_eq!(found(at(11)), Some(12), "in the middle of a piece");
+        assert_eq!(found(at(12)), Some(13));
         assert_eq!(ring.after(at(13)), Found::Nothing);
         assert_eq!(ring.after(Position { epoch: Epoch(1), after: 11 }), Found::Elsewhere, "another epoch");
     }
