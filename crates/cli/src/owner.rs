@@ -7,9 +7,10 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use skillrun_model::RunId;
-use skillrun_runtime::owners::{Listening, crashed};
+use skillrun_runtime::owners::{Ask, Asked, Listening, ask, crashed};
 use skillrun_runtime::record::Snapshot;
 use skillrun_runtime::{Options, Runtime, Setup, SystemClock};
+use skillrun_server::auth::{Server, ServerNote};
 
 use crate::failure::Failure;
 use crate::settings::Settings;
@@ -136,9 +137,34 @@ pub(crate) fn in_background(settings: &Settings, take: Take) -> Result<(), Failu
     if word.trim() == READY { Ok(()) } else { Err(failed(word.trim().to_owned())) }
 }
 
+/// The server that has this data folder, if there is one and it answers.
+pub(crate) fn server(settings: &Settings) -> Option<u32> {
+    match ServerNote::read(&settings.data) {
+        Ok(Server::Running(note)) => ask(&settings.data, note.pid, Ask::Hello).is_ok().then_some(note.pid),
+        Ok(Server::None | Server::Gone(_)) | Err(_) => None,
+    }
+}
+
+/// Gives a run that nobody owns to the server, if there is one that takes it.
+pub(crate) fn give_to_server(settings: &Settings, run: RunId) -> Given {
+    let taken = server(settings).map(|pid| ask(&settings.data, pid, Ask::TakeUp { run }));
+    match taken {
+        Some(Ok(Asked::Done { .. })) => Given::Taken,
+        Some(Ok(Asked::Failed { .. }) | Err(_)) | None => Given::Refused,
+    }
+}
+
+/// Whether the server has taken a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Given {
+    Taken,
+    Refused,
+}
+
 /// Runs of owners that died are taken over in the background, so that none stays without one.
 pub(crate) fn take_over_orphans(settings: &Settings) {
-    if !crashed(&settings.data).is_empty() {
+    // A server looks after them by itself.
+    if !crashed(&settings.data).is_empty() && server(settings).is_none() {
         // Whoever comes next tries again; nobody waits for the runs of others.
         background(settings, Take::All).spawn().ok();
     }

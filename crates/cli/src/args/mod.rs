@@ -138,9 +138,9 @@ pub(crate) enum Command {
     Normalize(Normalize),
     /// Run an engine, or any command, and record every byte it writes
     Capture(Capture),
-    /// Print the JSON Schema of an event protocol
+    /// Print the JSON Schema of an event protocol, or the description of the HTTP service
     Schema {
-        /// Which protocol
+        /// Of what
         #[arg(value_enum)]
         protocol: Protocol,
     },
@@ -190,6 +190,8 @@ pub(crate) enum Protocol {
     Rasp,
     /// What a conversation frontend reads
     Fcmp,
+    /// The HTTP service, as OpenAPI 3.1
+    Openapi,
 }
 
 /// Prints help, or what is wrong. Exit code 2 would be taken for the command's where a command was to be run.

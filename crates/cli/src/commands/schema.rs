@@ -1,4 +1,4 @@
-//! `skillrun schema`: the JSON Schema of an event protocol.
+//! `skillrun schema`: the JSON Schema of an event protocol, or OpenAPI of the service.
 
 use std::io::{self, Write};
 
@@ -9,6 +9,7 @@ pub(crate) fn run(protocol: Protocol) -> Result<(), Failure> {
     let schema = match protocol {
         Protocol::Rasp => skillrun_model::rasp::schema::schema(),
         Protocol::Fcmp => skillrun_model::fcmp::schema::schema(),
+        Protocol::Openapi => skillrun_server::openapi::document(),
     };
     writeln!(io::stdout(), "{schema:#}").map_err(|error| Failure::Write { path: "stdout".to_owned(), error })
 }

@@ -14,7 +14,8 @@ use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::Event;
 use skillrun_model::{RunId, RunStatus};
 use skillrun_runtime::result::RunResult;
-use skillrun_runtime::{Reply, RuntimeError};
+use skillrun_runtime::Reply;
+use skillrun_runtime::owners::{Ask, Kind, ask as ask_owner};
 use skillrun_translate::FcmpTranslator;
 use skillrun_translate::transcript::{Asks, Transcript};
 
@@ -182,8 +183,10 @@ impl Following<'_> {
                         return self.leave();
                     }
                     tell("canceling; press Ctrl-C again to leave it running");
-                    match self.owner.runtime.cancel(self.run, "interrupt at the terminal") {
-                        Ok(()) | Err(RuntimeError::Refused { .. }) => {}
+                    match self.owner.runtime.cancel_anywhere(self.run, "interrupt at the terminal") {
+                        Ok(_) => {}
+                        // It is over already.
+                        Err(error) if matches!(error.kind(), Kind::Over) => {}
                         Err(error) => return Err(error.into()),
                     }
                 }
@@ -284,10 +287,10 @@ impl Following<'_> {
         };
         let interaction_id = question.interaction_id;
         let reply = Reply { interaction_id, text, files: Vec::new(), request_id: None };
-        match self.owner.runtime.reply(self.run, reply) {
-            Ok(()) => Ok(None),
+        match self.owner.runtime.reply_anywhere(self.run, reply) {
+            Ok(_) => Ok(None),
             // Somebody else was quicker, or the time was up.
-            Err(RuntimeError::Refused { .. }) => {
+            Err(error) if matches!(error.kind(), Kind::Stale | Kind::Repeated | Kind::Over) => {
                 tell("that question is not open any more");
                 Ok(None)
             }
@@ -297,14 +300,27 @@ impl Following<'_> {
 
     /// Leaves the run to an owner in the background.
     fn leave(&mut self) -> Result<Rest, Failure> {
-        self.owner.runtime.let_go(self.run);
-        in_background(self.settings, Take::One(self.run))?;
+        if self.owner.runtime.has(self.run) {
+            self.owner.runtime.let_go(self.run);
+            in_background(self.settings, Take::One(self.run))?;
+        }
         tell(&format!("left running; follow it with `skillrun logs -f {}`", self.run));
         Ok(Rest::Left)
     }
 
+    /// Whether somebody answers for the run.
+    fn is_owned(&self) -> bool {
+        let data = &self.settings.data;
+        let pid = self.owner.runtime.log().last_writer(self.run).filter(|pid| *pid != std::process::id());
+        pid.is_some_and(|pid| ask_owner(data, pid, Ask::Hello).is_ok())
+    }
+
     /// Says what keeps the run from getting on, once.
     fn trouble(&mut self) -> Result<(), Failure> {
+        // Another process has it; if that has died, it is ours to go on with.
+        if !self.owner.runtime.has(self.run) && !self.state.is_over() && !self.state.rests() && !self.is_owned() {
+            self.owner.runtime.take_up(self.run)?;
+        }
         let trouble = self.owner.runtime.trouble(self.run);
         if let Some(words) = &trouble
             && self.told_trouble.as_ref() != Some(words)

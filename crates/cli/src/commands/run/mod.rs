@@ -16,7 +16,7 @@ use crate::args::{Global, Run, Wait};
 use crate::exit::Outcome;
 use crate::failure::Failure;
 use crate::output::{self, Output};
-use crate::owner::{Owner, Take, in_background, take_over_orphans};
+use crate::owner::{Given, Owner, Take, give_to_server, in_background, server, take_over_orphans};
 use crate::settings::Settings;
 
 pub(crate) fn run(global: &Global, args: Run) -> Result<ExitCode, Failure> {
@@ -39,14 +39,26 @@ pub(crate) fn submit(
     if cached && let Some(run) = owner.runtime.cached(&new)? {
         return show_cached(global, settings, run, wait);
     }
+    // Variables that were named are ours, and a server has others of the same names.
+    let is_for_server = new.options.env.is_empty() && new.options.secrets.is_empty() && server(settings).is_some();
     if wait.no_wait {
         let run = owner.runtime.accept(new)?;
         print_id(run, wait)?;
-        in_background(settings, Take::One(run))?;
+        if !is_for_server || give_to_server(settings, run) == Given::Refused {
+            in_background(settings, Take::One(run))?;
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let output = Output::new(global.color, &settings.surroundings);
-    let run = owner.runtime.submit(new)?;
+    let run = if is_for_server {
+        let run = owner.runtime.accept(new)?;
+        if give_to_server(settings, run) == Given::Refused {
+            owner.runtime.take_up(run)?;
+        }
+        run
+    } else {
+        owner.runtime.submit(new)?
+    };
     follow::follow(settings, &owner, run, 0, follow::Style::of(wait), &output).map(ExitCode::from)
 }
 
