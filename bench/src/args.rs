@@ -8,8 +8,10 @@ use crate::problem::Problem;
 pub(crate) const HELP: &str = "\
 Measures skillrun and writes docs/numbers.md.
 
-  --only PART      speed, memory, linearity, instructions, capture or runs; may come several times; the page is not written then
+  --only PART      speed, memory, linearity, instructions, capture, runs or service; may come
+                   several times; the page is not written then
   --size BYTES     size of the inputs of `memory` [1073741824]
+  --quick          smaller sizes in `service`, to see whether it works; the page is not written then
   --date DATE      date on the page [today]
   --page FILE      where the page goes [docs/numbers.md]
   --skillrun FILE  the program to measure [target/release/skillrun, built first]
@@ -25,12 +27,21 @@ pub(crate) enum Part {
     Instructions,
     Capture,
     Runs,
+    Service,
 }
 
 impl Part {
     /// Runs before captures: these remove tens of thousands of files, and for minutes after that a file system may take
     /// long to make new ones.
-    const ALL: [Self; 6] = [Self::Speed, Self::Memory, Self::Linearity, Self::Instructions, Self::Runs, Self::Capture];
+    const ALL: [Self; 7] = [
+        Self::Speed,
+        Self::Memory,
+        Self::Linearity,
+        Self::Instructions,
+        Self::Service,
+        Self::Runs,
+        Self::Capture,
+    ];
 
     fn name(self) -> &'static str {
         match self {
@@ -40,6 +51,7 @@ impl Part {
             Self::Instructions => "instructions",
             Self::Capture => "capture",
             Self::Runs => "runs",
+            Self::Service => "service",
         }
     }
 }
@@ -49,6 +61,10 @@ pub(crate) enum Task {
     Measure(Args),
     /// What a plain copy costs is measured in a process of its own, and this is it.
     Copy(Vec<PathBuf>),
+    /// The engine whose lines are followed.
+    Write(Vec<String>),
+    /// The least that anybody could do with such lines.
+    Relay(Vec<String>),
     Help,
 }
 
@@ -56,11 +72,19 @@ pub(crate) enum Task {
 pub(crate) struct Args {
     pub(crate) parts: Vec<Part>,
     pub(crate) size: u64,
+    pub(crate) scale: Scale,
     date: Option<String>,
     pub(crate) page: PathBuf,
     pub(crate) skillrun: Option<PathBuf>,
     pub(crate) check: bool,
     pub(crate) accept: bool,
+}
+
+/// How much of `service` is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scale {
+    Full,
+    Quick,
 }
 
 const GIB: u64 = 1024 * 1024 * 1024;
@@ -70,6 +94,7 @@ impl Args {
         let mut args = Self {
             parts: Vec::new(),
             size: GIB,
+            scale: Scale::Full,
             date: None,
             page: PathBuf::from("docs/numbers.md"),
             skillrun: None,
@@ -88,6 +113,7 @@ impl Args {
                     let size = value()?;
                     args.size = size.parse().map_err(|_| Problem(format!("{size} is no number of bytes")))?;
                 }
+                "--quick" => args.scale = Scale::Quick,
                 "--date" => args.date = Some(value()?),
                 "--page" => args.page = value()?.into(),
                 "--skillrun" => args.skillrun = Some(value()?.into()),
@@ -95,6 +121,8 @@ impl Args {
                 "--accept" => args.accept = true,
                 "--help" | "-h" => return Ok(Task::Help),
                 "copy" => return Ok(Task::Copy(words.map(PathBuf::from).collect())),
+                "write" => return Ok(Task::Write(words.collect())),
+                "relay" => return Ok(Task::Relay(words.collect())),
                 _ => return Err(Problem(format!("{word} is not understood; see --help"))),
             }
         }
@@ -106,7 +134,7 @@ impl Args {
 
     /// Every part is measured, at full size.
     pub(crate) fn is_whole(&self) -> bool {
-        Part::ALL.iter().all(|part| self.parts.contains(part)) && self.size >= GIB
+        Part::ALL.iter().all(|part| self.parts.contains(part)) && self.size >= GIB && self.scale == Scale::Full
     }
 
     pub(crate) fn date(&self) -> String {

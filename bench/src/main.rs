@@ -5,6 +5,7 @@
 //! - [`linearity`]: how processor time grows with hostile inputs.
 //! - [`capture`]: what recording a process costs, beside the bare command.
 //! - [`runs`]: what running a skill costs, beside the bare engine.
+//! - [`service`]: what the server adds to a bare relay, and what it holds and answers under load.
 //! - [`instructions`]: exact counts for small inputs, compared with `bench/accepted.txt`.
 //!
 //! [`program`] runs skillrun, [`table`] collects what is printed, [`args`] reads the command line.
@@ -18,6 +19,7 @@ mod memory;
 mod problem;
 mod program;
 mod runs;
+mod service;
 mod speed;
 mod table;
 
@@ -44,6 +46,8 @@ fn run() -> Result<(), Problem> {
     let args = match Args::read(std::env::args().skip(1))? {
         Task::Measure(args) => args,
         Task::Copy(paths) => return copy::copy(&paths),
+        Task::Write(words) => return service::writer::write(&words),
+        Task::Relay(words) => return service::relay::relay(&words),
         Task::Help => return print(args::HELP),
     };
     let program = Program::build(args.skillrun.as_deref())?;
@@ -62,6 +66,7 @@ fn run() -> Result<(), Problem> {
             args::Part::Instructions => instructions::measure(&program, &mut table)?,
             args::Part::Capture => capture::measure(&program, &mut table)?,
             args::Part::Runs => runs::measure(&program, &mut table)?,
+            args::Part::Service => service::measure(&program, args.scale, &mut table)?,
         }
     }
     let page = table.page(&args.date())?;

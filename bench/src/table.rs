@@ -14,6 +14,7 @@ pub(crate) struct Table {
     rows: Vec<Row>,
     beside: Vec<[String; 5]>,
     runs: Vec<[String; 5]>,
+    service: Vec<[String; 5]>,
     failures: Vec<String>,
 }
 
@@ -41,6 +42,12 @@ impl Table {
     /// What running a skill costs, in the same columns.
     pub(crate) fn run(&mut self, name: &str, measured: &str, bare: &str, compared: &str, target: &str) {
         self.runs.push([name, measured, bare, compared, target].map(str::to_owned));
+    }
+
+    /// What the service does: measured, the least that is possible here, how they compare, target.
+    pub(crate) fn service(&mut self, name: &str, measured: &str, floor: &str, compared: &str, target: &str) {
+        eprintln!("service: {name}: {measured} (floor {floor}, {compared})");
+        self.service.push([name, measured, floor, compared, target].map(str::to_owned));
     }
 
     /// A target that was missed.
@@ -84,6 +91,13 @@ impl Table {
                 let _ = writeln!(page, "| {} |", row.join(" | "));
             }
         }
+        if !self.service.is_empty() {
+            let _ = writeln!(page, "\n{SERVICE}\n");
+            let _ = writeln!(page, "| service | measured | floor | compared | target |\n| --- | --- | --- | --- | --- |");
+            for row in &self.service {
+                let _ = writeln!(page, "| {} |", row.join(" | "));
+            }
+        }
         let _ = match self.failures.as_slice() {
             [] => writeln!(page, "\nAll targets are met."),
             missed => writeln!(page, "\nMissed:\n\n- {}", missed.join("\n- ")),
@@ -109,6 +123,12 @@ starting takes time too.";
 const BESIDE: &str = "\
 What `skillrun capture` costs, in elapsed time, beside the same command without it in the same run. Bytes: into a pipe \
 that `cat` stores in a file. Files: read once with `cat`.";
+
+const SERVICE: &str = "\
+`skillrun serve` as a process, followed by a client on the same machine. *Latency*: from the moment before an engine \
+writes a line to the moment a client has read its event. *Floor*: measured in the same run: for latency a program that \
+puts lines of the same engine from a pipe into a stream, for requests `/healthz` of the same server without work, for \
+a start `skillrun --version`.";
 
 fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);

@@ -59,7 +59,11 @@ impl JsonSchema for RunId {
         "RunId".into()
     }
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({"type": "string", "format": "uuid"})
+        schemars::json_schema!({
+            "type": "string",
+            "format": "uuid",
+            "description": "A run. Later ones sort after earlier ones.",
+        })
     }
 }
 

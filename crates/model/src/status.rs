@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! wire_enum {
     ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $wire:literal,)+ }) => {
-        $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+        $(#[$meta])*
         pub enum $name { $($(#[$vmeta])* #[serde(rename = $wire)] $variant,)+ }
 
         impl $name {
@@ -87,8 +87,11 @@ wire_enum! {
 }
 
 wire_enum! {
+    /// Whether the agent may ask.
     ExecutionMode {
+        /// It works without a person.
         Auto = "auto",
+        /// It may ask, and waits for answers.
         Interactive = "interactive",
     }
 }

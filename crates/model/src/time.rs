@@ -64,6 +64,6 @@ impl JsonSchema for Timestamp {
         "Timestamp".into()
     }
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({"type": "string", "format": "date-time"})
+        schemars::json_schema!({"type": "string", "format": "date-time", "description": "A moment in UTC."})
     }
 }

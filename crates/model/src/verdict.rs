@@ -10,7 +10,7 @@ use crate::rasp::SpanRef;
 use crate::status::{CompletionState, RunStatus, TurnState, wire_enum};
 
 wire_enum! {
-    /// The row of the settle table (contract section 3) that fitted first.
+    /// The rule that decided how a turn ended: the first one that fitted.
     Rule {
         Canceled = "1",
         Limit = "2",
@@ -34,11 +34,14 @@ wire_enum! {
     }
 }
 
+/// What went wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunError {
     pub category: ErrorCategory,
     pub code: Code,
+    /// For people; its words are not promised.
     pub message: String,
+    /// More of the same, such as what does not fit a schema.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
 }

@@ -46,6 +46,7 @@ pub enum Owner {
     Unknown,
 }
 
+/// Why a run is as it is.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Diagnosis {
     pub run_id: RunId,
@@ -80,6 +81,7 @@ pub struct Decided {
     pub summary: String,
 }
 
+/// What happened in one attempt, and where it is written.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct AttemptStory {
     pub attempt: AttemptNumber,
@@ -101,6 +103,7 @@ pub struct OutputBytes {
     pub raw: u64,
 }
 
+/// How an attempt ended.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "AttemptEnding")]
 pub struct Ending {
@@ -112,6 +115,7 @@ pub struct Ending {
     pub exit: Exit,
 }
 
+/// A question and what became of it, in a few words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "DiagnosisQuestion")]
 pub struct Question {
@@ -144,6 +148,7 @@ pub enum Resolution {
     Closed,
 }
 
+/// When something happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Moment {
     pub what: MomentKind,
@@ -153,6 +158,7 @@ pub struct Moment {
     pub after_ms: u64,
 }
 
+/// What can happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MomentKind {

@@ -120,6 +120,7 @@ pub enum Sharing {
     Allowed,
 }
 
+/// The engine's home folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HomeChoice {
@@ -128,6 +129,7 @@ pub enum HomeChoice {
     User,
 }
 
+/// Whether the workspace is compared before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Snapshot {

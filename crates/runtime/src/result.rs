@@ -38,32 +38,43 @@ use answer::Messages;
 pub(crate) use file::{MAX_BYTES, text};
 pub use file::{read, write};
 
+/// What came of a run. Written once, at its end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunResult {
     pub run_id: RunId,
     pub status: RunStatus,
+    /// What the skill gives back, checked against its schema; null when there is none that fits.
     pub output: Option<Map<String, Value>>,
+    /// The answer in words, where it ended cleanly.
     pub text: Option<String>,
+    /// What was odd about it.
     pub warnings: Vec<Code>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<RunError>,
+    /// Files that count.
     pub artifacts: Vec<ArtifactIndexed>,
+    /// Tokens of all turns, as far as the engine told them.
     pub usage: Option<TurnUsage>,
     /// None when no turn was ever settled.
     pub completion: Option<Completion>,
     pub timing: Timing,
+    /// How many there were.
     pub attempts: u32,
+    /// What somebody can do now.
     pub next_actions: Vec<NextAction>,
 }
 
+/// How the last turn was judged.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RunCompletion")]
 pub struct Completion {
     pub state: CompletionState,
     pub reason_code: Code,
+    /// 1.0 is an exact parse, below 0.7 is a guess.
     pub confidence: f64,
 }
 
+/// When it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RunTiming")]
 pub struct Timing {

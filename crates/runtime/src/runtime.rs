@@ -24,7 +24,7 @@ pub use stats::{EngineStats, ParseTotals, Share, Slots, Stats};
 pub use surroundings::{Setup, Surroundings};
 pub use take_up::{Recovered, TakenUp};
 
-use crate::accept::{self, AcceptError, Checked, NewRun};
+use crate::accept::{self, AcceptError, Checked, NewRun, Options};
 use crate::data_folder::DataFolder;
 use crate::error::RuntimeError;
 use crate::limits::SlotLimits;
@@ -59,6 +59,11 @@ impl Runtime {
 
     pub fn data(&self) -> &DataFolder {
         &self.inner.surroundings.tools.data
+    }
+
+    /// What requests are filled in with.
+    pub fn defaults(&self) -> &Options {
+        &self.inner.surroundings.defaults
     }
 
     pub fn log(&self) -> &Arc<FileLog> {

@@ -1,7 +1,5 @@
 //! What requests say and answers tell, as types. The event protocols have theirs in `model`.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -12,6 +10,8 @@ use skillrun_model::{ExecutionMode, ProfileId};
 use skillrun_runtime::Options;
 use skillrun_runtime::record::{HomeChoice, Sharing, Snapshot};
 use skillrun_runtime::result::RunResult;
+
+use crate::integers::{integer, optional_integer};
 
 /// A run that is wanted.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -27,8 +27,10 @@ pub(crate) struct CreateRun {
     /// Left out: what the skill prefers.
     #[serde(default)]
     pub(crate) mode: Option<ExecutionMode>,
+    /// As the input schema of the skill says; files come in a form.
     #[serde(default)]
     pub(crate) input: Map<String, Value>,
+    /// As the parameter schema of the skill says.
     #[serde(default)]
     pub(crate) parameter: Map<String, Value>,
     /// In the engine's own words.
@@ -45,6 +47,7 @@ pub(crate) struct CreateRun {
     pub(crate) webhooks: Vec<String>,
 }
 
+/// A folder of the user to work in.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WorkspaceChoice {
@@ -63,20 +66,30 @@ pub(crate) struct RunOptions {
     pub(crate) permission: Option<Permission>,
     /// `user` needs the scope `admin`.
     pub(crate) home: Option<HomeChoice>,
+    /// How hard the model thinks, in the engine's own words.
     pub(crate) effort: Option<String>,
+    /// An attempt that takes longer is ended.
     #[schemars(range(min = 0.001, max = 999_999_999.0))]
     pub(crate) hard_timeout_sec: Option<f64>,
+    /// An attempt that is silent for longer is ended.
     #[schemars(range(min = 0.001, max = 999_999_999.0))]
     pub(crate) stall_timeout_sec: Option<f64>,
+    /// So long a process may stay after it has finished its answer.
     #[schemars(range(min = 0.001, max = 999_999_999.0))]
     pub(crate) linger_sec: Option<f64>,
     /// False: when nobody answers in time, it is decided without a person.
     pub(crate) interactive_require_user_reply: Option<bool>,
+    /// So long a question waits.
     #[schemars(range(min = 0.001, max = 999_999_999.0))]
     pub(crate) session_timeout_sec: Option<f64>,
+    /// So often it is decided without a person.
+    #[serde(deserialize_with = "optional_integer")]
     pub(crate) auto_decision_limit: Option<u32>,
+    /// What to do when nobody answers.
     pub(crate) default_decision_policy: Option<DecisionPolicy>,
+    /// So many turns the run may have.
     #[schemars(range(min = 1))]
+    #[serde(deserialize_with = "optional_integer")]
     pub(crate) max_attempt: Option<u32>,
     /// Whether the workspace is compared before and after.
     pub(crate) snapshot: Option<Snapshot>,
@@ -87,6 +100,7 @@ pub(crate) struct RunOptions {
     #[schemars(length(max = 100))]
     pub(crate) secrets: Vec<String>,
     /// Higher is sooner.
+    #[serde(deserialize_with = "integer")]
     pub(crate) priority: i32,
     /// How the engine's output is read, instead of its own profile.
     pub(crate) profile: Option<ProfileId>,
@@ -128,14 +142,18 @@ impl WorkspaceChoice {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RetryRun {
+    /// Another engine.
     pub(crate) engine: Option<String>,
+    /// Another mode.
     pub(crate) mode: Option<ExecutionMode>,
     /// These keys alone; the others stay as they were.
     pub(crate) input: Map<String, Value>,
     /// These keys alone; the others stay as they were.
     pub(crate) parameter: Map<String, Value>,
+    /// Another model.
     pub(crate) model: Option<String>,
     pub(crate) options: RunOptions,
+    /// Of the new run alone.
     #[schemars(length(max = 10))]
     pub(crate) webhooks: Vec<String>,
 }
@@ -143,22 +161,23 @@ pub(crate) struct RetryRun {
 /// A request with files: parts of a form.
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used: parts are read as they come")]
+#[schemars(deny_unknown_fields)]
+#[schemars(extend("patternProperties" = {"^files\\..": {"type": "string", "description": "Input files: one part `files.SLOT` per slot."}}))]
 pub(crate) struct CreateRunForm {
     /// JSON, as when it is sent alone.
-    request: Option<CreateRun>,
+    #[schemars(default, with = "CreateRun")]
+    request: (),
     /// A zip with the skill.
-    #[schemars(extend("contentMediaType" = "application/zip"))]
-    skill: Option<String>,
+    #[schemars(default, with = "String", extend("contentMediaType" = "application/zip"))]
+    skill: (),
     /// What the scripted engine plays.
-    #[schemars(extend("contentMediaType" = "application/octet-stream"))]
-    script: Option<String>,
-    /// Input files: one part `files.SLOT` per slot.
-    #[serde(flatten)]
-    files: BTreeMap<String, String>,
+    #[schemars(default, with = "String", extend("contentMediaType" = "application/octet-stream"))]
+    script: (),
 }
 
 /// A run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "Run")]
 pub(crate) struct RunView {
     #[serde(flatten)]
     pub(crate) row: Row,

@@ -98,14 +98,22 @@ pub(crate) fn media_type(headers: &HeaderMap) -> Option<&str> {
 
 /// A small body, read as a whole within a time.
 pub(crate) async fn whole(request: Request) -> Result<Bytes> {
+    whole_up_to(request, JSON_MAX).await
+}
+
+/// The same, of at most so many bytes. What is announced to be longer is not read at all.
+pub(crate) async fn whole_up_to(request: Request, most: usize) -> Result<Bytes> {
+    if announced(request.headers()).is_some_and(|length| length > most as u64) {
+        return Err(too_large(most as u64));
+    }
     let reading = async {
         let mut body = request.into_body();
         let mut whole = BytesMut::new();
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| Problem::field("body", format!("it ended too early ({error})")))?;
             let Ok(data) = frame.into_data() else { continue };
-            if whole.len() + data.len() > JSON_MAX {
-                return Err(too_large(JSON_MAX as u64));
+            if whole.len() + data.len() > most {
+                return Err(too_large(most as u64));
             }
             whole.extend_from_slice(&data);
         }
@@ -115,6 +123,11 @@ pub(crate) async fn whole(request: Request) -> Result<Bytes> {
         Ok(read) => read,
         Err(_) => Err(too_slow()),
     }
+}
+
+/// The length a body is said to have.
+pub(crate) fn announced(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 pub(crate) fn too_large(limit: u64) -> Problem {

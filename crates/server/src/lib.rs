@@ -6,7 +6,7 @@
 //!
 //! - `serve`: the life of the service. `service`: what handlers have. `housekeeping`: what is done without being asked.
 //! - `listen`, `front`: connections and the door. `guard`, `auth`: who may do what.
-//! - `routes`: what can be asked, one file per thing. `extract`, `upload`: requests taken apart. `api`: their types.
+//! - `routes`: what can be asked, one file per thing. `extract`, `upload`: requests taken apart. `api`: their types, `integers` in them.
 //! - `download`: answers that are files. `page`: pages that need no program around them.
 //! - `feed`, `sse`: streams of one run. `summaries`: all runs in a few words, and what changes about them.
 //! - `webhooks`: tells addresses of ends and of questions.
@@ -24,6 +24,7 @@ mod feed;
 mod front;
 mod guard;
 mod housekeeping;
+mod integers;
 mod listen;
 mod metrics;
 pub mod openapi;

@@ -97,6 +97,7 @@ problem_codes! {
 pub struct FieldError {
     /// Where it stands, such as `input.count` or `query.limit`.
     pub field: String,
+    /// What is wrong about it.
     pub message: String,
 }
 
@@ -105,16 +106,21 @@ pub struct FieldError {
 pub struct Problem {
     /// Always `about:blank`: `code` says which one it is.
     pub r#type: &'static str,
+    /// The words of the HTTP status.
     pub title: String,
+    /// The HTTP status.
     pub status: u16,
     /// One sentence that says what is wrong and what to do.
     pub detail: String,
     pub code: ProblemCode,
     /// Whether the same request may succeed later.
     pub retryable: bool,
+    /// What to do about it.
     pub next_action: String,
+    /// The run it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
+    /// The fields that are wrong; left out when there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<FieldError>,
     /// The run as it is now, where the request was about an earlier state of it.

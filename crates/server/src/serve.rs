@@ -10,7 +10,7 @@ use skillrun_log::catalog::CatalogError;
 use skillrun_runtime::owners::crashed;
 use skillrun_runtime::{Clock, Retention, Runtime, RuntimeError};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::auth::{AuthError, ServerNote, Sessions, TokenFile, Tokens, random, server_note};
 use crate::blocking::blocking;
@@ -29,6 +29,9 @@ use crate::webhooks::{self, WebhookError, Webhooks};
 /// Threads that answer; those that wait for files are apart.
 const THREADS: usize = 2;
 const WAITING_THREADS: usize = 64;
+
+/// Requests that read much, at the same time.
+const HEAVY: usize = 8;
 
 /// Everything the service is made with.
 #[derive(Debug)]
@@ -177,6 +180,7 @@ async fn serving(setup: Setup, stop: &Stop, told: impl FnOnce(&Serving) + Send +
         metrics,
         around,
         clock: clock.clone(),
+        heavy: Semaphore::new(HEAVY),
         streams_max: door.connections,
     });
     router.send_replace(Some(routes::router(service.clone())));

@@ -10,7 +10,9 @@ use skillrun_log::FileLog;
 use skillrun_model::Timestamp;
 use skillrun_runtime::{Clock, DataFolder, Runtime};
 use skillrun_skill::SearchPath;
+use tokio::sync::Semaphore;
 
+use crate::blocking::blocking;
 use crate::feed::Feeds;
 use crate::guard::Guard;
 use crate::metrics::{Metrics, OpenStream};
@@ -31,6 +33,8 @@ pub(crate) struct Service {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) around: Around,
     pub(crate) clock: Arc<dyn Clock>,
+    /// Turns for what reads much.
+    pub(crate) heavy: Semaphore,
     /// Streams at the same time.
     pub(crate) streams_max: usize,
 }
@@ -66,6 +70,13 @@ impl Around {
 impl Service {
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// Work that reads much: only some of it at the same time, so that what is quick never waits for a thread.
+    pub(crate) async fn heavily<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        // Never closed, so there is always a turn.
+        let _turn = self.heavy.acquire().await.ok();
+        blocking(work).await
     }
 
     /// Room for one more stream.

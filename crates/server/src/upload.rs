@@ -2,16 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use axum::body::Body;
 use axum::extract::multipart::Field;
 use axum::extract::{FromRequest, Multipart, Request};
-use http::header;
+use bytes::Bytes;
+use http_body::Frame;
 use tempfile::TempDir;
 use tokio::fs::OpenOptions;
 use tokio::io::AsyncWriteExt;
 
-use crate::extract::{JSON_MAX, too_large, too_slow};
+use crate::extract::{JSON_MAX, announced, too_large, too_slow};
 use crate::problem::{Problem, ProblemCode, Result};
 use crate::service::Service;
 
@@ -22,6 +28,9 @@ const PARTS: usize = 200;
 const PAUSE: Duration = Duration::from_secs(20);
 const HEAD_START: Duration = Duration::from_secs(10);
 const BYTES_PER_SECOND: u64 = 16 << 10;
+
+/// Bytes that belong to no part: what stands before the first, boundaries and headers; and those not yet taken.
+const BETWEEN: u64 = 1 << 20;
 
 /// Longest name of a file that is kept; the end matters most.
 const NAME: usize = 120;
@@ -74,11 +83,14 @@ struct Pace {
     begin: Instant,
     bytes: u64,
     limit: u64,
+    /// The same as `bytes`, for the one who brings them.
+    taken: Arc<AtomicU64>,
 }
 
 impl Pace {
     fn takes(&mut self, bytes: usize) -> Result<()> {
         self.bytes += bytes as u64;
+        self.taken.store(self.bytes, Ordering::Relaxed);
         if self.bytes > self.limit {
             return Err(too_large(self.limit));
         }
@@ -87,20 +99,45 @@ impl Pace {
     }
 }
 
+/// A body that ends with an error when too much of it belongs to no part. The parser holds that in memory, and looks
+/// through all of it again whenever more comes.
+struct Bounded {
+    body: Body,
+    came: u64,
+    taken: Arc<AtomicU64>,
+}
+
+impl http_body::Body for Bounded {
+    type Data = Bytes;
+    type Error = axum::BoxError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::BoxError>>> {
+        let frame = std::task::ready!(Pin::new(&mut self.body).poll_frame(context));
+        if let Some(Ok(frame)) = &frame {
+            self.came += frame.data_ref().map_or(0, |data| data.len() as u64);
+            if self.came.saturating_sub(self.taken.load(Ordering::Relaxed)) > BETWEEN {
+                return Poll::Ready(Some(Err("too much between its parts".into())));
+            }
+        }
+        Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+    }
+}
+
 /// Takes in a whole form.
 pub(crate) async fn receive(service: &Service, request: Request) -> Result<Form> {
     let limit = service.around.body_max;
-    let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-    if announced.is_some_and(|announced: u64| announced > limit) {
+    if announced(request.headers()).is_some_and(|length| length > limit) {
         return Err(too_large(limit));
     }
+    let taken = Arc::new(AtomicU64::new(0));
+    let request = request.map(|body| Body::new(Bounded { body, came: 0, taken: taken.clone() }));
     let mut parts = Multipart::from_request(request, &()).await.map_err(|rejection| {
         Problem::new(ProblemCode::MediaType, rejection.body_text())
     })?;
     let uploads = service.data.uploads();
     let made = std::fs::create_dir_all(&uploads).and_then(|()| TempDir::new_in(&uploads));
     let folder = made.map_err(|error| not_written(&error))?;
-    let mut pace = Pace { begin: Instant::now(), bytes: 0, limit };
+    let mut pace = Pace { begin: Instant::now(), bytes: 0, limit, taken };
     let mut form = Form { request: None, files: Vec::new(), fingerprint: blake3::hash(b""), folder };
     let mut hasher = blake3::Hasher::new();
     let mut number = 0;
@@ -212,10 +249,10 @@ mod tests {
     #[test]
     fn a_body_that_is_too_slow_or_too_large_is_refused() {
         let long_ago = |seconds| Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
-        let mut pace = Pace { begin: long_ago(0), bytes: 0, limit: 10 };
+        let mut pace = Pace { begin: long_ago(0), bytes: 0, limit: 10, taken: Arc::default() };
         assert!(pace.takes(10).is_ok());
         assert_eq!(pace.takes(1).unwrap_err().code, ProblemCode::BodyTooLarge);
-        let mut pace = Pace { begin: long_ago(100), bytes: 0, limit: u64::MAX };
+        let mut pace = Pace { begin: long_ago(100), bytes: 0, limit: u64::MAX, taken: Arc::default() };
         assert_eq!(pace.takes(1000).unwrap_err().code, ProblemCode::BodyTooSlow);
         assert!(pace.takes(100 << 14).is_ok());
     }

@@ -92,12 +92,12 @@ impl Lab {
 
     /// A server at an address that one had before, or a free one.
     pub(crate) fn serve_at(&self, address: &str, words: &[&str]) -> Server {
-        let mut child = self
-            .command(&[&["serve", "--listen", address], words].concat())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .expect("started");
+        Self::started(self.command(&[&["serve", "--listen", address], words].concat()))
+    }
+
+    /// The server that a command of [`Lab::command`] begins.
+    pub(crate) fn started(mut command: Command) -> Server {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().expect("started");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let mut line = |name: &str| {
             let line = lines.next().expect("a line").expect("read");

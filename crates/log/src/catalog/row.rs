@@ -13,12 +13,14 @@ const BEGINNING: usize = 200;
 
 /// One run, as lists show it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "RunRow")]
+#[schemars(rename = "RunSummary")]
 pub struct Row {
     pub run_id: RunId,
     /// None when its Log cannot be read that far.
     pub status: Option<RunStatus>,
+    /// Its name.
     pub skill: Option<String>,
+    /// Its name.
     pub engine: Option<String>,
     pub mode: Option<ExecutionMode>,
     /// Moment of the first event.
@@ -31,7 +33,7 @@ pub struct Row {
     pub attempt: AttemptNumber,
     /// The question that waits.
     pub question: Option<Question>,
-    /// It waits for a person and for nothing else, see [`State::rests`](skillrun_lifecycle::run::State::rests).
+    /// It waits for a person and for nothing else.
     pub rests: bool,
     /// Of the terminal record, before that of the last settled attempt.
     pub reason_code: Option<Code>,
@@ -41,6 +43,7 @@ pub struct Row {
     pub last_words: Option<String>,
     /// None while no engine has told any.
     pub usage: Option<Usage>,
+    /// How often it was decided without a person.
     pub auto_decisions: u32,
     /// Warnings of the last settled attempt.
     pub warnings: u64,
@@ -66,7 +69,7 @@ impl Usage {
     }
 }
 
-/// A question in a list. [`Waiting`] has all of it.
+/// A question in a list, cut where it is long.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RunQuestion")]
 pub struct Question {

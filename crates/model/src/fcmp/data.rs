@@ -12,42 +12,57 @@ use crate::rasp::{Level, SpanRef};
 use crate::status::{ExecutionMode, Phase, RunStatus, wire_enum};
 use crate::verdict::RunError;
 
+/// The run has begun.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConversationStarted {
+    /// The name of the skill; words about the recording where there is none.
     pub title: String,
     pub mode: ExecutionMode,
     pub engine: String,
 }
 
+/// The run goes on in another status, or the engine tells what it is doing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConversationStatus {
+    /// Null: the status has not changed.
     pub status: Option<RunStatus>,
     pub phase: Option<Phase>,
+    /// For people; its words are not promised.
     pub detail: Option<String>,
 }
 
+/// More of a message that is not whole yet. The final one with the same `message_id` replaces all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AssistantDelta {
+    /// Unlike those of all other messages of the attempt.
     pub message_id: String,
+    /// What comes after the deltas before.
     pub text: String,
+    /// Always true.
     pub partial: bool,
 }
 
+/// A message of the agent. Only one that is not partial may be shown as an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AssistantFinal {
+    /// That of its deltas, if there were any.
     pub message_id: String,
     pub text: String,
+    /// It was cut: deltas came, and no end.
     pub partial: bool,
+    /// The output of the skill, where this message has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_payload: Option<Value>,
 }
 
+/// What the agent tells about its thoughts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AssistantReasoning {
     pub text: String,
 }
 
 wire_enum! {
+    /// How far a tool call is.
     ToolCallStatus {
         Started = "started",
         Completed = "completed",
@@ -55,69 +70,91 @@ wire_enum! {
     }
 }
 
+/// The agent uses a tool: one event when the call starts, one when it ends, with the same `tool_call_id`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AssistantToolCall {
     pub tool_call_id: Option<String>,
+    /// In the engine's own words; known when the call starts.
     pub name: Option<String>,
     pub status: ToolCallStatus,
+    /// As the engine wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Foreign>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
+    /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
+/// A question was answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UserInputReplied {
     pub interaction_id: InteractionId,
+    /// What was answered.
     pub text: String,
     pub resolution_mode: ResolutionMode,
 }
 
+/// Nobody answered in time, and it was decided without a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AutoDecided {
     pub interaction_id: InteractionId,
     pub policy: DecisionPolicy,
+    /// What the agent was told instead of an answer.
     pub instruction: String,
 }
 
+/// The deadline of a question has passed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimedOut {
     pub interaction_id: InteractionId,
 }
 
+/// The run has left a file that counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ArtifactToShow")]
 pub struct ArtifactCreated {
+    /// As in `GET /v1/runs/{run_id}/artifacts/{path}`.
     pub path: String,
+    /// In bytes.
     pub size: u64,
+    /// Its media type, as far as the name tells.
     #[serde(rename = "type")]
     pub media_type: String,
 }
 
+/// Something is odd or wrong; the run may still succeed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DiagnosticWarning {
     pub code: Code,
+    /// For people; its words are not promised.
     pub message: String,
     pub severity: Level,
+    /// How often, when one event stands for many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
+    /// Further bytes it is about, beside `raw_ref`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spans: Vec<SpanRef>,
 }
 
+/// A line of the engine that says nothing we know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RawLine {
-    /// Absent when the line was too long, or one of a flood; the range has it.
+    /// Null when the line was too long, or one of a flood; the range has it.
     pub text: Option<String>,
 }
 
+/// The run is over; no event comes after this one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConversationEnded {
+    /// One of the terminal ones.
     pub state: RunStatus,
     pub reason_code: Code,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<RunError>,
+    /// What somebody can do now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next_actions: Vec<NextAction>,
 }

@@ -13,9 +13,11 @@ use crate::wire::JsonText;
 
 pub const PROTOCOL_VERSION: &str = "fcmp/1.0";
 
+/// Where an event of the conversation comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Meta {
     pub attempt: AttemptNumber,
+    /// 1.0 is an exact parse, below 0.7 is a guess.
     pub confidence: f64,
     /// The RASP event this one was made from.
     pub rasp_seq: u64,

@@ -23,6 +23,7 @@ fn is_false(flag: &bool) -> bool {
 }
 
 wire_enum! {
+    /// What an event is about.
     Category {
         Lifecycle = "lifecycle",
         Agent = "agent",
@@ -59,6 +60,7 @@ impl JsonSchema for Foreign {
     }
 }
 
+/// What wrote the events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Versions {
     pub skillrun: String,
@@ -66,6 +68,7 @@ pub struct Versions {
     pub profile: u32,
 }
 
+/// The run has begun.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunStarted {
     pub skill: Option<String>,
@@ -100,6 +103,7 @@ impl RunStarted {
     }
 }
 
+/// The run goes on in another status, or the engine tells what it is doing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunStatusChange {
     /// A change of the run's status; absent when an engine only tells what it is doing.
@@ -111,12 +115,14 @@ pub struct RunStatusChange {
     pub detail: Option<String>,
 }
 
+/// The engine is still at work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunHeartbeat {
     pub elapsed_ms: u64,
     pub bytes: u64,
 }
 
+/// The run has succeeded. The last event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunCompleted {
     pub reason_code: Code,
@@ -125,6 +131,7 @@ pub struct RunCompleted {
     pub result: Option<String>,
 }
 
+/// The run has failed. The last event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunFailed {
     pub reason_code: Code,
@@ -132,12 +139,15 @@ pub struct RunFailed {
     pub next_actions: Vec<NextAction>,
 }
 
+/// The run was canceled. The last event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunCanceled {
     pub reason_code: Code,
+    /// Who asked for it.
     pub by: Option<String>,
 }
 
+/// More of a message that is not whole yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageDelta {
     pub message_id: String,
@@ -146,6 +156,7 @@ pub struct MessageDelta {
     pub sanitized: bool,
 }
 
+/// A message of the agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageFinal {
     pub message_id: String,
@@ -164,6 +175,7 @@ pub struct MessageFinal {
     pub spans: Vec<SpanRef>,
 }
 
+/// What the agent tells about its thoughts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReasoningSummary {
     pub text: String,
@@ -182,6 +194,7 @@ wire_enum! {
     }
 }
 
+/// A question was answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InteractionReplied {
     pub interaction_id: InteractionId,
@@ -190,6 +203,7 @@ pub struct InteractionReplied {
     pub files: Vec<String>,
 }
 
+/// The deadline of a question has passed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InteractionTimeout {
     pub interaction_id: InteractionId,
@@ -199,6 +213,7 @@ pub struct InteractionTimeout {
     pub fails_with: Option<Code>,
 }
 
+/// Nobody answered in time, and it was decided without a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AutoDecision {
     pub interaction_id: InteractionId,
@@ -206,6 +221,7 @@ pub struct AutoDecision {
     pub instruction: String,
 }
 
+/// The agent uses a tool; `correlation.tool_call_id` tells which call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCallStarted {
     pub name: String,
@@ -215,6 +231,7 @@ pub struct ToolCallStarted {
     pub truncated: bool,
 }
 
+/// A tool has done what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCallCompleted {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -225,6 +242,7 @@ pub struct ToolCallCompleted {
     pub truncated: bool,
 }
 
+/// A tool has not done what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCallFailed {
     pub reason: String,
@@ -240,6 +258,7 @@ pub struct ToolCallFailed {
 }
 
 wire_enum! {
+    /// What was done to a file.
     FileChange {
         Created = "created",
         Modified = "modified",
@@ -247,32 +266,43 @@ wire_enum! {
     }
 }
 
+/// The engine says that it has changed a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArtifactCreated {
     pub path: String,
     pub change: FileChange,
 }
 
+/// The run has left a file that counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArtifactIndexed {
+    /// As in `GET /v1/runs/{run_id}/artifacts/{path}`.
     pub path: String,
+    /// In bytes.
     pub size: u64,
+    /// blake3, in hexadecimal digits.
     pub hash: String,
+    /// Its media type, as far as the name tells.
     #[serde(rename = "type")]
     pub media_type: String,
+    /// What the skill calls it.
     pub role: Option<String>,
 }
 
+/// Something to show in place of a file is there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArtifactPreviewReady {
     pub path: String,
     pub kind: String,
 }
 
+/// Something is odd or wrong; the run may still succeed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnostic {
     pub code: Code,
+    /// For people; its words are not promised.
     pub message: String,
+    /// How often, when one event stands for many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -283,6 +313,7 @@ pub struct Diagnostic {
     pub spans: Vec<SpanRef>,
 }
 
+/// A line of the engine that says nothing we know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RawText {
     /// The line without its terminator; absent when it is too long, or one of a flood.
@@ -298,6 +329,7 @@ pub struct RawText {
     pub lines: Option<u64>,
 }
 
+/// A turn of the engine begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptStarted {
     pub profile: ProfileId,
@@ -310,6 +342,7 @@ pub struct AttemptStarted {
     pub started_at: Timestamp,
 }
 
+/// How the process ended. All null: nobody knows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Exit {
     pub code: Option<i32>,
@@ -317,6 +350,7 @@ pub struct Exit {
     pub ended_by: Option<EndedBy>,
 }
 
+/// A turn of the engine is judged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptEnded {
     pub verdict: Verdict,
@@ -343,6 +377,7 @@ pub struct TurnUsage {
     pub reported: BTreeMap<String, Value>,
 }
 
+/// What the engine was told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UserMessage {
     pub text: String,

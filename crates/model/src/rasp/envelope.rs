@@ -27,6 +27,7 @@ wire_enum! {
 }
 
 wire_enum! {
+    /// How bad it is.
     Level {
         Info = "info",
         Warning = "warning",
@@ -34,15 +35,19 @@ wire_enum! {
     }
 }
 
+/// Where an event comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RaspSource")]
 pub struct Source {
     pub engine: EngineName,
     pub stream: SourceStream,
     /// The profile that read the bytes; none for control events.
     pub parser: Option<ProfileId>,
+    /// 1.0 is an exact parse, below 0.7 is a guess.
     pub confidence: f64,
 }
 
+/// What an event belongs to; null where it belongs to nothing of that kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Correlation {
     pub interaction_id: Option<InteractionId>,
@@ -92,7 +97,9 @@ impl Event {
     }
 }
 
+/// What an event is.
 #[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RaspKind")]
 pub(super) struct Kind {
     pub(super) category: Category,
     #[serde(rename = "type")]

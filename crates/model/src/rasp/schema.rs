@@ -14,50 +14,66 @@ fn part<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 
 /// The schema as a document of its own, draft 2020-12.
 pub fn schema() -> Value {
-    let mut generator = SchemaGenerator::new(SchemaSettings::draft2020_12());
+    alone("RASP event", event)
+}
+
+/// The schema of one event. What it refers to is left with the generator.
+pub fn event(generator: &mut SchemaGenerator) -> Value {
     let per_type: Vec<Value> = EventType::ALL
         .iter()
         .map(|event_type| {
             json!({
                 "properties": {
-                    "event": {"properties": {
-                        "type": {"const": event_type.as_str()},
-                        "category": {"const": event_type.category().as_str()},
-                    }},
-                    "data": event_type.data_schema(&mut generator),
-                }
+                    "event": {
+                        "type": "object",
+                        "properties": {
+                            "type": {"const": event_type.as_str()},
+                            "category": {"const": event_type.category().as_str()},
+                        },
+                        "required": ["type", "category"],
+                    },
+                    "data": event_type.data_schema(generator),
+                },
+                "required": ["event", "data"],
             })
         })
         .collect();
     let properties = json!({
         "protocol_version": {"const": PROTOCOL_VERSION},
-        "run_id": part::<RunId>(&mut generator),
-        "seq": {"type": "integer", "minimum": 1},
-        "ts": part::<Timestamp>(&mut generator),
-        "attempt_number": part::<AttemptNumber>(&mut generator),
-        "source": part::<Source>(&mut generator),
-        "event": part::<Kind>(&mut generator),
-        "data": {"type": "object"},
-        "correlation": part::<Correlation>(&mut generator),
-        "raw_ref": part::<RawRef>(&mut generator),
+        "run_id": part::<RunId>(generator),
+        "seq": {"type": "integer", "minimum": 1, "description": "Counts the events of the run from 1, without a gap."},
+        "ts": part::<Timestamp>(generator),
+        "attempt_number": part::<AttemptNumber>(generator),
+        "source": part::<Source>(generator),
+        "event": part::<Kind>(generator),
+        "data": {"description": "Its shape depends on `event.type`."},
+        "correlation": part::<Correlation>(generator),
+        "raw_ref": part::<RawRef>(generator),
     });
-    document("RASP event", &properties, json!({"oneOf": per_type}), &mut generator)
+    envelope("One event of a run, RASP: nothing is left out, and `raw_ref` says which bytes it was made from.", &properties, &per_type)
 }
 
-/// A schema of one envelope: all its properties are required and no other is allowed.
-pub(crate) fn document(title: &str, properties: &Value, rest: Value, generator: &mut SchemaGenerator) -> Value {
+/// All its properties are required and no other is allowed; it is one of the types.
+pub(crate) fn envelope(description: &str, properties: &Value, per_type: &[Value]) -> Value {
     let required: Vec<&String> = properties.as_object().map(|p| p.keys().collect()).unwrap_or_default();
-    let mut document = json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": title,
+    json!({
+        "description": description,
         "type": "object",
         "properties": properties,
         "required": required,
         "additionalProperties": false,
-        "$defs": generator.take_definitions(true),
-    });
-    if let (Some(document), Value::Object(rest)) = (document.as_object_mut(), rest) {
-        document.extend(rest);
+        "oneOf": per_type,
+    })
+}
+
+/// A document of what `event` tells, of events as they are written.
+pub(crate) fn alone(title: &str, event: fn(&mut SchemaGenerator) -> Value) -> Value {
+    let mut generator = SchemaGenerator::new(SchemaSettings::draft2020_12().for_serialize());
+    let event = event(&mut generator);
+    let mut document = json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title});
+    if let (Some(document), Value::Object(event)) = (document.as_object_mut(), event) {
+        document.extend(event);
+        document.insert("$defs".to_owned(), generator.take_definitions(true).into());
     }
     document
 }

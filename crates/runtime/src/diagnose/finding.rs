@@ -15,11 +15,13 @@ const CONFIDENT: f64 = 0.7;
 /// From so many percent of the output on it was probably read with the wrong profile.
 const MOSTLY: u64 = 50;
 
+/// Something that looks wrong.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "DiagnosisFinding")]
 pub struct Finding {
     #[serde(flatten)]
     pub kind: FindingKind,
+    /// For people; not promised.
     pub words: String,
 }
 

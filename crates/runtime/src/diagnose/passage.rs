@@ -22,6 +22,7 @@ const SEARCHED: u64 = 64 * 1024;
 /// An answer that came in pieces has a range for each; more than these are not told.
 const PIECES: usize = 3;
 
+/// Bytes that something was decided from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Passage {
     pub what: PassageKind,
@@ -33,6 +34,7 @@ pub struct Passage {
     pub excerpt: Option<String>,
 }
 
+/// What they were taken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PassageKind {

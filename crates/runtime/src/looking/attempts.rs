@@ -18,6 +18,7 @@ pub struct Attempts {
     list: Vec<Attempt>,
 }
 
+/// One turn of the engine.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Attempt {
     pub number: AttemptNumber,

@@ -43,6 +43,7 @@ pub struct Change {
     pub diff_omitted: Option<String>,
 }
 
+/// What was done to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
@@ -73,6 +74,7 @@ pub struct FileVersion {
     pub error: Option<String>,
 }
 
+/// What a path is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileKind {

@@ -81,10 +81,12 @@ pub struct State<'a> {
     pub version: Version,
 }
 
-/// The same as data.
+/// An engine and what is found of it on this machine, as data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Engine {
+    /// As a request says it.
     pub name: String,
+    /// As people say it.
     pub title: String,
     /// `shipped`, or the operator's file.
     pub origin: String,
@@ -131,7 +133,7 @@ pub struct EngineEnvironment {
     pub secret: Vec<String>,
 }
 
-/// All engines as data.
+/// All engines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EngineList {
     /// By name.

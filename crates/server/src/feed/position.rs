@@ -13,6 +13,9 @@ use std::str::FromStr;
 
 use skillrun_log::{Cursor, Epoch, Seq};
 
+/// What can be given out, for the description of the service.
+pub(crate) const CURSOR_PATTERN: &str = r"^[0-9]{1,19}(\.[1-9][0-9]{0,8})?$";
+
 /// The last event a reader has. A position without an epoch is one of the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Position {

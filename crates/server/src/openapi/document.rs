@@ -6,38 +6,52 @@ use http::Method;
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
+use skillrun_model::{fcmp, rasp};
 
-use super::operation::{Answer, Body, Content, Operation};
+use super::bounds;
+use super::operation::{Answer, Body, Content, Header, Operation};
 use crate::problem::{Problem, ProblemCode};
 use crate::routes;
 
 const COMPONENTS: &str = "#/components/schemas/";
 
+/// Makes the schemas of types. A field that may be left out of a request is still always in an answer, so there is
+/// one maker for what is asked and one for what is given.
+struct Types {
+    asked: SchemaGenerator,
+    given: SchemaGenerator,
+}
+
+impl Types {
+    fn new() -> Self {
+        let mut settings = SchemaSettings::draft2020_12();
+        settings.definitions_path = COMPONENTS.trim_start_matches('#').into();
+        Self { asked: settings.clone().into_generator(), given: settings.for_serialize().into_generator() }
+    }
+
+    /// Every type that was met, by name, first of requests and then of answers.
+    fn definitions(mut self) -> [Map<String, Value>; 2] {
+        let events = [("RaspEvent", rasp::schema::event(&mut self.given)), ("FcmpEvent", fcmp::schema::event(&mut self.given))];
+        let mut given = self.given.take_definitions(true);
+        given.extend(events.map(|(name, schema)| (name.to_owned(), schema)));
+        [self.asked.take_definitions(true), given]
+    }
+}
+
 /// OpenAPI 3.1 of the whole service.
 pub fn document() -> Value {
-    let mut settings = SchemaSettings::draft2020_12();
-    settings.definitions_path = COMPONENTS.trim_start_matches('#').into();
-    let mut generator = settings.into_generator();
-    let mut schemas = Map::new();
-    for (name, schema) in [("RaspEvent", skillrun_model::rasp::schema::schema()), ("FcmpEvent", skillrun_model::fcmp::schema::schema())] {
-        hoist(name, schema, &mut schemas);
-    }
-    let problem = generator.subschema_for::<Problem>();
-    let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
-    for route in routes::all() {
-        let operation = &route.operation;
-        let told = told(operation, &mut generator, &problem);
-        paths.entry(operation.path).or_default().insert(operation.method.as_str().to_ascii_lowercase(), told);
-    }
-    schemas.extend(generator.take_definitions(true));
-    json!({
+    let (paths, definitions) = parts();
+    // A test sees to it that a name means the same in both.
+    let schemas: BTreeMap<String, Value> = definitions.into_iter().flatten().collect();
+    let mut document = json!({
         "openapi": "3.1.0",
         "info": {
             "title": "skillrun",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Runs agent skills on coding agents, and tells the truth about what happened.",
+            "description": INTRODUCTION,
             "license": {"name": "Apache-2.0 OR MIT", "identifier": "Apache-2.0 OR MIT"},
         },
+        "servers": [{"url": "/"}],
         "security": [{"token": []}, {"session": []}],
         "paths": paths,
         "components": {
@@ -47,56 +61,57 @@ pub fn document() -> Value {
                 "session": {"type": "apiKey", "in": "cookie", "name": crate::auth::cookie::NAME, "description": "Of a browser that was opened with a link of `skillrun open`."},
             },
         },
-    })
+    });
+    bounds::add(&mut document);
+    document
 }
 
-/// A schema that stands alone, with its definitions put among all others.
-fn hoist(name: &str, mut schema: Value, schemas: &mut Map<String, Value>) {
-    let Some(fields) = schema.as_object_mut() else { return };
-    fields.remove("$schema");
-    let own = fields.remove("$defs");
-    let mut all: Map<String, Value> = own.and_then(|own| own.as_object().cloned()).unwrap_or_default();
-    all.insert(name.to_owned(), schema);
-    for (name, mut schema) in all {
-        point_at_components(&mut schema);
-        schemas.insert(name, schema);
+const INTRODUCTION: &str = "\
+Runs agent skills on coding agents, and tells the truth about what happened.
+
+A conversation frontend reads FCMP (`/v1/runs/{run_id}/chat`), a tool that wants everything reads RASP \
+(`/v1/runs/{run_id}/events`). Both are streams that go on after the last `id` a client has, and both have a history. \
+Every answer that tells of a problem is `application/problem+json` with a `code` that stays the same. More members \
+may be added to answers: pass over what you do not know.";
+
+type Paths = BTreeMap<String, Map<String, Value>>;
+
+/// The paths, and the types that occur in them.
+fn parts() -> (Paths, [Map<String, Value>; 2]) {
+    let mut types = Types::new();
+    let problem = types.given.subschema_for::<Problem>();
+    let mut paths = Paths::new();
+    for route in routes::all() {
+        let operation = &route.operation;
+        let told = told(operation, &mut types, &problem);
+        // OpenAPI has no word for a parameter of several parts.
+        paths.entry(operation.path.replace("{*", "{")).or_default().insert(operation.method.as_str().to_ascii_lowercase(), told);
     }
+    (paths, types.definitions())
 }
 
-fn point_at_components(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            if let Some(Value::String(target)) = fields.get_mut("$ref")
-                && let Some(name) = target.strip_prefix("#/$defs/")
-            {
-                *target = format!("{COMPONENTS}{name}");
-            }
-            fields.values_mut().for_each(point_at_components);
-        }
-        Value::Array(values) => values.iter_mut().for_each(point_at_components),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-fn told(operation: &Operation, generator: &mut SchemaGenerator, problem: &Schema) -> Value {
+fn told(operation: &Operation, types: &mut Types, problem: &Schema) -> Value {
     let mut parameters: Vec<Value> = path_names(operation.path).map(path_parameter).collect();
     if let Some(query) = operation.query {
-        let schema = query(generator);
-        parameters.extend(query_parameters(&schema, generator));
+        // Parameters are told in place; their types are none of the components.
+        let mut generator = types.asked.clone();
+        let schema = query(&mut generator);
+        parameters.extend(query_parameters(&schema, &generator));
     }
-    parameters.extend(operation.headers.iter().map(|(name, description)| {
-        json!({"name": name, "in": "header", "required": false, "description": description, "schema": {"type": "string"}})
+    parameters.extend(operation.headers.iter().map(|Header { name, pattern, description }| {
+        let schema = json!({"type": "string", "pattern": pattern});
+        json!({"name": name, "in": "header", "required": false, "description": description, "schema": schema})
     }));
     let mut told = json!({
         "operationId": operation.id,
         "summary": operation.summary,
-        "responses": responses(operation, generator, problem),
+        "responses": responses(operation, &mut types.given, problem),
     });
     if !parameters.is_empty() {
         told["parameters"] = parameters.into();
     }
     if !operation.bodies.is_empty() {
-        let content: Map<String, Value> = operation.bodies.iter().map(|body| body_content(body, generator)).collect();
+        let content: Map<String, Value> = operation.bodies.iter().map(|body| body_content(body, &mut types.asked)).collect();
         told["requestBody"] = json!({"required": true, "content": content});
     }
     match operation.scope {
@@ -121,22 +136,31 @@ fn path_parameter(name: &str) -> Value {
 
 /// One parameter per field of a type.
 fn query_parameters(schema: &Schema, generator: &SchemaGenerator) -> Vec<Value> {
-    let named = schema.get("$ref").and_then(Value::as_str).and_then(|target| target.rsplit('/').next());
-    let found = named.and_then(|name| generator.definitions().get(name));
-    let Some(fields) = found.or_else(|| schema.as_value().into()) else { return Vec::new() };
+    let fields = in_place(schema.as_value().clone(), generator);
     let required: BTreeSet<&str> =
         fields["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let each = |(name, schema): (&String, &Value)| {
-        let mut schema = schema.clone();
+        let mut schema = in_place(without_null(schema.clone()), generator);
         let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
         let mut parameter =
-            json!({"name": name, "in": "query", "required": required.contains(name.as_str()), "schema": without_null(schema)});
+            json!({"name": name, "in": "query", "required": required.contains(name.as_str()), "schema": schema});
         if let Some(description) = description {
             parameter["description"] = description;
         }
         parameter
     };
     fields["properties"].as_object().into_iter().flatten().map(each).collect()
+}
+
+/// What a schema refers to in its place; what stands beside the reference wins.
+fn in_place(mut schema: Value, generator: &SchemaGenerator) -> Value {
+    let Some(fields) = schema.as_object_mut() else { return schema };
+    let target = fields.remove("$ref");
+    let name = target.as_ref().and_then(Value::as_str).and_then(|target| target.rsplit('/').next());
+    let Some(Value::Object(found)) = name.and_then(|name| generator.definitions().get(name)) else { return schema };
+    let mut all = found.clone();
+    all.append(fields);
+    all.into()
 }
 
 /// A parameter is there or not; it is never null.
@@ -149,7 +173,10 @@ fn without_null(mut schema: Value) -> Value {
         let others: Vec<&Value> = any.iter().filter(|one| one["type"] != "null").collect();
         if let [only] = others[..] { Some(only.clone()) } else { None }
     });
-    let mut schema = alone.unwrap_or(schema);
+    if let Some(mut only) = alone {
+        only["description"] = schema["description"].take();
+        schema = only;
+    }
     if let Some(fields) = schema.as_object_mut() {
         fields.retain(|_, value| !value.is_null());
     }
@@ -191,11 +218,14 @@ fn responses(operation: &Operation, generator: &mut SchemaGenerator, problem: &S
     }
     for (status, codes) in problems_of(operation) {
         let codes: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
-        let told = json!({
-            "description": format!("A problem: {}", codes.join(", ")),
-            "content": {"application/problem+json": {"schema": problem}},
-        });
-        responses.insert(status, told);
+        let codes = codes.join(", ");
+        // A route may answer with the same status in other words.
+        let told = responses.entry(status).or_insert_with(|| json!({}));
+        told["description"] = match told["description"].as_str() {
+            Some(words) => format!("{words}, or a problem: {codes}").into(),
+            None => format!("A problem: {codes}").into(),
+        };
+        told["content"]["application/problem+json"] = json!({"schema": problem});
     }
     responses.into()
 }

@@ -23,10 +23,17 @@ pub(crate) struct Operation {
     /// None: anybody may.
     pub(crate) scope: Option<Scope>,
     pub(crate) query: Option<SchemaOf>,
-    pub(crate) headers: Vec<(&'static str, &'static str)>,
+    pub(crate) headers: Vec<Header>,
     pub(crate) bodies: Vec<Body>,
     pub(crate) answers: Vec<Answer>,
     pub(crate) problems: Vec<ProblemCode>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Header {
+    pub(crate) name: &'static str,
+    pub(crate) pattern: &'static str,
+    pub(crate) description: &'static str,
 }
 
 #[derive(Debug, Clone)]
@@ -94,8 +101,8 @@ impl Operation {
         self
     }
 
-    pub(crate) fn header(mut self, name: &'static str, description: &'static str) -> Self {
-        self.headers.push((name, description));
+    pub(crate) fn header(mut self, name: &'static str, pattern: &'static str, description: &'static str) -> Self {
+        self.headers.push(Header { name, pattern, description });
         self
     }
 

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 use crate::openapi;
+use crate::problem::ProblemCode;
 
 /// Made once: it does not change while the program runs.
 pub(super) fn page() -> &'static str {
@@ -12,48 +13,78 @@ pub(super) fn page() -> &'static str {
     PAGE.get_or_init(|| render(&openapi::document()))
 }
 
+/// A route: its method, path and description.
+type Told<'a> = (&'a str, &'a str, &'a Value);
+
 fn render(document: &Value) -> String {
-    let mut body = String::new();
+    let mut all: Vec<Told<'_>> = Vec::new();
     for (path, methods) in document["paths"].as_object().into_iter().flatten() {
-        for (method, operation) in methods.as_object().into_iter().flatten() {
-            body += &one(path, method, operation);
-        }
+        all.extend(methods.as_object().into_iter().flatten().map(|(method, told)| (method.as_str(), path.as_str(), told)));
     }
+    // Runs first, what is about the service itself last.
+    all.sort_by_key(|(_, path, _)| (!path.starts_with("/v1/runs"), !path.starts_with("/v1/"), *path));
+    let index: String = all.iter().map(index_line).collect();
+    let sections: String = all.iter().map(section).collect();
+    let problems: String = ProblemCode::ALL.iter().map(|code| problem_line(*code)).collect();
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>skillrun API</title>\n\
          <link rel=\"stylesheet\" href=\"/page.css\">\n<main>\n<h1>skillrun API</h1>\n\
-         <p>Everything here is in <a href=\"/openapi.json\"><code>/openapi.json</code></a> too. Programs send a token as \
-         <code>Authorization: Bearer TOKEN</code>.</p>\n{body}</main>\n"
+         <p>Programs send a token as <code>Authorization: Bearer TOKEN</code>. The same for programs is \
+         <a href=\"/openapi.json\"><code>/openapi.json</code></a>. Whatever cannot be done is answered with \
+         <code>application/problem+json</code>, see <a href=\"#problems\">problems</a>.</p>\n\
+         <nav><table>\n{index}</table></nav>\n{sections}\
+         <section id=\"problems\">\n<h2>Problems</h2>\n<p>Each has its code, whether trying again can help, and what to \
+         do. These can come from every route: INVALID_REQUEST, UNAUTHORIZED, FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED, \
+         STOPPING.</p>\n<table>\n{problems}</table>\n</section>\n</main>\n"
     )
 }
 
-fn one(path: &str, method: &str, operation: &Value) -> String {
-    let text = |value: &Value| escaped(value.as_str().unwrap_or_default());
+fn id(told: &Value) -> String {
+    escaped(told["operationId"].as_str().unwrap_or_default())
+}
+
+fn index_line((method, path, told): &Told<'_>) -> String {
+    let (method, path, id) = (method.to_uppercase(), escaped(path), id(told));
+    let summary = escaped(told["summary"].as_str().unwrap_or_default());
+    format!("<tr><td><a href=\"#{id}\"><code>{method} {path}</code></a></td><td>{summary}</td></tr>\n")
+}
+
+fn problem_line(code: ProblemCode) -> String {
+    let (status, action) = (code.status().as_u16(), escaped(code.next_action()));
+    format!("<tr><td>{status} <code>{}</code></td><td>{action}</td></tr>\n", code.as_str())
+}
+
+fn section((method, path, told): &Told<'_>) -> String {
+    let text = |value: &Value| escaped(value.as_str().unwrap_or_default()).replace('`', "");
     let mut html = format!(
-        "<section>\n<h2><code>{} {}</code></h2>\n<p>{}. {}</p>\n<table>\n",
+        "<section id=\"{}\">\n<h2><code>{} {}</code></h2>\n<p>{}. {}</p>\n<table>\n",
+        id(told),
         method.to_uppercase(),
         escaped(path),
-        text(&operation["summary"]),
-        text(&operation["description"]).replace('`', ""),
+        text(&told["summary"]),
+        text(&told["description"]),
     );
-    for parameter in operation["parameters"].as_array().into_iter().flatten() {
-        let place = text(&parameter["in"]);
+    for parameter in told["parameters"].as_array().into_iter().flatten() {
         html += &format!(
-            "<tr><td><code>{}</code> <small>{place}</small></td><td>{}</td></tr>\n",
+            "<tr><td><code>{}</code> <small>{}</small></td><td>{}</td></tr>\n",
             text(&parameter["name"]),
+            text(&parameter["in"]),
             text(&parameter["description"])
         );
     }
-    for media in operation["requestBody"]["content"].as_object().into_iter().flatten() {
-        html += &format!("<tr><td>body</td><td><code>{}</code>", escaped(media.0));
-        if let Some(example) = media.1.get("example") {
+    for (media, content) in told["requestBody"]["content"].as_object().into_iter().flatten() {
+        html += &format!("<tr><td>body</td><td><code>{}</code>", escaped(media));
+        if let Some(example) = content.get("example") {
             html += &format!(", such as <code>{}</code>", escaped(&example.to_string()));
         }
         html += "</td></tr>\n";
     }
-    for (status, answer) in operation["responses"].as_object().into_iter().flatten() {
-        html += &format!("<tr><td>{}</td><td>{}</td></tr>\n", escaped(status), text(&answer["description"]));
+    for (status, answer) in told["responses"].as_object().into_iter().flatten() {
+        let is_everywhere = matches!(status.as_str(), "400" | "401" | "403" | "503");
+        if !is_everywhere {
+            html += &format!("<tr><td>{}</td><td>{}</td></tr>\n", escaped(status), text(&answer["description"]));
+        }
     }
     html + "</table>\n</section>\n"
 }
@@ -70,4 +101,21 @@ fn escaped(text: &str) -> String {
         }
     }
     safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_route_and_every_problem_is_there() {
+        let page = page();
+        for route in crate::routes::all() {
+            assert!(page.contains(&format!("id=\"{}\"", route.operation.id)), "{}", route.operation.id);
+        }
+        for code in ProblemCode::ALL {
+            assert!(page.contains(code.as_str()), "{}", code.as_str());
+        }
+        assert_eq!(escaped("<a href=\"x\">&"), "&lt;a href=&quot;x&quot;&gt;&amp;");
+    }
 }

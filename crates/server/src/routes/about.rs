@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use http::{HeaderValue, StatusCode, header};
@@ -15,11 +15,14 @@ use super::Route;
 use crate::auth::cookie::{Transport, forget_cookie, set_cookie};
 use crate::auth::{Scope, links, random};
 use crate::blocking::blocking;
-use crate::extract::JsonBody;
+use crate::extract::{is_json, parsed, whole_up_to};
 use crate::guard::{From, Reads};
 use crate::openapi::{self, Operation};
 use crate::problem::{Problem, ProblemCode, Result};
 use crate::service::Service;
+
+/// Anybody may send this body, so little of it is held.
+const BEGIN_MAX: usize = 4 << 10;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -66,9 +69,12 @@ async fn metrics(_: Reads, State(service): State<Arc<Service>>) -> Result<Respon
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }
 
+/// What lets a browser in.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "BeginSession")]
 pub(crate) struct Begin {
+    /// What stands behind `#code=` in a link of `skillrun open`; good once.
     #[schemars(length(max = 200))]
     code: String,
 }
@@ -76,11 +82,15 @@ pub(crate) struct Begin {
 async fn begin(
     State(service): State<Arc<Service>>,
     axum::Extension(from): axum::Extension<From>,
-    JsonBody(body): JsonBody<Begin>,
+    request: Request,
 ) -> Result<Response> {
     if matches!(from, From::Allowed(_)) {
         return Err(Problem::new(ProblemCode::OriginRefused, "a session is for the page of this server alone"));
     }
+    if !is_json(request.headers()) {
+        return Err(Problem::new(ProblemCode::MediaType, "the body must be application/json"));
+    }
+    let body: Begin = parsed(&whole_up_to(request, BEGIN_MAX).await?, "")?;
     let cookie = blocking(move || {
         let now = service.now();
         if !links::take(&service.data, &body.code, now) {

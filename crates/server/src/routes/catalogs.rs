@@ -71,11 +71,15 @@ pub(super) fn routes() -> Vec<Route> {
 
 /// A skill in a list.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SkillSummary")]
 pub(crate) struct SkillEntry {
+    /// As a request says it.
     name: String,
+    /// When to use it, in its own words.
     description: String,
     origin: Origin,
     version: Option<String>,
+    /// The modes it can be run in.
     modes: Vec<ExecutionMode>,
     /// Empty: all of them.
     engines: Vec<String>,
@@ -83,6 +87,7 @@ pub(crate) struct SkillEntry {
     problem: Option<String>,
 }
 
+/// Skills by name.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SkillList {
     skills: Vec<SkillEntry>,
@@ -92,11 +97,15 @@ pub(crate) struct SkillList {
 
 /// A skill, with the schemas a form can be made from.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Skill")]
 pub(crate) struct SkillView {
     #[serde(flatten)]
     entry: SkillEntry,
+    /// Where it lies on the machine of the server.
     folder: String,
+    /// Engines it cannot be run on.
     unsupported_engines: Vec<String>,
+    /// So many turns a run may have; null: as the settings say.
     max_attempt: Option<u32>,
     /// JSON Schemas of input, parameter and output, those there are.
     schemas: BTreeMap<String, Value>,
@@ -189,6 +198,7 @@ pub(crate) struct InstallParams {
 /// Parts of a form.
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used: parts are read as they come")]
+#[schemars(deny_unknown_fields)]
 pub(crate) struct SkillForm {
     /// A zip with the skill.
     #[schemars(extend("contentMediaType" = "application/zip"))]
@@ -205,7 +215,7 @@ async fn install(
     form.only(|part| part == "skill")?;
     let zip = form.one("skill")?.ok_or_else(|| Problem::field("skill", "is missing; send a zip"))?;
     let existing = if params.replace { Existing::Replace } else { Existing::Refuse };
-    blocking(move || {
+    service.clone().heavily(move || {
         let installed = archive::install(&zip, &service.data.skills(), existing).map_err(|error| {
             let code = match error.kind {
                 ArchiveErrorKind::Exists(_) => ProblemCode::SkillExists,
@@ -256,7 +266,7 @@ async fn engines(
     Params(params): Params<EngineParams>,
 ) -> Result<Json<EngineList>> {
     let probing = if params.probe { Probing::On } else { Probing::Off };
-    blocking(move || {
+    service.clone().heavily(move || {
         let around = &service.around;
         Ok(Json(EngineList::of(&around.engines, around.of_engines(), probing)))
     })

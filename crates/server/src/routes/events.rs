@@ -1,5 +1,6 @@
 //! Streams and histories of a run: RASP and FCMP.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use axum::Json;
@@ -21,6 +22,7 @@ use crate::blocking::blocking;
 use crate::extract::{OfRun, Params};
 use crate::feed::conversation::{Found, Taker};
 use crate::feed::frames::Ends;
+use crate::feed::position::CURSOR_PATTERN;
 use crate::feed::source::event_type;
 use crate::feed::{Kind, Next, Position, Reader};
 use crate::guard::Reads;
@@ -101,6 +103,7 @@ pub(crate) enum Taxonomy {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct StreamParams {
     /// The id of the last event you have; `Last-Event-ID` does the same and wins.
+    #[schemars(regex(pattern = CURSOR_PATTERN))]
     cursor: Option<String>,
     #[serde(default)]
     taxonomy: Taxonomy,
@@ -109,6 +112,7 @@ pub(crate) struct StreamParams {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ChatParams {
     /// The id of the last event you have; `Last-Event-ID` does the same and wins.
+    #[schemars(regex(pattern = CURSOR_PATTERN))]
     cursor: Option<String>,
 }
 
@@ -150,12 +154,16 @@ async fn chat(
 async fn follow(service: &Arc<Service>, run: RunId, kind: Kind, position: Position) -> Result<Response> {
     let open = service.stream()?;
     let feeds = service.feeds.clone();
-    let (source, standing) = blocking(move || {
+    let open_source = move || {
         let source = feeds.source(run, kind)?;
         let standing = source.standing()?;
         Ok::<_, skillrun_log::LogError>((source, standing))
-    })
-    .await?;
+    };
+    // A conversation may have to be translated first, which can take long.
+    let (source, standing) = match kind {
+        Kind::Chat => service.heavily(open_source).await?,
+        Kind::Events | Kind::Frontend => blocking(open_source).await?,
+    };
     let last = Position { epoch: standing.head.epoch, after: standing.head.next_seq.0.saturating_sub(1) };
     if standing.ends == Ends::Here && position == last {
         return Ok(StatusCode::NO_CONTENT.into_response());
@@ -177,6 +185,7 @@ impl Giver for Reader {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct HistoryParams {
     /// After this event; as `next_cursor` of the page before.
+    #[schemars(regex(pattern = CURSOR_PATTERN))]
     cursor: Option<String>,
     /// The first seq that is wanted.
     from_seq: Option<u64>,
@@ -196,6 +205,7 @@ pub(crate) struct HistoryParams {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ChatHistoryParams {
     /// After this event; as `next_cursor` of the page before.
+    #[schemars(regex(pattern = CURSOR_PATTERN))]
     cursor: Option<String>,
     /// The first seq that is wanted.
     from_seq: Option<u64>,
@@ -379,7 +389,7 @@ async fn chat_history(
     let ChatHistoryParams { cursor, from_seq, to_seq, from_ts, to_ts, limit } = params;
     let taxonomy = Taxonomy::All;
     let wanted = HistoryParams { cursor, from_seq, to_seq, from_ts, to_ts, limit, taxonomy }.wanted()?;
-    blocking(move || {
+    service.clone().heavily(move || {
         let conversation = service.feeds.conversation(run)?;
         let head = conversation.standing()?.head;
         let end = Position { epoch: head.epoch, after: head.next_seq.0.saturating_sub(1) };
@@ -424,7 +434,7 @@ pub(crate) enum AtStream {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct AtParams {
     /// From 1.
-    attempt: u32,
+    attempt: NonZeroU32,
     stream: AtStream,
     /// Of the byte in that stream of that attempt.
     offset: u64,
@@ -448,11 +458,11 @@ async fn events_at(
         AtStream::Stdout => Stream::Stdout,
         AtStream::Stderr => Stream::Stderr,
     };
-    let found = blocking(move || {
+    let found = service.clone().heavily(move || {
         evidence_views::events_at::events_at(
             &*service.log,
             run,
-            AttemptNumber(params.attempt),
+            AttemptNumber(params.attempt.get()),
             stream,
             params.offset,
             PAGE_MAX,

@@ -1,6 +1,7 @@
 //! What the engine wrote: bytes, attempts, and a recording to play.
 
 use std::io;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use axum::Json;
@@ -84,7 +85,7 @@ impl From<RawName> for RawKind {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct RawParams {
     /// From 1.
-    attempt: u32,
+    attempt: NonZeroU32,
     stream: RawName,
     /// The first byte; `Range` does the same.
     from: Option<u64>,
@@ -115,7 +116,7 @@ async fn raw(
     Params(params): Params<RawParams>,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let attempt = AttemptNumber(params.attempt);
+    let attempt = AttemptNumber(params.attempt.get());
     let kind = RawKind::from(params.stream);
     let stream = blocking(move || {
         let record = record(&service, run)?;
@@ -166,7 +167,7 @@ pub(super) fn each_event(service: &Service, run: RunId, mut take: impl FnMut(Eve
 }
 
 async fn attempts(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<AttemptList>> {
-    blocking(move || {
+    service.clone().heavily(move || {
         let mut attempts = Attempts::default();
         each_event(&service, run, |event| attempts.take(&event))?;
         attempts.measure(&service.data.run(run).audit());
@@ -181,7 +182,7 @@ async fn recording(
     OfRun(run): OfRun,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let made = blocking(move || {
+    let made = service.clone().heavily(move || {
         let record = record(&service, run)?;
         let folder = service.data.run(run);
         Whole::made(service.data.root(), |file| {

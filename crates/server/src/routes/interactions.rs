@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use http::StatusCode;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 use skillrun_log::EventLog;
 use skillrun_log::catalog::Waiting;
@@ -26,6 +26,7 @@ use crate::auth::Scope;
 use crate::blocking::blocking;
 use crate::extract::{OfRun, Params, media_type, parsed, whole};
 use crate::guard::{Reads, Runs};
+use crate::integers::integer;
 use crate::openapi::Operation;
 use crate::problem::{Problem, ProblemCode, Result};
 use crate::service::Service;
@@ -71,6 +72,7 @@ pub(super) fn routes() -> Vec<Route> {
 
 /// Questions of all runs.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "OpenInteractionList")]
 pub(crate) struct OpenList {
     interactions: Vec<Waiting>,
 }
@@ -87,12 +89,13 @@ async fn pending(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRu
 
 /// Questions of one run.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "InteractionList")]
 pub(crate) struct HistoryList {
     interactions: Vec<Asked>,
 }
 
 async fn history(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<HistoryList>> {
-    blocking(move || {
+    service.clone().heavily(move || {
         let mut history = History::default();
         each_event(&service, run, |event| history.take(&event))?;
         Ok(Json(HistoryList { interactions: history.into_list() }))
@@ -103,9 +106,12 @@ async fn history(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRu
 /// An answer: free text, whatever kind of question it is.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Reply")]
 pub(crate) struct ReplyBody {
     /// Of the question that is answered.
+    #[serde(deserialize_with = "interaction_id")]
     interaction_id: InteractionId,
+    /// The answer, or the `value` of an option.
     text: String,
     /// The same key again has no second effect.
     #[serde(default)]
@@ -113,15 +119,20 @@ pub(crate) struct ReplyBody {
     idempotency_key: Option<String>,
 }
 
+fn interaction_id<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<InteractionId, D::Error> {
+    integer(deserializer).map(InteractionId)
+}
+
 /// An answer with files: parts of a form.
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used: parts are read as they come")]
+#[schemars(deny_unknown_fields)]
 pub(crate) struct ReplyForm {
     /// JSON, as when it is sent alone.
     request: ReplyBody,
     /// As many as there are.
-    #[schemars(extend("contentMediaType" = "application/octet-stream"))]
-    files: Vec<String>,
+    #[schemars(default, with = "Vec<String>", extend("contentMediaType" = "application/octet-stream"))]
+    files: (),
 }
 
 async fn reply(
@@ -133,8 +144,8 @@ async fn reply(
 ) -> Result<Response> {
     let wait = params.wait()?;
     let (body, form) = answer(&service, request).await?;
-    if body.idempotency_key.as_ref().is_some_and(|key| key.len() > 255) {
-        return Err(Problem::field("idempotency_key", "must have at most 255 bytes"));
+    if body.idempotency_key.as_ref().is_some_and(|key| key.chars().count() > 255) {
+        return Err(Problem::field("idempotency_key", "must have at most 255 characters"));
     }
     let saying = service.clone();
     let said = blocking(move || say(&saying, run, body, form.as_ref())).await;

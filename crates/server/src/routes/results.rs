@@ -1,6 +1,7 @@
 //! What came of a run: result, artifacts, bundle, changed files, and why it is as it is.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::Path as FilePath;
 use std::sync::Arc;
 
@@ -143,7 +144,7 @@ fn artifacts_of(service: &Service, run: RunId) -> Result<Vec<ArtifactEntry>> {
 }
 
 async fn list(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<ArtifactList>> {
-    let artifacts = blocking(move || artifacts_of(&service, run)).await?;
+    let artifacts = service.clone().heavily(move || artifacts_of(&service, run)).await?;
     Ok(Json(ArtifactList { artifacts }))
 }
 
@@ -157,7 +158,7 @@ async fn artifact(
     let path = names.get("path").cloned().unwrap_or_default();
     let missing = move || Problem::new(ProblemCode::NotFound, "the run has no such artifact").of_run(run);
     let name = FilePath::new(&path).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let file = blocking(move || {
+    let file = service.clone().heavily(move || {
         // Only what the run has named; and no link is followed on the way.
         if !artifacts_of(&service, run)?.iter().any(|entry| entry.path == path) {
             return Err(missing());
@@ -185,7 +186,7 @@ async fn bundle(
     headers: HeaderMap,
 ) -> Result<Response> {
     let kind = if params.full { BundleKind::Full } else { BundleKind::Result };
-    let made = blocking(move || {
+    let made = service.clone().heavily(move || {
         service.log.head(run)?;
         let folder = service.data.run(run);
         Whole::made(service.data.root(), |file| {
@@ -209,8 +210,7 @@ async fn bundle(
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct DiffParams {
     /// This attempt alone.
-    #[schemars(range(min = 1))]
-    attempt: Option<u32>,
+    attempt: Option<NonZeroU32>,
 }
 
 /// Files that changed, attempt by attempt.
@@ -219,6 +219,7 @@ pub(crate) struct Diff {
     attempts: Vec<AttemptChanges>,
 }
 
+/// Files that changed in one attempt.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct AttemptChanges {
     attempt: AttemptNumber,
@@ -233,9 +234,9 @@ async fn diff(
     OfRun(run): OfRun,
     Params(params): Params<DiffParams>,
 ) -> Result<Json<Diff>> {
-    blocking(move || {
+    service.clone().heavily(move || {
         let last = view(&service, run)?.row.attempt;
-        let wanted = params.attempt.map_or(1..=last.0, |number| number..=number.min(last.0));
+        let wanted = params.attempt.map_or(1..=last.0, |number| number.get()..=number.get().min(last.0));
         let failed = |error: skillrun_runtime::looking::changes::ChangesError| {
             Problem::new(ProblemCode::Internal, error.to_string()).of_run(run)
         };
@@ -261,7 +262,7 @@ async fn diff(
 }
 
 async fn diagnosis(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<Diagnosis>> {
-    blocking(move || {
+    service.clone().heavily(move || {
         record(&service, run)?;
         let owner = owner(&service, run);
         Ok(Json(diagnose(&service.data, &service.log, run, owner, service.now())?))

@@ -16,7 +16,7 @@ use skillrun_log::EventLog;
 use skillrun_log::catalog::Query;
 use skillrun_model::status::Permission;
 use skillrun_model::{RunId, RunStatus};
-use skillrun_runtime::looking::retry::{Overrides, again};
+use skillrun_runtime::looking::retry::{Again, Overrides, SkillFrom, again};
 use skillrun_runtime::record::HomeChoice;
 use skillrun_runtime::requests::{RequestKey, SubmitError};
 use skillrun_runtime::{AcceptError, NewRun, RunRecord, result};
@@ -36,6 +36,9 @@ use crate::service::Service;
 use crate::stopping::stopped;
 use crate::upload::{self, Form};
 
+/// For the description of the service.
+const KEY_PATTERN: &str = "^[!-~]{1,255}$";
+
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Longest wait for an end or a question.
@@ -54,7 +57,7 @@ pub(super) fn routes() -> Vec<Route> {
             operation: Operation::post("/v1/runs", "create_run", "Run a skill")
                 .scope(Scope::Run)
                 .query::<WaitParams>()
-                .header("Idempotency-Key", "The same key with the same request makes no second run")
+                .header("Idempotency-Key", KEY_PATTERN, "The same key with the same request makes no second run")
                 .json_body::<CreateRun>(json!({"skill": "count-words", "input": {"text": "one two three"}}))
                 .multipart_body::<CreateRunForm>()
                 .answers::<RunView>(StatusCode::ACCEPTED, "The run was accepted")
@@ -105,7 +108,7 @@ pub(super) fn routes() -> Vec<Route> {
             operation: Operation::post("/v1/runs/{run_id}/retry", "retry_run", "Run the same again, as a new run")
                 .scope(Scope::Run)
                 .query::<WaitParams>()
-                .header("Idempotency-Key", "The same key with the same request makes no second run")
+                .header("Idempotency-Key", KEY_PATTERN, "The same key with the same request makes no second run")
                 .json_body::<RetryRun>(json!({"input": {"text": "four five"}}))
                 .answers::<RunView>(StatusCode::ACCEPTED, "The new run was accepted")
                 .answers::<RunView>(StatusCode::OK, created)
@@ -289,6 +292,24 @@ fn may(who: &Granted, options: &RunOptions) -> Result<()> {
     reaching.into_iter().find(|(_, reaches)| *reaches).map_or(Ok(()), |(field, _)| Err(only_admin(field)))
 }
 
+/// The same of a run that somebody else may have made: whoever changes its input and tries it again uses all it had.
+fn may_again(service: &Service, who: &Granted, again: &Again) -> Result<()> {
+    if who.scope.allows(Scope::Admin) {
+        return Ok(());
+    }
+    let (options, defaults) = (&again.new.options, service.runtime.defaults());
+    let is_listed = || service.around.skills.list().skills.iter().any(|found| found.root == again.new.skill.root);
+    let reaching = [
+        ("options.permission", options.permission == Some(Permission::Full) && options.permission != defaults.permission),
+        ("options.home", options.home == Some(HomeChoice::User) && options.home != defaults.home),
+        ("options.env", !options.env.is_empty()),
+        ("options.secrets", !options.secrets.is_empty()),
+        ("workspace", again.new.workspace.is_some()),
+        ("skill", again.skill_from == SkillFrom::Source && !is_listed()),
+    ];
+    reaching.into_iter().find(|(_, reaches)| *reaches).map_or(Ok(()), |(field, _)| Err(only_admin(field)))
+}
+
 fn skill(service: &Service, is_admin: bool, create: &CreateRun, form: Option<&Form>) -> Result<Skill> {
     let sent = form.map(|form| form.one("skill").map(|zip| Some((zip?, form.folder.path())))).transpose()?.flatten();
     match (&create.skill, sent) {
@@ -353,7 +374,9 @@ async fn retry(
                 options: body.options.options(body.model.clone()),
                 ..Overrides::default()
             };
-            Ok(again(&record, &folder, now).map_err(AcceptError::Skill)?.new)
+            let again = again(&record, &folder, now).map_err(AcceptError::Skill)?;
+            may_again(&making, &who, &again)?;
+            Ok(again.new)
         };
         let new = submit(&making, key, fingerprint.finalize(), make)?;
         making.webhooks.watch(new, urls).map_err(|error| Problem::new(ProblemCode::Internal, error.to_string()))?;
@@ -474,6 +497,7 @@ pub(super) async fn current(service: &Arc<Service>, run: RunId) -> serde_json::V
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ListParams {
     /// One status, or several with commas between them.
+    #[schemars(extend("pattern" = statuses_pattern()))]
     status: Option<String>,
     /// The name of a skill.
     skill: Option<String>,
@@ -483,10 +507,16 @@ pub(crate) struct ListParams {
     #[schemars(length(max = 200))]
     q: Option<String>,
     /// `next_cursor` of the page before.
+    #[schemars(extend("format" = "uuid"))]
     cursor: Option<String>,
     /// At most so many, 50 unless told, 500 at most.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
+}
+
+fn statuses_pattern() -> String {
+    let words = RunStatus::ALL.iter().map(|status| status.as_str()).collect::<Vec<_>>().join("|");
+    format!("^(({words})(,({words}))*)?$")
 }
 
 async fn list(

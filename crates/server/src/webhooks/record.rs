@@ -19,6 +19,7 @@ const MAX_MESSAGES: usize = 1_000;
 
 const GONE: u16 = 410;
 
+/// What became of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryState {
@@ -44,6 +45,7 @@ pub struct Delivery {
     pub last: Option<LastTry>,
 }
 
+/// What came of a try.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LastTry {
     pub at: Timestamp,

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+/// Something that is wrong or odd about a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "SkillFinding")]
 pub struct Finding {
@@ -19,6 +20,7 @@ pub struct Finding {
     pub message: String,
 }
 
+/// An error keeps a skill from being run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -26,6 +28,7 @@ pub enum Severity {
     Warning,
 }
 
+/// What is wrong or odd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "SkillFindingKind")]

@@ -1,0 +1,116 @@
+//! Clients of streams, as many as wanted, in one thread: each is a socket that is read when it has something.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::buffer::spare_capacity;
+use rustix::event::{Timespec, epoll};
+
+use super::clock;
+use super::wire::Wire;
+use crate::problem::Problem;
+
+#[derive(Debug)]
+pub(super) struct Crowd {
+    epoll: OwnedFd,
+    members: Vec<Member>,
+    buffer: Vec<u8>,
+    /// From writing to reading, of every event with a moment.
+    pub(super) ages: Vec<Duration>,
+}
+
+/// One client.
+#[derive(Debug)]
+pub(super) struct Member {
+    socket: TcpStream,
+    wire: Wire,
+    pub(super) events: u64,
+    /// The number of its last event.
+    pub(super) last: u64,
+    /// Events whose number was not the one after the last.
+    pub(super) jumps: u64,
+    /// Its server hung up without an end.
+    pub(super) is_cut: bool,
+}
+
+impl Crowd {
+    /// Connects so many, each of which sends `request`.
+    pub(super) fn join(address: SocketAddr, request: &str, count: usize) -> Result<Self, Problem> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(std::io::Error::from)?;
+        let mut members = Vec::with_capacity(count);
+        for number in 0..count {
+            let mut socket = TcpStream::connect_timeout(&address, Duration::from_secs(10))?;
+            socket.set_nodelay(true)?;
+            socket.write_all(request.as_bytes())?;
+            socket.set_nonblocking(true)?;
+            let data = epoll::EventData::new_u64(number as u64);
+            epoll::add(&epoll, &socket, data, epoll::EventFlags::IN).map_err(std::io::Error::from)?;
+            members.push(Member { socket, wire: Wire::new(), events: 0, last: 0, jumps: 0, is_cut: false });
+        }
+        Ok(Self { epoll, members, buffer: vec![0; 256 * 1024], ages: Vec::new() })
+    }
+
+    pub(super) fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    pub(super) fn all(&self, is_so: impl Fn(&Member) -> bool) -> bool {
+        self.members.iter().all(is_so)
+    }
+
+    /// Reads until `is_done`, which is asked after each round, or until the time is over.
+    pub(super) fn read_until(&mut self, patience: Duration, is_done: impl Fn(&Self) -> bool) -> Result<(), Problem> {
+        let end = Instant::now() + patience;
+        let mut ready = Vec::with_capacity(256);
+        while !is_done(self) {
+            if Instant::now() >= end {
+                return Err(Problem(format!("service: clients waited {} s for nothing", patience.as_secs())));
+            }
+            let timeout = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+            ready.clear();
+            epoll::wait(&self.epoll, spare_capacity(&mut ready), Some(&timeout)).map_err(std::io::Error::from)?;
+            for event in &ready {
+                let member = usize::try_from(event.data.u64()).unwrap_or(usize::MAX);
+                if let Some(member) = self.members.get_mut(member) {
+                    member.read(&self.epoll, &mut self.buffer, &mut self.ages)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Member {
+    /// Reads once; what is left makes the socket ready again.
+    fn read(&mut self, epoll: &OwnedFd, buffer: &mut [u8], ages: &mut Vec<Duration>) -> Result<(), Problem> {
+        let read = match self.socket.read(buffer) {
+            Ok(read) => read,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(()),
+            Err(_) => 0,
+        };
+        let now = clock::now();
+        if read == 0 {
+            self.is_cut = !self.wire.is_over();
+            epoll::delete(epoll, &self.socket).map_err(std::io::Error::from)?;
+            return Ok(());
+        }
+        let Self { wire, events, last, jumps, .. } = self;
+        wire.take(&buffer[..read], &mut |id, data| {
+            let id = id.unwrap_or_default();
+            *events += 1;
+            *jumps += u64::from(id != *last + 1);
+            *last = id;
+            ages.extend(clock::age(data, now));
+        })
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.wire.is_open()
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.wire.is_over() || self.is_cut
+    }
+}

@@ -1,0 +1,57 @@
+//! The service, measured as a process from outside.
+//!
+//! - [`follow`]: from an engine's line to a client, one or many, beside a bare relay.
+//! - [`hold`]: memory: nothing to do, small runs done, many streams that are silent.
+//! - [`history`]: pages from the middle of a long Log.
+//! - [`flood`]: answers while one run writes as much as it can.
+//! - [`start`]: from nothing to ready, and whether a request is lost meanwhile.
+//! - [`through`]: what a run costs when it goes through the service.
+//!
+//! [`writer`] and [`relay`] are programs of their own, as modes of this one. [`place`] is a data folder with a server,
+//! [`crowd`] and [`wire`] are clients of streams, [`clock`] and [`spread`] count.
+
+mod clock;
+mod crowd;
+mod flood;
+mod follow;
+mod history;
+mod hold;
+mod place;
+pub(crate) mod relay;
+mod sizes;
+mod spread;
+mod start;
+mod through;
+mod wire;
+pub(crate) mod writer;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::args::Scale;
+use crate::problem::Problem;
+use crate::program::Program;
+use crate::table::Table;
+use sizes::Sizes;
+
+pub(crate) fn measure(program: &Program, scale: Scale, table: &mut Table) -> Result<(), Problem> {
+    let sizes = Sizes::of(scale);
+    more_descriptors(sizes.idle_streams as u64 + 200);
+    start::measure(program, sizes, table)?;
+    hold::measure(program, sizes, table)?;
+    follow::measure(program, sizes, table)?;
+    history::measure(program, sizes, table)?;
+    flood::measure(program, sizes, table)?;
+    through::measure(program, sizes, table)
+}
+
+/// Each stream needs a descriptor here and one in the server, which inherits the limit.
+fn more_descriptors(needed: u64) {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= needed) {
+        return;
+    }
+    let raised = Rlimit { current: Some(needed), ..limit };
+    if setrlimit(Resource::Nofile, raised).is_err() {
+        eprintln!("service: {needed} open files are needed and only {:?} are allowed; some parts will fail", limit.maximum);
+    }
+}

@@ -1,0 +1,51 @@
+// What the service says when something cannot be done.
+import type { Problem } from "./types.js";
+
+/** An answer that tells of a problem. `problem.code` stays the same between versions; the words do not. */
+export class ProblemError extends Error {
+  constructor(
+    readonly problem: Problem,
+    /** Seconds, where the service says when to try again. */
+    readonly retryAfter?: number,
+  ) {
+    super(`${problem.code}: ${problem.detail}`);
+    this.name = "ProblemError";
+  }
+
+  get status(): number {
+    return this.problem.status;
+  }
+
+  get code(): Problem["code"] {
+    return this.problem.code;
+  }
+
+  /** Reads it from an answer. One that something between us and the service gave is told as `INTERNAL`. */
+  static async from(response: Response): Promise<ProblemError> {
+    const text = await response.text();
+    const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
+    return new ProblemError(read(text) ?? foreign(response), Number.isFinite(seconds) ? seconds : undefined);
+  }
+}
+
+function read(text: string): Problem | undefined {
+  try {
+    const body: unknown = JSON.parse(text);
+    const isProblem = typeof body === "object" && body !== null && "code" in body && "detail" in body;
+    return isProblem ? (body as Problem) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function foreign(response: Response): Problem {
+  return {
+    type: "about:blank",
+    title: response.statusText,
+    status: response.status,
+    detail: `the answer ${response.status} is not one of skillrun; look at what stands between`,
+    code: "INTERNAL",
+    retryable: response.status >= 500 || response.status === 429,
+    next_action: "look at what stands between this client and the server",
+  };
+}

@@ -1,0 +1,58 @@
+// Plain names for what the service takes and gives. All of them come from src/generated/api.ts, which is made from
+// the service's own types.
+import type { components, operations } from "./generated/api.js";
+
+type Schemas = components["schemas"];
+
+/** One event of a conversation. `switch (event.type)` tells what `event.data` is. */
+export type FcmpEvent = Schemas["FcmpEvent"];
+export type FcmpType = Schemas["FcmpType"];
+/** The event of one type, or of one of several. */
+export type FcmpEventOf<T extends FcmpType> = Extract<FcmpEvent, { type: T }>;
+
+/** One event of the Log. TypeScript does not look into `event.event.type`; {@link isRasp} does. */
+export type RaspEvent = Schemas["RaspEvent"];
+export type RaspType = Schemas["EventType"];
+export type RaspEventOf<T extends RaspType> = Extract<RaspEvent, { event: { type: T } }>;
+
+/** Whether an event of the Log is of this type. */
+export function isRasp<T extends RaspType>(event: RaspEvent, type: T): event is RaspEventOf<T> {
+  return event.event.type === type;
+}
+
+export type Run = Schemas["Run"];
+export type RunSummary = Schemas["RunSummary"];
+export type RunStatus = Schemas["RunStatus"];
+export type RunResult = Schemas["RunResult"];
+export type RunError = Schemas["RunError"];
+export type RunList = Schemas["RunList"];
+export type CreateRun = Schemas["CreateRun"];
+export type RetryRun = Schemas["RetryRun"];
+export type RunOptions = Schemas["RunOptions"];
+export type Interaction = Schemas["Interaction"];
+export type AskOption = Schemas["AskOption"];
+export type InteractionList = Schemas["InteractionList"];
+export type OpenInteractionList = Schemas["OpenInteractionList"];
+export type Reply = Schemas["Reply"];
+export type ArtifactList = Schemas["ArtifactList"];
+export type AttemptList = Schemas["AttemptList"];
+export type DeliveryList = Schemas["DeliveryList"];
+export type Diagnosis = Schemas["Diagnosis"];
+export type Diff = Schemas["Diff"];
+export type EngineList = Schemas["EngineList"];
+export type Skill = Schemas["Skill"];
+export type SkillList = Schemas["SkillList"];
+export type Problem = Schemas["Problem"];
+export type ProblemCode = Schemas["ProblemCode"];
+
+/** A page of a history. */
+export type Page<Event> = Schemas["PageFoot"] & { events: Event[] };
+export type EventsAt = { events: RaspEvent[]; cut: boolean };
+
+type Query<Operation extends keyof operations> = NonNullable<operations[Operation]["parameters"]["query"]>;
+export type ListRunsQuery = Query<"list_runs">;
+export type EventsHistoryQuery = Query<"events_history">;
+export type ChatHistoryQuery = Query<"chat_history">;
+export type EventsAtQuery = Query<"events_at">;
+export type RawQuery = Query<"get_raw">;
+export type Taxonomy = NonNullable<Query<"stream_events">["taxonomy"]>;

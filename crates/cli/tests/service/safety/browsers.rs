@@ -1,0 +1,241 @@
+//! A browser is led here by pages of other sites, and gives names of theirs to our address.
+
+use serde_json::json;
+use testkit::http::Answer;
+
+use super::{JSON, plain, refused};
+use crate::lab::{Lab, Server};
+
+const RUN: &[u8] = br#"{"skill":"plain","engine":"scripted"}"#;
+
+#[test]
+fn a_server_that_is_called_by_a_name_of_others_does_not_answer() {
+    let (_lab, server) = plain();
+    let before = server.belongings();
+    let (token, port) = (server.token(), server.client.address.port());
+    let ask = |line: &str, hosts: &[String]| {
+        let hosts: String = hosts.iter().map(|host| format!("Host: {host}\r\n")).collect();
+        let head = format!("{line} HTTP/1.1\r\n{hosts}Authorization: Bearer {token}\r\nConnection: close\r\n\r\n");
+        server.send(head.as_bytes()).expect("an answer")
+    };
+    for host in [
+        "evil.example.org",
+        "evil.example.org:PORT",
+        "127.0.0.1.evil.example.org",
+        "127.0.0.1.evil.example.org:PORT",
+        "localhost.evil.example.org",
+        "evil.localhost:PORT",
+        "localhost.:PORT",
+        "user@127.0.0.1:PORT",
+        "127.0.0.1:PORT@evil.example.org",
+        "evil.example.org@127.0.0.1:PORT",
+        "evil.example.org#@127.0.0.1:PORT",
+        "127.0.0.1:PORT/evil",
+        "127.0.0.1:PORT, evil.example.org",
+        "127.0.0.1:PORT:80",
+        "0.0.0.0:PORT",
+        "[::]:PORT",
+        "[::ffff:10.0.0.1]:PORT",
+        "127.1:PORT",
+        "2130706433:PORT",
+        "0x7f.0.0.1:PORT",
+        "0177.0.0.1:PORT",
+        "",
+    ] {
+        let host = host.replace("PORT", &port.to_string());
+        for path in ["/v1/runs", "/healthz", "/", "/openapi.json"] {
+            let answer = ask(&format!("GET {path}"), std::slice::from_ref(&host));
+            assert_eq!(answer.status, 403, "{host} {path}: {}", answer.text());
+            refused(&answer, 403, "HOST_REFUSED");
+        }
+    }
+    let own = server.client.address.to_string();
+    refused(&ask("GET /v1/runs", &[]), 403, "HOST_REFUSED");
+    refused(&ask("GET /v1/runs", &[own.clone(), own.clone()]), 403, "HOST_REFUSED");
+    refused(&ask("GET /v1/runs", &[own.clone(), "evil.example.org".to_owned()]), 403, "HOST_REFUSED");
+    refused(&ask("GET http://evil.example.org/v1/runs", std::slice::from_ref(&own)), 403, "HOST_REFUSED");
+    refused(&ask(&format!("GET http://evil@{own}/v1/runs"), std::slice::from_ref(&own)), 403, "HOST_REFUSED");
+    refused(&ask(&format!("GET http://{own}/v1/runs"), &["evil.example.org".to_owned()]), 403, "HOST_REFUSED");
+    for good in [own.clone(), format!("localhost:{port}"), format!("LOCALHOST:{port}"), format!("[::1]:{port}")] {
+        assert_eq!(ask("GET /v1/runs", &[good]).status, 200);
+    }
+    assert_eq!(ask(&format!("GET http://{own}/v1/runs"), std::slice::from_ref(&own)).status, 200);
+    assert_eq!(server.belongings(), before);
+    server.is_well();
+}
+
+fn grants_nothing(answer: &Answer) {
+    let cors = answer.headers.iter().find(|(name, _)| name.starts_with("access-control-"));
+    assert_eq!(cors, None);
+}
+
+#[test]
+fn a_page_of_another_site_is_refused_whatever_it_knows() {
+    let (_lab, server) = plain();
+    let before = server.belongings();
+    let (host, port) = (server.client.address.to_string(), server.client.address.port());
+    let origins = [
+        "http://evil.example.org".to_owned(),
+        "null".to_owned(),
+        String::new(),
+        "file://".to_owned(),
+        "http://127.0.0.1:1".to_owned(),
+        "http://127.0.0.1".to_owned(),
+        format!("http://localhost:{port}"),
+        format!("http://{host}.evil.example.org"),
+        format!("http://evil.example.org@{host}"),
+        format!("http://{host}/"),
+        format!("ftp://{host}"),
+        host.clone(),
+        format!("http://{host}, http://evil.example.org"),
+    ];
+    for origin in &origins {
+        let from = ("Origin", origin.as_str());
+        for (method, path) in [("GET", "/v1/runs"), ("GET", "/healthz"), ("POST", "/v1/runs"), ("POST", "/v1/session")] {
+            let answer = server.asked(method, path, &[from, JSON], if method == "POST" { RUN } else { b"" });
+            refused(&answer, 403, "ORIGIN_REFUSED");
+            grants_nothing(&answer);
+        }
+        let preflight = [from, ("Access-Control-Request-Method", "POST"), ("Access-Control-Request-Headers", "authorization")];
+        let answer = server.asked("OPTIONS", "/v1/runs", &preflight, b"");
+        refused(&answer, 403, "ORIGIN_REFUSED");
+        grants_nothing(&answer);
+    }
+    for site in ["cross-site", "same-site"] {
+        for (method, mode) in [("GET", "no-cors"), ("GET", "cors"), ("POST", "no-cors"), ("POST", "navigate")] {
+            let headers = [("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", mode), JSON];
+            let body = if method == "POST" { RUN } else { b"" };
+            refused(&server.asked(method, "/v1/runs", &headers, body), 403, "ORIGIN_REFUSED");
+        }
+    }
+    // What a form of another page can send is no JSON.
+    for kind in ["text/plain", "application/x-www-form-urlencoded", "text/plain; x=application/json"] {
+        refused(&server.asked("POST", "/v1/runs", &[("Content-Type", kind)], RUN), 415, "UNSUPPORTED_MEDIA_TYPE");
+    }
+    grants_nothing(&server.get("/v1/runs"));
+    let own = format!("http://{host}");
+    grants_nothing(&server.asked("GET", "/v1/runs", &[("Origin", &own)], b""));
+    assert_eq!(server.belongings(), before);
+    server.is_well();
+}
+
+#[test]
+fn a_configured_page_may_call_with_a_token_and_never_with_a_session() {
+    let lab = Lab::new();
+    lab.skill("plain", super::SCRIPT);
+    lab.settings("[server]\norigins = [\"https://app.example.org\"]\n");
+    let server = lab.serve();
+    let from = ("Origin", "https://app.example.org");
+    let preflight = server.as_told("OPTIONS", "/v1/runs", &[from, ("Access-Control-Request-Method", "POST")], b"");
+    let read = server.asked("GET", "/v1/runs", &[from], b"");
+    let unknown = server.as_told("GET", "/v1/runs", &[from], b"");
+    assert_eq!((preflight.status, read.status, unknown.status), (204, 200, 401));
+    for answer in [&preflight, &read, &unknown] {
+        assert_eq!(answer.header("access-control-allow-origin"), Some("https://app.example.org"));
+        assert_eq!(answer.header("access-control-allow-credentials"), None);
+        assert_eq!(answer.header("vary"), Some("origin"));
+    }
+    for other in ["https://app.example.org.evil.example.org", "http://app.example.org", "https://app.example.org:444", "null"] {
+        let answer = server.asked("GET", "/v1/runs", &[("Origin", other)], b"");
+        refused(&answer, 403, "ORIGIN_REFUSED");
+        grants_nothing(&answer);
+    }
+    let code = json!({"code": code(&server.link)}).to_string();
+    refused(&server.as_told("POST", "/v1/session", &[from, JSON], code.as_bytes()), 403, "ORIGIN_REFUSED");
+    let cookie = session(&server, &server.link);
+    let before = server.belongings();
+    refused(&server.as_told("POST", "/v1/runs", &[from, JSON, ("Cookie", &cookie)], RUN), 403, "ORIGIN_REFUSED");
+    assert_eq!(server.belongings(), before);
+    server.is_well();
+}
+
+fn code(link: &str) -> &str {
+    link.split_once("#code=").expect("a code").1
+}
+
+fn begin(server: &Server, code: &str) -> Answer {
+    server.as_told("POST", "/v1/session", &[JSON], json!({ "code": code }).to_string().as_bytes())
+}
+
+/// The cookie that a link is worth.
+fn session(server: &Server, link: &str) -> String {
+    let answer = begin(server, code(link));
+    assert_eq!(answer.status, 204, "{}", answer.text());
+    let cookie = answer.header("set-cookie").expect("a cookie");
+    for flag in ["HttpOnly", "SameSite=Strict", "Path=/"] {
+        assert!(cookie.split("; ").any(|part| part == flag), "{cookie}");
+    }
+    assert!(!cookie.contains("Domain"), "{cookie}");
+    cookie.split(';').next().expect("a pair").to_owned()
+}
+
+fn new_link(lab: &Lab) -> String {
+    let printed = lab.command(&["open"]).output().expect("run");
+    String::from_utf8(printed.stdout).expect("text").trim().to_owned()
+}
+
+#[test]
+fn a_link_is_good_once_and_for_a_while() {
+    let (lab, server) = plain();
+    let link = server.link.clone();
+    session(&server, &link);
+    refused(&begin(&server, code(&link)), 401, "UNAUTHORIZED");
+    let unknown = "A".repeat(32);
+    for code in [unknown.as_str(), "", "../../server.token", "%2e%2e", "\u{0}"] {
+        refused(&begin(&server, code), 401, "UNAUTHORIZED");
+    }
+    let link = new_link(&lab);
+    for entry in std::fs::read_dir(lab.data().join("links")).expect("links") {
+        // It ended in the first second of 1970.
+        std::fs::write(entry.expect("an entry").path(), "1").expect("written");
+    }
+    refused(&begin(&server, code(&link)), 401, "UNAUTHORIZED");
+    session(&server, &new_link(&lab));
+    server.is_well();
+}
+
+#[test]
+fn a_session_is_for_our_own_page() {
+    let (_lab, server) = plain();
+    let cookie = session(&server, &server.link);
+    let with = |method: &str, headers: &[(&str, &str)]| {
+        let all = [&[("Cookie", cookie.as_str()), JSON], headers].concat();
+        server.as_told(method, "/v1/runs", &all, if method == "POST" { RUN } else { b"" })
+    };
+    let own = format!("http://{}", server.client.address);
+    assert_eq!(with("GET", &[]).status, 200);
+    let before = server.belongings();
+    refused(&with("POST", &[]), 403, "ORIGIN_REFUSED");
+    refused(&with("POST", &[("Origin", "http://evil.example.org")]), 403, "ORIGIN_REFUSED");
+    refused(&with("POST", &[("Origin", "null")]), 403, "ORIGIN_REFUSED");
+    refused(&with("POST", &[("Sec-Fetch-Site", "none")]), 403, "ORIGIN_REFUSED");
+    refused(&with("POST", &[("Sec-Fetch-Site", "same-site")]), 403, "ORIGIN_REFUSED");
+    refused(&with("POST", &[("Referer", &own)]), 403, "ORIGIN_REFUSED");
+    refused(&server.as_told("DELETE", "/v1/skills/plain", &[("Cookie", &cookie)], b""), 403, "ORIGIN_REFUSED");
+    assert_eq!(server.belongings(), before);
+    assert_eq!(with("POST", &[("Origin", &own)]).status, 202);
+    server.is_well();
+}
+
+#[test]
+fn a_session_that_was_changed_is_none() {
+    let (_lab, server) = plain();
+    let cookie = session(&server, &server.link);
+    let value = cookie.split_once('=').expect("a pair").1;
+    let with = |value: &str| server.as_told("GET", "/v1/runs", &[("Cookie", &format!("skillrun_session={value}"))], b"");
+    assert_eq!(with(value).status, 200);
+    for at in 0..value.len() {
+        let mut bytes = value.as_bytes().to_vec();
+        bytes[at] = if bytes[at] == b'0' { b'1' } else { b'0' };
+        refused(&with(&String::from_utf8(bytes).expect("text")), 401, "UNAUTHORIZED");
+    }
+    for value in [&value[1..], &value[..value.len() - 1], &format!("{value}0"), "", ".", server.token()] {
+        refused(&with(value), 401, "UNAUTHORIZED");
+    }
+    // One of another server.
+    let other = Lab::new();
+    let another = other.serve();
+    let foreign = session(&another, &another.link);
+    refused(&server.as_told("GET", "/v1/runs", &[("Cookie", &foreign)], b""), 401, "UNAUTHORIZED");
+    server.is_well();
+}

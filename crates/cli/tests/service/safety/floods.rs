@@ -1,0 +1,192 @@
+//! Too much, too long, too slow, too many. The server holds little of it, and goes on with everybody else.
+
+use std::fs;
+use std::io::{self, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use testkit::http::{Answer, answer};
+
+use super::{FORM, JSON, SCRIPT, plain, pour, refused};
+use crate::lab::{Lab, PATIENCE, Server};
+
+const MEGABYTE: usize = 1 << 20;
+
+/// What may be on its way between two sides of a connection on one machine.
+const ON_ITS_WAY: usize = 32 * MEGABYTE;
+
+/// Fails when the server holds so much more than it did.
+#[track_caller]
+fn held(server: &Server, before: u64, most_mb: u64) {
+    let more = server.memory().saturating_sub(before);
+    assert!(more < most_mb << 20, "{more} bytes more");
+}
+
+/// Begins a request, pours into it, and gives what came back, if it was not lost with the connection.
+fn poured(server: &Server, begin: &str, piece: &[u8], most: usize) -> (usize, io::Result<Answer>) {
+    let mut stream = server.client.connect().expect("connected");
+    stream.write_all(begin.as_bytes()).expect("sent");
+    let sent = pour(&mut stream, piece, most);
+    (sent, answer(stream))
+}
+
+#[test]
+fn a_head_without_an_end_is_cut_off_early() {
+    let (_lab, server) = plain();
+    let before = server.memory();
+    let host = server.client.address;
+    let long = [b'a'; 64 << 10];
+    for (what, begin) in [
+        ("one header", format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\nX-Long: ")),
+        ("a request line", "GET /".to_owned()),
+        ("a query", "GET /v1/runs?q=".to_owned()),
+        ("a method", "G".to_owned()),
+        ("a token", format!("GET /v1/runs HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer ")),
+    ] {
+        let (sent, answer) = poured(&server, &begin, &long, 100 * MEGABYTE);
+        assert!(sent < ON_ITS_WAY, "{what}: {sent} bytes were taken");
+        if let Ok(answer) = answer {
+            assert!(matches!(answer.status, 400 | 414 | 431), "{what}: {}", answer.status);
+        }
+        held(&server, before, 16);
+        server.is_well();
+    }
+    let begin = format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\n");
+    let (sent, _) = poured(&server, &begin, "Name: value\r\n".repeat(5_000).as_bytes(), 100 * MEGABYTE);
+    assert!(sent < ON_ITS_WAY, "{sent} bytes of headers were taken");
+    let many = format!("{begin}{}\r\n", "a:b\r\n".repeat(10_000));
+    assert_eq!(server.send(many.as_bytes()).expect("an answer").status, 431);
+    held(&server, before, 16);
+    server.is_well();
+}
+
+#[test]
+fn a_body_that_is_announced_too_long_is_not_read() {
+    let (lab, server) = plain();
+    let before = server.belongings();
+    for (path, kind) in [
+        ("/v1/runs", JSON),
+        ("/v1/runs", FORM),
+        ("/v1/skills", FORM),
+        ("/v1/session", JSON),
+    ] {
+        let head = server.client.head("POST", path, &[kind, ("Content-Length", "1073741824")]);
+        let answer = server.send(head.as_bytes()).expect("an answer before the body");
+        refused(&answer, 413, "BODY_TOO_LARGE");
+        assert_eq!(answer.header("connection"), Some("close"));
+    }
+    assert_eq!(server.belongings(), before);
+    assert!(is_empty(&lab), "something is left of an upload");
+    server.is_well();
+}
+
+fn is_empty(lab: &Lab) -> bool {
+    fs::read_dir(lab.data().join("uploads")).map_or(true, |mut entries| entries.next().is_none())
+}
+
+/// Waits until the server has let go of what came with a request.
+fn emptied(lab: &Lab) {
+    let begin = Instant::now();
+    while !is_empty(lab) {
+        assert!(begin.elapsed() < PATIENCE, "uploads are not removed");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_body_in_chunks_is_cut_off_at_the_limit() {
+    let lab = Lab::new();
+    lab.skill("plain", SCRIPT);
+    lab.settings("[server]\nbody_mb = 4\n");
+    let server = lab.serve();
+    let (before, memory) = (server.belongings(), server.memory());
+    let size = 64 << 10;
+    let piece = format!("{size:x}\r\n{}\r\n", "a".repeat(size));
+    let spaces = format!("{size:x}\r\n{}\r\n", " ".repeat(size));
+    let chunk = |text: &str| format!("{:x}\r\n{text}\r\n", text.len());
+    let file = chunk("--B\r\nContent-Disposition: form-data; name=\"files.a\"; filename=\"a\"\r\n\r\n");
+    let request = chunk("--B\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n{\"skill\":\"");
+    let header = chunk("--B\r\nContent-Disposition: form-data; name=\"");
+    for (what, path, kind, begin, piece) in [
+        ("JSON", "/v1/runs", JSON, chunk("{\"skill\":\""), &piece),
+        ("a code", "/v1/session", JSON, chunk("{\"code\":\""), &piece),
+        ("a file", "/v1/runs", FORM, file, &piece),
+        ("a request in a form", "/v1/runs", FORM, request, &piece),
+        ("what stands before a form", "/v1/runs", FORM, chunk("a"), &piece),
+        ("a name of a part", "/v1/runs", FORM, header, &piece),
+        ("spaces after a boundary", "/v1/runs", FORM, chunk("--B"), &spaces),
+        ("a zip", "/v1/skills", FORM, chunk("--B\r\nContent-Disposition: form-data; name=\"skill\"\r\n\r\n"), &piece),
+    ] {
+        let head = server.client.head("POST", path, &[kind, ("Transfer-Encoding", "chunked")]);
+        let begun = Instant::now();
+        let (sent, answer) = poured(&server, &(head + &begin), piece.as_bytes(), 1024 * MEGABYTE);
+        assert!(sent < 8 * MEGABYTE + ON_ITS_WAY, "{what}: {sent} bytes were taken");
+        assert!(begun.elapsed() < Duration::from_secs(15), "{what}: {:?}", begun.elapsed());
+        // The answer is lost when the connection is reset before it is read.
+        if let Ok(answer) = answer {
+            assert!(matches!(answer.status, 400 | 413), "{what}: {} {}", answer.status, answer.text());
+        }
+        held(&server, memory, 40);
+        server.is_well();
+    }
+    assert_eq!(server.belongings(), before);
+    emptied(&lab);
+}
+
+#[test]
+fn a_form_of_too_many_parts_is_refused() {
+    let (lab, server) = plain();
+    let before = server.belongings();
+    let names: Vec<String> = (0..300).map(|number| format!("files.f{number}")).collect();
+    let parts: Vec<_> = names.iter().map(|name| (name.as_str(), Some("a"), &b""[..])).collect();
+    refused(&server.asked("POST", "/v1/runs", &[FORM], &super::form(&parts)), 400, "INVALID_REQUEST");
+    let deep = format!("{{\"skill\":\"plain\",\"input\":{}1{}}}", "{\"a\":".repeat(100_000), "}".repeat(100_000));
+    refused(&server.asked("POST", "/v1/runs", &[JSON], deep.as_bytes()), 400, "INVALID_REQUEST");
+    assert_eq!(server.belongings(), before);
+    emptied(&lab);
+    server.is_well();
+}
+
+#[test]
+fn requests_that_are_never_finished_keep_nobody_waiting() {
+    let (_lab, server) = plain();
+    let host = server.client.address;
+    let half = [
+        String::new(),
+        "GET".to_owned(),
+        format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\nX"),
+        server.client.head("POST", "/v1/runs", &[JSON, ("Content-Length", "100")]),
+        server.client.head("POST", "/v1/runs", &[FORM, ("Content-Length", "100")]) + "--B\r\n",
+        server.client.head("POST", "/v1/runs", &[JSON, ("Transfer-Encoding", "chunked")]) + "5\r\nab",
+    ];
+    let open: Vec<TcpStream> = (0..60)
+        .map(|number| {
+            let mut stream = server.client.connect().expect("connected");
+            stream.write_all(half[number % half.len()].as_bytes()).expect("sent");
+            stream
+        })
+        .collect();
+    let run = server.run("plain", json!({}));
+    assert_eq!(server.wait(&run)["status"], "succeeded");
+    server.is_well();
+    drop(open);
+}
+
+#[test]
+fn a_server_full_of_idle_connections_recovers_when_they_close() {
+    let lab = Lab::new();
+    lab.settings("[server]\nconnections = 20\n");
+    let server = lab.serve();
+    let idle: Vec<TcpStream> = (0..20).map(|_| server.client.connect().expect("connected")).collect();
+    // Whoever comes now waits, and is not lost.
+    let mut late = server.client.connect().expect("connected");
+    late.write_all(server.client.head("GET", "/healthz", &[("Connection", "close")]).as_bytes()).expect("sent");
+    late.set_read_timeout(Some(Duration::from_millis(300))).expect("set");
+    let early = late.peek(&mut [0]).expect_err("no answer at the bound");
+    assert_eq!(early.kind(), io::ErrorKind::WouldBlock);
+    drop(idle);
+    late.set_read_timeout(Some(PATIENCE)).expect("set");
+    assert_eq!(answer(late).expect("an answer").status, 200);
+    server.is_well();
+}

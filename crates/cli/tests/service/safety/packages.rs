@@ -1,0 +1,203 @@
+//! Skills that are traps: zips that leave their folder or never end, schemas and texts that explode.
+
+use std::fs;
+use std::io::{Cursor, Write};
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use zip::CompressionMethod;
+use zip::write::{SimpleFileOptions, ZipWriter};
+
+use super::{FORM, form, plain, refused};
+use crate::lab::{Lab, Server};
+
+const SKILL: &str = "---\nname: trap\ndescription: A trap.\n---\nDo it.\n";
+
+type Zip = ZipWriter<Cursor<Vec<u8>>>;
+
+/// A zip that is a skill but for what is added.
+fn zip(more: impl FnOnce(&mut Zip, SimpleFileOptions)) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+    zip.start_file("SKILL.md", options).expect("an entry");
+    zip.write_all(SKILL.as_bytes()).expect("written");
+    more(&mut zip, options);
+    zip.finish().expect("a zip").into_inner()
+}
+
+fn with_file(name: &str) -> Vec<u8> {
+    zip(|zip, options| {
+        // The library mends such names where they are given as paths.
+        zip.start_file(name, options).expect("an entry");
+        zip.write_all(b"out").expect("written");
+    })
+}
+
+/// As a skill that is to be installed and as one that is to be run, each refused.
+fn both_refuse(server: &Server, what: &str, zip: &[u8]) {
+    for (path, code) in [("/v1/skills", "SKILL_INVALID"), ("/v1/runs", "SKILL_INVALID")] {
+        let request: &[u8] = br#"{"engine":"scripted"}"#;
+        let parts = [("request", None, request), ("skill", Some("trap.zip"), zip)];
+        let parts = if path == "/v1/runs" { &parts[..] } else { &parts[1..] };
+        let begin = Instant::now();
+        let answer = server.asked("POST", path, &[FORM], &form(parts));
+        assert_eq!((answer.status, answer.json()["code"].as_str()), (422, Some(code)), "{what}: {}", answer.text());
+        assert!(begin.elapsed() < Duration::from_secs(10), "{what}: {:?}", begin.elapsed());
+    }
+}
+
+#[test]
+fn a_zip_cannot_leave_its_folder() {
+    let (lab, server) = plain();
+    let before = server.belongings();
+    let listing = || {
+        let entries = fs::read_dir(lab.path(".")).expect("a folder").chain(fs::read_dir(lab.data()).expect("a folder"));
+        let mut names: Vec<_> = entries.map(|entry| entry.expect("an entry").file_name()).collect();
+        names.sort();
+        names
+    };
+    both_refuse(&server, "a file of that name exists", b"no zip");
+    let there = listing();
+    for name in ["../out.txt", "a/../../out.txt", "/tmp/out.txt", "..\\out.txt", "a\\..\\..\\out.txt", "C:\\out.txt", "a/./b", "a//b", "..", "x\u{0}y"] {
+        both_refuse(&server, name, &with_file(name));
+    }
+    let link = zip(|zip, options| {
+        zip.add_symlink("link", "/etc", options).expect("a link");
+        zip.start_file("link/out.txt", options).expect("an entry");
+        zip.write_all(b"out").expect("written");
+    });
+    both_refuse(&server, "a link", &link);
+    let link = zip(|zip, options| zip.add_symlink("assets", "../../..", options).expect("a link"));
+    both_refuse(&server, "a link up", &link);
+    assert_eq!(listing(), there);
+    assert_eq!(server.belongings(), before);
+    server.is_well();
+}
+
+#[test]
+fn a_zip_that_unpacks_to_gigabytes_is_refused() {
+    let (lab, server) = plain();
+    let (before, memory) = (server.belongings(), server.memory());
+    let zeros = vec![0; 1 << 20];
+    let bomb = |files: usize, megabytes: usize| {
+        zip(|zip, options| {
+            for number in 0..files {
+                zip.start_file(format!("f{number}"), options).expect("an entry");
+                (0..megabytes).for_each(|_| zip.write_all(&zeros).expect("written"));
+            }
+        })
+    };
+    let one = bomb(1, 512);
+    assert!(one.len() < 1 << 20, "{} bytes", one.len());
+    both_refuse(&server, "one large file", &one);
+    both_refuse(&server, "many files", &bomb(40, 50));
+    // It says that it is small.
+    let mut liar = bomb(1, 60);
+    let real = (60_u32 << 20).to_le_bytes();
+    for at in 0..liar.len() - 4 {
+        if liar[at..at + 4] == real {
+            liar[at..at + 4].copy_from_slice(&100_u32.to_le_bytes());
+        }
+    }
+    both_refuse(&server, "a size that is a lie", &liar);
+    let many = zip(|zip, options| {
+        for number in 0..60_000 {
+            zip.start_file(format!("f{number}"), options).expect("an entry");
+        }
+    });
+    both_refuse(&server, "many empty files", &many);
+    let more = server.memory().saturating_sub(memory);
+    assert!(more < 96 << 20, "{more} bytes more");
+    assert_eq!(server.belongings(), before);
+    let left = fs::read_dir(lab.data().join("uploads")).map_or(0, Iterator::count);
+    assert_eq!(left, 0);
+    server.is_well();
+}
+
+#[test]
+fn a_schema_fetches_nothing() {
+    let (lab, server) = plain();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+    listener.set_nonblocking(true).expect("set");
+    let address = listener.local_addr().expect("an address");
+    let canary = lab.path("canary.json");
+    fs::write(&canary, "{}").expect("written");
+    for (number, target) in
+        [format!("http://{address}/schema.json"), format!("https://{address}/x#/a"), format!("file://{}", canary.display())]
+            .into_iter()
+            .enumerate()
+    {
+        let name = format!("remote{number}");
+        let root = lab.skill(&name, super::SCRIPT);
+        let schema = json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "$ref": target}).to_string();
+        fs::write(root.join("assets/output.json"), schema).expect("written");
+        let answer = server.post("/v1/runs", &json!({"skill": name, "engine": "scripted"}));
+        refused(&answer, 422, "SKILL_INVALID");
+        assert!(matches!(server.get(&format!("/v1/skills/{name}")).status, 200 | 422));
+    }
+    assert_eq!(server.get("/v1/skills").status, 200);
+    let none = listener.accept().expect_err("somebody came");
+    assert_eq!(none.kind(), std::io::ErrorKind::WouldBlock);
+    server.is_well();
+}
+
+/// Nine levels of nine: a billion when they are written out.
+fn aliases() -> String {
+    let mut text = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n".to_owned();
+    for level in 1..10 {
+        let below = vec![format!("*a{}", level - 1); 9].join(",");
+        text += &format!("a{level}: &a{level} [{below}]\n");
+    }
+    text
+}
+
+#[test]
+fn aliases_that_multiply_hang_nobody() {
+    let (lab, server) = plain();
+    let memory = server.memory();
+    let begin = Instant::now();
+    let root = lab.skill("aliased", super::SCRIPT);
+    fs::write(root.join("SKILL.md"), format!("---\nname: aliased\ndescription: x\n{}---\nDo it.\n", aliases())).expect("written");
+    server.get("/v1/skills/aliased");
+    server.post("/v1/runs", &json!({"skill": "aliased", "engine": "scripted"}));
+    assert_eq!(server.get("/v1/skills").status, 200);
+    let block = aliases().replace('\n', "\n      ");
+    let script = format!("- - say: |\n      <ASK_USER_YAML>\n      prompt: x\n      {block}\n      </ASK_USER_YAML>\n");
+    lab.skill("asking", &script);
+    let run = server.run("asking", json!({"mode": "interactive"}));
+    server.wait(&run);
+    assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
+    let more = server.memory().saturating_sub(memory);
+    assert!(more < 64 << 20, "{more} bytes more");
+    server.is_well();
+}
+
+#[test]
+fn a_pattern_that_explodes_hangs_nobody() {
+    let lab = Lab::new();
+    let root = lab.skill("pattern", super::SCRIPT);
+    let pattern = r"^(?:(a+)\1?)+(?!b)$";
+    let schema = json!({"type": "object", "properties": {"words": {"type": "array", "items": {"type": "string", "pattern": pattern}}}});
+    fs::write(root.join("assets/input.json"), schema.to_string()).expect("written");
+    let runner = r#"{"schemas":{"output":"assets/output.json","input":"assets/input.json"}}"#;
+    fs::write(root.join("assets/runner.json"), runner).expect("written");
+    let server = lab.serve();
+    let words: Vec<String> = (0..20_000).map(|number| format!("{}{number}!", "a".repeat(40))).collect();
+    let body = json!({"skill": "pattern", "engine": "scripted", "input": {"words": words}});
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| {
+            let begin = Instant::now();
+            (server.post("/v1/runs", &body).status, begin.elapsed())
+        });
+        while !asked.is_finished() {
+            let begin = Instant::now();
+            server.is_well();
+            assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let (status, took) = asked.join().expect("an answer");
+        assert!(matches!(status, 202 | 422), "{status}");
+        assert!(took < Duration::from_secs(20), "{took:?}");
+    });
+}

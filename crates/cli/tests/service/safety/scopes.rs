@@ -1,0 +1,92 @@
+//! A token that may start runs reaches no further than those runs.
+
+use serde_json::{Value, json};
+
+use super::{FORM, SCRIPT, form, plain, refused};
+use crate::lab::{Lab, Server};
+
+fn create(server: &Server, token: &str, more: Value) -> testkit::http::Answer {
+    let mut body = json!({"skill": "plain", "engine": "scripted"});
+    if let (Some(body), Value::Object(more)) = (body.as_object_mut(), more) {
+        body.extend(more);
+    }
+    server.with_token(token).post("/v1/runs", &body).expect("an answer")
+}
+
+#[test]
+fn what_reaches_beyond_a_run_is_for_administrators() {
+    let (lab, server) = plain();
+    let token = lab.make_token("worker", "run");
+    let elsewhere = lab.path("elsewhere");
+    std::fs::create_dir(&elsewhere).expect("a folder");
+    let before = server.belongings();
+    for (field, body) in [
+        ("workspace", json!({"workspace": {"path": elsewhere}})),
+        ("options.env", json!({"options": {"env": ["HOME"]}})),
+        ("options.secrets", json!({"options": {"secrets": ["HOME"]}})),
+        ("options.home", json!({"options": {"home": "user"}})),
+        ("options.permission", json!({"options": {"permission": "full"}})),
+        ("skill", json!({"skill": lab.data().join("skills/plain")})),
+        ("skill", json!({"skill": "./data/skills/plain"})),
+        ("skill", json!({"skill": "../plain"})),
+    ] {
+        let answer = create(&server, &token, body);
+        refused(&answer, 403, "FORBIDDEN");
+        assert_eq!(answer.json()["errors"][0]["field"], field);
+    }
+    for name in ["..", ".", "", "..\\plain", "plain\u{0}"] {
+        refused(&create(&server, &token, json!({ "skill": name })), 404, "SKILL_NOT_FOUND");
+    }
+    let client = server.with_token(&token);
+    let zip = form(&[("skill", Some("a.zip"), b"PK")]);
+    refused(&client.request("POST", "/v1/skills", &[FORM], &zip).expect("an answer"), 403, "FORBIDDEN");
+    refused(&client.request("DELETE", "/v1/skills/plain", &[], b"").expect("an answer"), 403, "FORBIDDEN");
+    assert_eq!(server.belongings(), before);
+    assert_eq!(create(&server, &token, json!({})).status, 202);
+    server.is_well();
+}
+
+/// A retry takes over what the first run had: found when a token of scope `run` tried the run of an administrator again
+/// and got its folder, its variables and its permission, with an input of its own.
+#[test]
+fn a_retry_does_not_lend_what_an_administrator_had() {
+    let lab = Lab::new();
+    lab.skill("plain", SCRIPT);
+    let apart = lab.skill("apart", SCRIPT);
+    let moved = lab.path("apart");
+    std::fs::rename(apart, &moved).expect("moved");
+    let elsewhere = lab.path("elsewhere");
+    std::fs::create_dir(&elsewhere).expect("a folder");
+    let server = lab.serve();
+    let token = lab.make_token("worker", "run");
+    for (field, body) in [
+        ("workspace", json!({"workspace": {"path": elsewhere}})),
+        ("options.env", json!({"options": {"env": ["HOME"]}})),
+        ("options.secrets", json!({"options": {"secrets": ["HOME"]}})),
+        ("options.home", json!({"options": {"home": "user"}})),
+        ("options.permission", json!({"options": {"permission": "full"}})),
+        ("skill", json!({"skill": moved})),
+    ] {
+        let answer = create(&server, server.token(), body);
+        assert_eq!(answer.status, 202, "{}", answer.text());
+        let run = answer.json()["run_id"].as_str().expect("an id").to_owned();
+        server.wait(&run);
+        let before = server.belongings();
+        let again = |token: &str, body: Value| {
+            server.with_token(token).post(&format!("/v1/runs/{run}/retry"), &body).expect("an answer")
+        };
+        for body in [json!({}), json!({"input": {"text": "mine"}})] {
+            let answer = again(&token, body);
+            refused(&answer, 403, "FORBIDDEN");
+            assert_eq!(answer.json()["errors"][0]["field"], field);
+        }
+        refused(&again(&token, json!({"options": {"env": ["PATH"]}})), 403, "FORBIDDEN");
+        assert_eq!(server.belongings(), before);
+        assert_eq!(again(server.token(), json!({})).status, 202);
+    }
+    let own = create(&server, &token, json!({})).json()["run_id"].as_str().expect("an id").to_owned();
+    server.wait(&own);
+    let again = server.with_token(&token).post(&format!("/v1/runs/{own}/retry"), &json!({})).expect("an answer");
+    assert_eq!(again.status, 202, "{}", again.text());
+    server.is_well();
+}

@@ -1,0 +1,124 @@
+//! Connections that end after every event, servers that stop and come again, servers that are killed.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::json;
+use testkit::http::Client;
+
+use super::follower::{Follower, Protocol, Service, answer, slow_talk, wait_for};
+use crate::lab::{Lab, Server};
+
+/// Followers of both protocols: some stay as long as they can, some leave after every event.
+fn followers<'s>(
+    scope: &'s thread::Scope<'s, '_>,
+    client: &'s Client,
+    run: &str,
+    service: Service,
+) -> Vec<thread::ScopedJoinHandle<'s, Follower>> {
+    let kinds = Protocol::ALL.into_iter().flat_map(|protocol| [1, usize::MAX].map(|most| (protocol, most)));
+    let follow = |(protocol, most)| {
+        let follower = Follower::new(protocol, run);
+        scope.spawn(move || follower.follow(client, most, service))
+    };
+    kinds.map(follow).collect()
+}
+
+fn all_have_all(followers: Vec<thread::ScopedJoinHandle<'_, Follower>>, lab: &Lab) {
+    for follower in followers {
+        let follower = follower.join().expect("it gets to the end");
+        follower.has_all(lab);
+        assert!(follower.resets.is_empty(), "{:?}", follower.resets);
+    }
+}
+
+fn restarted(lab: &Lab, server: Server) -> Server {
+    let address = server.client.address.to_string();
+    server.stop();
+    lab.serve_at(&address, &[])
+}
+
+fn wait_events(lab: &Lab, run: &str, count: usize) {
+    wait_for("event", || (lab.events(run).len() >= count).then_some(()));
+}
+
+#[test]
+fn clients_that_leave_after_every_event_get_each_once() {
+    let lab = Lab::new();
+    lab.skill("slow", &slow_talk(15));
+    let server = lab.serve();
+    let run = server.run("slow", json!({"mode": "interactive"}));
+    thread::scope(|scope| {
+        let followers = followers(scope, &server.client, &run, Service::Stays);
+        answer(&server, &run);
+        all_have_all(followers, &lab);
+    });
+    assert_eq!(server.wait(&run)["status"], "succeeded");
+}
+
+#[test]
+fn a_server_that_stops_and_comes_again_loses_nobody() {
+    let lab = Lab::new();
+    lab.skill("slow", &slow_talk(40));
+    let mut server = lab.serve();
+    let client = server.client.clone();
+    let run = server.run("slow", json!({"mode": "interactive"}));
+    let server = thread::scope(|scope| {
+        let followers = followers(scope, &client, &run, Service::Goes);
+        for count in [8, 16] {
+            wait_events(&lab, &run, count);
+            server = restarted(&lab, server);
+        }
+        assert_eq!(server.wait(&run)["status"], "waiting_user");
+        server = restarted(&lab, server);
+        answer(&server, &run);
+        wait_events(&lab, &run, lab.events(&run).len() + 8);
+        assert_ne!(server.get(&format!("/v1/runs/{run}")).json()["status"], "succeeded", "it is in the middle");
+        server = restarted(&lab, server);
+        all_have_all(followers, &lab);
+        server
+    });
+    assert_eq!(server.wait(&run)["status"], "succeeded");
+}
+
+/// Numbers that follow from the seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % most
+    }
+}
+
+#[test]
+fn a_server_that_is_killed_at_any_moment_loses_nobody() {
+    let given = std::env::var("SKILLRUN_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = given.unwrap_or_else(|| RandomState::new().build_hasher().finish());
+    eprintln!("SKILLRUN_SEED={seed}");
+    let mut random = Random(seed);
+    let lab = Lab::new();
+    lab.skill("slow", &slow_talk(40));
+    let mut server = lab.serve();
+    let client = server.client.clone();
+    let run = server.run("slow", json!({"mode": "interactive"}));
+    let server = thread::scope(|scope| {
+        let followers = followers(scope, &client, &run, Service::Goes);
+        for round in 0..5 {
+            if round == 3 {
+                answer(&server, &run);
+            }
+            thread::sleep(Duration::from_millis(random.below(200)));
+            eprintln!("killed with {} events", lab.events(&run).len());
+            server.kill();
+            server = lab.serve_at(&client.address.to_string(), &[]);
+        }
+        all_have_all(followers, &lab);
+        server
+    });
+    assert_eq!(server.wait(&run)["status"], "succeeded");
+    let verified = lab.command(&["verify", &run]).output().expect("ran");
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
+}

@@ -1,0 +1,136 @@
+//! All runs in a few words: who follows the changes ends with the same list as who asks for it.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use testkit::http::{Client, Event};
+
+use crate::lab::{Lab, PATIENCE, Server};
+
+const QUICK: &str = "- - say: I begin.\n  - sleep_ms: 100\n  - output: {answer: done}\n    done: true\n";
+const FAILS: &str = "- - say: I begin.\n  - fail: the model is not there\n";
+const ASKS: &str =
+    "- - ask: {kind: open_text, prompt: Which colour?}\n- - output: {answer: '{{reply}}'}\n    done: true\n";
+
+/// Runs and what they are.
+type Statuses = BTreeMap<String, String>;
+
+fn of_row(row: &Value) -> (String, String) {
+    (row["run_id"].as_str().unwrap_or_default().to_owned(), row["status"].as_str().unwrap_or_default().to_owned())
+}
+
+fn listed(server: &Server) -> Statuses {
+    let list = server.get("/v1/runs?limit=500").json();
+    list["runs"].as_array().expect("runs").iter().map(of_row).collect()
+}
+
+/// Whoever takes every change.
+#[derive(Default)]
+struct Watcher {
+    cursor: Option<String>,
+    runs: Statuses,
+    resets: usize,
+}
+
+impl Watcher {
+    fn keep(&mut self, event: &Event) {
+        self.cursor.clone_from(&event.id);
+        let data = event.json();
+        match event.event.as_deref() {
+            Some("reset") => {
+                self.resets += 1;
+                self.runs = data["runs"].as_array().expect("runs").iter().map(of_row).collect();
+            }
+            Some("run") => drop(self.runs.extend([of_row(&data)])),
+            Some("removed") => drop(self.runs.remove(data["run_id"].as_str().expect("an id"))),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Leaves after every change, until it has what is expected.
+    fn watch(mut self, client: &Client, expected: &Mutex<Option<Statuses>>) -> Self {
+        let begin = Instant::now();
+        while expected.lock().expect("whole").as_ref() != Some(&self.runs) {
+            assert!(begin.elapsed() < PATIENCE, "it has {:?}", self.runs);
+            let header = self.cursor.as_deref().map(|id| ("Last-Event-ID", id));
+            let Ok(opened) = client.events("/v1/stream", header.as_slice()) else {
+                thread::sleep(Duration::from_millis(3));
+                continue;
+            };
+            let mut events = opened.stream();
+            // What is expected may become known while nothing changes.
+            events.set_read_timeout(Duration::from_millis(300)).expect("set");
+            if let Ok(Some(event)) = events.next_event() {
+                self.keep(&event);
+            }
+        }
+        self
+    }
+}
+
+fn printed(lab: &Lab, words: &[&str]) -> String {
+    let output = lab.command(words).output().expect("ran");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text").trim().to_owned()
+}
+
+#[test]
+fn who_follows_all_changes_ends_with_the_list() {
+    let lab = Lab::new();
+    for (name, script) in [("quick", QUICK), ("fails", FAILS), ("asks", ASKS)] {
+        lab.skill(name, script);
+    }
+    // It is another process's, and stays so: it waits for an answer there.
+    let words = ["run", "asks", "--engine", "scripted", "--mode", "interactive", "--continuation", "sticky", "--no-wait"];
+    let other = printed(&lab, &words);
+    let server = lab.serve();
+    let client = server.client.clone();
+    let expected = Mutex::new(None);
+    thread::scope(|scope| {
+        let watcher = scope.spawn(|| Watcher::default().watch(&client, &expected));
+        let mut runs = vec![server.run("quick", json!({})), server.run("fails", json!({}))];
+        runs.push(server.run("asks", json!({"mode": "interactive"})));
+        // Beside the server, which takes it.
+        runs.push(printed(&lab, &["run", "quick", "--engine", "scripted", "--no-wait"]));
+        server.wait(&runs[0]);
+        server.stop();
+        let server = lab.serve_at(&client.address.to_string(), &[]);
+        runs.push(server.run("quick", json!({})));
+        runs.push(other.clone());
+        let canceled = server.post(&format!("/v1/runs/{}/cancel?wait=60", runs[2]), &json!({}));
+        assert_eq!(canceled.status, 200, "{}", canceled.text());
+        // Only the other process writes to this one.
+        assert_eq!(server.wait(&other)["status"], "waiting_user");
+        printed(&lab, &["reply", &other, "blue", "--no-wait"]);
+        super::follower::wait_for("end", || (server.wait(&other)["status"] == "succeeded").then_some(()));
+        runs.iter().for_each(|run| drop(server.wait(run)));
+        let mut list = listed(&server);
+        assert_eq!(list.len(), runs.len());
+        lab.settings("[retention]\nfailed_count = 0\ncanceled_count = 0\nsucceeded_count = 100\n");
+        printed(&lab, &["gc"]);
+        list.retain(|_, status| status == "succeeded");
+        assert_eq!(list.len(), 4, "{list:?}");
+        super::follower::wait_for("removal", || (listed(&server) == list).then_some(()));
+        *expected.lock().expect("whole") = Some(list);
+        let watcher = watcher.join().expect("it gets to the end");
+        assert_eq!(watcher.resets, 2, "one at the beginning, and one for the other server");
+    });
+}
+
+#[test]
+fn a_cursor_of_another_server_gets_the_list() {
+    let lab = Lab::new();
+    lab.skill("quick", QUICK);
+    let server = lab.serve();
+    let run = server.run("quick", json!({}));
+    server.wait(&run);
+    for cursor in ["", "x", "1-1", "0123456789abcdef-1", "0-99999999999999999999"] {
+        let mut events = server.client.events(&format!("/v1/stream?cursor={cursor}"), &[]).expect("opened").stream();
+        let event = events.next_event().expect("read").expect("an event");
+        assert_eq!(event.event.as_deref(), Some("reset"), "{cursor}");
+        assert_eq!(of_row(&event.json()["runs"][0]), (run.clone(), "succeeded".to_owned()));
+    }
+}
