@@ -45,6 +45,25 @@ test: ## Format, lint, documentation and all tests
 	$(call timed,lint,cargo clippy --workspace --locked --all-targets -- -D warnings)
 	$(call timed,docs,RUSTDOCFLAGS='-D warnings' cargo doc --workspace --locked --no-deps --document-private-items --quiet)
 	$(call timed,tests,$(RUN_TESTS))
+	$(call timed,api,$(API_CHECK))
+	$(call timed,client,$(CLIENT_CHECK))
+
+API_CHECK = python3 testkit/api/check.py target/debug/skillrun
+
+.PHONY: api-check
+api-check: ## Try the service with requests made from its own description
+	cargo build --locked -p skillrun
+	$(call timed,api,$(API_CHECK))
+
+# The TypeScript client, tested against the program that was built last.
+CLIENT_NPM = npm --prefix clients/typescript
+CLIENT_INSTALL = $(CLIENT_NPM) ci --silent --no-audit --no-fund
+CLIENT_CHECK = $(CLIENT_INSTALL); $(CLIENT_NPM) run --silent build; $(CLIENT_NPM) run --silent check; $(CLIENT_NPM) run --silent test
+
+.PHONY: client
+client: ## Build and test the TypeScript client against the real server
+	cargo build --locked -p skillrun
+	$(call timed,client,$(CLIENT_CHECK))
 
 .PHONY: chaos
 chaos: ## The tests that kill at random, for longer
@@ -52,11 +71,14 @@ chaos: ## The tests that kill at random, for longer
 	SKILLRUN_CHAOS_ROUNDS=200 cargo test --locked -p skillrun --test owners -- kill:: --nocapture
 
 .PHONY: schemas
-schemas: ## Write schemas/ anew from the types
+schemas: ## Write schemas/ and the types of the client anew
 	cargo build --locked -p skillrun
 	mkdir -p schemas
 	cargo run --quiet --locked -p skillrun -- schema rasp > schemas/rasp.schema.json
 	cargo run --quiet --locked -p skillrun -- schema fcmp > schemas/fcmp.schema.json
+	cargo run --quiet --locked -p skillrun -- schema openapi > schemas/openapi.json
+	$(CLIENT_INSTALL)
+	$(CLIENT_NPM) run --silent generate
 
 .PHONY: bench
 bench: build ## Measure speed, memory, runs and linearity; writes docs/numbers.md

@@ -33,15 +33,8 @@ pub(crate) enum Part {
 impl Part {
     /// Runs before captures: these remove tens of thousands of files, and for minutes after that a file system may take
     /// long to make new ones.
-    const ALL: [Self; 7] = [
-        Self::Speed,
-        Self::Memory,
-        Self::Linearity,
-        Self::Instructions,
-        Self::Service,
-        Self::Runs,
-        Self::Capture,
-    ];
+    const ALL: [Self; 7] =
+        [Self::Speed, Self::Memory, Self::Linearity, Self::Instructions, Self::Service, Self::Runs, Self::Capture];
 
     fn name(self) -> &'static str {
         match self {

@@ -93,7 +93,8 @@ impl Table {
         }
         if !self.service.is_empty() {
             let _ = writeln!(page, "\n{SERVICE}\n");
-            let _ = writeln!(page, "| service | measured | floor | compared | target |\n| --- | --- | --- | --- | --- |");
+            let _ =
+                writeln!(page, "| service | measured | floor | compared | target |\n| --- | --- | --- | --- | --- |");
             for row in &self.service {
                 let _ = writeln!(page, "| {} |", row.join(" | "));
             }

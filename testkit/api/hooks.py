@@ -1,6 +1,6 @@
-"""What schemathesis may not do while it tries the service: work in folders of this machine, or call addresses.
+"""What schemathesis may not do while it tries the service: work in folders of this machine, call addresses, or wait long.
 
-schemathesis loads it before it begins.
+It loads this file before it begins.
 """
 
 import os
@@ -9,18 +9,23 @@ import schemathesis
 
 # A folder of the server that is tried.
 WORKSPACE = os.environ["API_CHECK_WORKSPACE"]
+# Refused by the server before anything is sent.
+ADDRESS = "http://127.0.0.1:9/"
+# Seconds that a request may ask to be kept waiting.
+WAIT = 2
 
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Requests stay what they were, apart from where they reach."""
-    body = case.body
-    if not isinstance(body, dict):
+    """Requests stay as right or wrong as they were."""
+    wait = case.query.get("wait") if case.query else None
+    if isinstance(wait, int) and WAIT < wait <= 600:
+        case.query["wait"] = WAIT
+    if not isinstance(case.body, dict):
         return
-    workspace = body.get("workspace")
+    workspace = case.body.get("workspace")
     if isinstance(workspace, dict) and str(workspace.get("path", "")).startswith("/"):
         workspace["path"] = WORKSPACE
-    urls = body.get("webhooks")
+    urls = case.body.get("webhooks")
     if isinstance(urls, list):
-        # Refused by the server before anything is sent.
-        body["webhooks"] = ["http://127.0.0.1:9/" if "://" in str(url) else url for url in urls]
+        case.body["webhooks"] = [ADDRESS if "://" in str(url) else url for url in urls]

@@ -1,7 +1,10 @@
 //! Answers while one run writes as much as it can.
 
-use std::thread::sleep;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
+
+use testkit::http::Client;
 
 use super::place::{Engine, Place, Server, is_over, succeeded};
 use super::sizes::Sizes;
@@ -17,7 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Between two requests, so that asking is no load.
 const PAUSE: Duration = Duration::from_millis(5);
-const QUIET: usize = 200;
+/// Between two looks whether it is over.
+const LOOK: Duration = Duration::from_millis(100);
+const QUIET: Duration = Duration::from_secs(2);
 
 const PATHS: [&str; 2] = ["/healthz", "/v1/runs?limit=20"];
 
@@ -27,37 +32,30 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     let engine = Engine { name: "floods", profile: "codex_ndjson", program: &bench, words: &words };
     let place = Place::new(program, "flood", &[engine])?;
     let server = place.serve()?;
-    let mut quiet = [Vec::new(), Vec::new()];
-    for _ in 0..QUIET {
-        ask(&server, &mut quiet)?;
-    }
     let begin = Instant::now();
+    let quiet = asked(&server, || Ok(begin.elapsed() > QUIET))?;
+    let (begin, before) = (Instant::now(), server.cpu()?);
     let run = server.start("floods")?;
-    let mut busy = [Vec::new(), Vec::new()];
-    let view = loop {
-        // Its own view is asked for rarely, and is not counted.
-        for _ in 0..20 {
-            ask(&server, &mut busy)?;
-        }
-        let view = server.get(&format!("/v1/runs/{run}"))?;
-        if is_over(&view) {
-            break view;
-        }
+    let busy = asked(&server, || {
         if begin.elapsed() > PATIENCE {
             server.client.post(&format!("/v1/runs/{run}/cancel?wait=20"), &serde_json::json!({}))?;
-            return Err(Problem(format!("service: a flood of {bytes} bytes is not through in {} s", PATIENCE.as_secs())));
+            return Err(Problem(format!(
+                "service: a flood of {bytes} bytes is not through in {} s",
+                PATIENCE.as_secs()
+            )));
         }
-    };
-    let took = begin.elapsed();
-    succeeded(&view)?;
+        Ok(is_over(&server.get(&format!("/v1/runs/{run}"))?))
+    })?;
+    let (took, cpu) = (begin.elapsed(), server.cpu()?.saturating_sub(before));
+    succeeded(&server.wait(&run)?)?;
     let size = mb(sizes.flood_bytes);
     for ((path, quiet), busy) in PATHS.into_iter().zip(quiet).zip(busy) {
-        let (quiet, busy) = (Spread::new(quiet), Spread::new(busy));
         let three = |spread: &Spread| format!("{}, {}, {}", ms(spread.p50()), ms(spread.p99()), ms(spread.max()));
-        let more = format!("{} and {} more", ms(busy.p50().saturating_sub(quiet.p50())), ms(busy.p99().saturating_sub(quiet.p99())));
+        let (p50, p99) = (busy.p50().saturating_sub(quiet.p50()), busy.p99().saturating_sub(quiet.p99()));
         let name = format!("`{path}` while a run writes {size}, p50, p99, longest of {}", busy.len());
         let has_target = path == PATHS[0];
-        table.service(&name, &three(&busy), &three(&quiet), &more, if has_target { "p99 under 50 ms" } else { "–" });
+        let target = if has_target { "p99 under 50 ms" } else { "–" };
+        table.service(&name, &three(&busy), &three(&quiet), &format!("{} and {} more", ms(p50), ms(p99)), target);
         if has_target && busy.p99() >= TARGET {
             table.missed(format!("service: {name}: p99 {}", ms(busy.p99())));
         }
@@ -65,20 +63,47 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     let rate = format!("{:.1} MB/s", sizes.flood_bytes as f64 / 1e6 / took.as_secs_f64());
     let name = format!("those {size} from request to end; most memory of the server");
     table.service(&name, &format!("{:.1} s, {}", took.as_secs_f64(), mb(server.peak_memory()?)), "–", &rate, "–");
-    let name = "of that, processor time of the server";
-    table.service(name, &format!("{:.1} s", server.cpu()?.as_secs_f64()), "–", "–", "–");
+    let used = format!("{:.1} s", cpu.as_secs_f64());
+    table.service("of that, processor time of the server", &used, "–", "–", "–");
     server.stop().map(drop)
 }
 
-fn ask(server: &Server, times: &mut [Vec<Duration>; 2]) -> Result<(), Problem> {
-    for (path, times) in PATHS.into_iter().zip(times) {
+/// Asks for each path again and again, each in a thread of its own, so that none waits for another.
+fn asked(server: &Server, is_done: impl Fn() -> Result<bool, Problem>) -> Result<[Spread; 2], Problem> {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let asking = PATHS.map(|path| {
+            scope.spawn({
+                let over = &over;
+                move || ask(&server.client, path, over)
+            })
+        });
+        let done = loop {
+            match is_done() {
+                Ok(false) => sleep(LOOK),
+                Ok(true) => break Ok(()),
+                Err(problem) => break Err(problem),
+            }
+        };
+        over.store(true, Ordering::Relaxed);
+        let times =
+            asking.map(|asking| asking.join().unwrap_or_else(|_| Err(Problem("service: nobody asked".to_owned()))));
+        done?;
+        let [first, second] = times;
+        Ok([first?, second?])
+    })
+}
+
+fn ask(client: &Client, path: &str, over: &AtomicBool) -> Result<Spread, Problem> {
+    let mut times = Vec::new();
+    while !over.load(Ordering::Relaxed) {
         let begin = Instant::now();
-        let answer = server.client.get(path)?;
+        let answer = client.get(path)?;
         times.push(begin.elapsed());
         if answer.status != 200 {
             return Err(Problem(format!("service: {path} was answered with {} {}", answer.status, answer.text())));
         }
         sleep(PAUSE);
     }
-    Ok(())
+    Ok(Spread::new(times))
 }

@@ -3,9 +3,10 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::children::Kept;
 use super::crowd::Crowd;
 use super::place::{Engine, PATIENCE, Place, cpu_of, succeeded};
 use super::sizes::Sizes;
@@ -133,15 +134,15 @@ impl Work {
         let go = folder.join("go");
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("relay").arg(self.clients.to_string()).args(self.words(&go));
-        let mut relay = Relay(command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?);
+        let mut relay = Kept::spawn(command.stdin(Stdio::null()).stdout(Stdio::piped()))?;
         let mut address = String::new();
-        if let Some(stdout) = relay.0.stdout.take() {
+        if let Some(stdout) = relay.stdout.take() {
             BufReader::new(stdout).read_line(&mut address)?;
         }
         let address = address.trim().parse().map_err(|_| Problem(format!("the relay said {address:?}")))?;
         let mut crowd = Crowd::join(address, "GET / HTTP/1.1\r\n\r\n", self.clients)?;
         crowd.read_until(PATIENCE, |crowd| crowd.all(|member| member.is_open() && member.events > 0))?;
-        let cpu = cpu_of(relay.0.id())?;
+        let cpu = cpu_of(relay.id())?;
         fs::write(&go, "")?;
         // Two lines open and two close.
         let lines = self.lines + 4;
@@ -149,7 +150,7 @@ impl Work {
         crowd.read_until(self.patience(), |crowd| {
             crowd.all(|member| member.is_done() || member.events >= lines) || begin.elapsed() > self.patience()
         })?;
-        let cpu = cpu_of(relay.0.id()).map_or(Duration::ZERO, |now| now.saturating_sub(cpu));
+        let cpu = cpu_of(relay.id()).map_or(Duration::ZERO, |now| now.saturating_sub(cpu));
         self.compare(&crowd, lines)?;
         Ok(Followed { ages: Spread::new(crowd.ages), cpu })
     }
@@ -163,16 +164,8 @@ impl Work {
             return Ok(());
         }
         let (clients, ages) = (self.clients, crowd.ages.len());
-        Err(Problem(format!("service: {count} of {clients} clients got all {events} events, {ages} of {expected} lines")))
-    }
-}
-
-/// Killed when it is dropped; its writer ends when nobody reads.
-struct Relay(Child);
-
-impl Drop for Relay {
-    fn drop(&mut self) {
-        self.0.kill().ok();
-        self.0.wait().ok();
+        Err(Problem(format!(
+            "service: {count} of {clients} clients got all {events} events, {ages} of {expected} lines"
+        )))
     }
 }

@@ -29,9 +29,12 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     let begin = Instant::now();
     let server = place.serve()?;
     eprintln!("service: start with a Log of {} events: {}", sizes.log_events, ms(begin.elapsed()));
-    let floor = Spread::new((0..sizes.pages).map(|_| timed(&server, "/healthz").map(|(time, _)| time)).collect::<Result<_, _>>()?);
+    let floor = Spread::new(
+        (0..sizes.pages).map(|_| timed(&server, "/healthz").map(|(time, _)| time)).collect::<Result<_, _>>()?,
+    );
     // From 40 to 60 of a hundred, each page another.
-    let place_of = |number: usize| sizes.log_events * 2 / 5 + sizes.log_events / 5 * number as u64 / sizes.pages as u64 + 1;
+    let place_of =
+        |number: usize| sizes.log_events * 2 / 5 + sizes.log_events / 5 * number as u64 / sizes.pages as u64 + 1;
     let path = |query: String| format!("/v1/runs/{run}/events/history?limit={PAGE}&{query}");
     let by_seq = |seq: u64| path(format!("from_seq={seq}"));
     let by_time = |seq: u64| path(format!("from_ts={}", first.plus_nanos(seq * APART)));
@@ -52,7 +55,8 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
         let times = Spread::new(times);
         let two = |spread: &Spread| format!("{}, {}", ms(spread.p50()), ms(spread.p99()));
         let more = format!("{} more", ms(times.p50().saturating_sub(floor.p50())));
-        let name = format!("page of {PAGE} from a Log of {} events by {name}, p50, p99 of {}", sizes.log_events, times.len());
+        let name =
+            format!("page of {PAGE} from a Log of {} events by {name}, p50, p99 of {}", sizes.log_events, times.len());
         table.service(&name, &two(&times), &two(&floor), &more, "p50 under 5 ms");
         if times.p50() >= TARGET {
             table.missed(format!("service: {name}: {}", ms(times.p50())));

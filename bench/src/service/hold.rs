@@ -24,7 +24,12 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     let (bench, go_word) = (std::env::current_exe()?, go.display().to_string());
     let engines = [
         Engine { name: "quick", profile: "plain_text", program: Path::new("/bin/echo"), words: &[] },
-        Engine { name: "waits", profile: "codex_ndjson", program: &bench, words: &["write", "steady", "1", "1", &go_word] },
+        Engine {
+            name: "waits",
+            profile: "codex_ndjson",
+            program: &bench,
+            words: &["write", "steady", "1", "1", &go_word],
+        },
     ];
     let place = Place::new(program, "hold", &engines)?;
     let server = place.serve()?;

@@ -8,8 +8,10 @@
 //! - [`through`]: what a run costs when it goes through the service.
 //!
 //! [`writer`] and [`relay`] are programs of their own, as modes of this one. [`place`] is a data folder with a server,
+//! [`children`] end with us,
 //! [`crowd`] and [`wire`] are clients of streams, [`clock`] and [`spread`] count.
 
+mod children;
 mod clock;
 mod crowd;
 mod flood;
@@ -34,6 +36,7 @@ use crate::table::Table;
 use sizes::Sizes;
 
 pub(crate) fn measure(program: &Program, scale: Scale, table: &mut Table) -> Result<(), Problem> {
+    children::guard()?;
     let sizes = Sizes::of(scale);
     more_descriptors(sizes.idle_streams as u64 + 200);
     start::measure(program, sizes, table)?;
@@ -52,6 +55,9 @@ fn more_descriptors(needed: u64) {
     }
     let raised = Rlimit { current: Some(needed), ..limit };
     if setrlimit(Resource::Nofile, raised).is_err() {
-        eprintln!("service: {needed} open files are needed and only {:?} are allowed; some parts will fail", limit.maximum);
+        eprintln!(
+            "service: {needed} open files are needed and only {:?} are allowed; some parts will fail",
+            limit.maximum
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use testkit::http::Client;
 
+use super::children::Kept;
 use crate::problem::Problem;
 use crate::program::Program;
 
@@ -94,7 +95,7 @@ impl Place {
 
     /// A server on a free port, ready.
     pub(super) fn serve(&self) -> Result<Server, Problem> {
-        let mut child = self.serve_command("127.0.0.1:0")?.stdout(Stdio::piped()).spawn()?;
+        let mut child = Kept::spawn(self.serve_command("127.0.0.1:0")?.stdout(Stdio::piped()))?;
         let stdout = child.stdout.take();
         let mut server = Server { child, client: self.client(std::net::SocketAddr::from(([127, 0, 0, 1], 0))) };
         let mut line = String::new();
@@ -138,20 +139,12 @@ impl Place {
 
 /// A server that runs. Killed when it is dropped.
 pub(super) struct Server {
-    child: Child,
+    child: Kept,
     pub(super) client: Client,
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        // Stopped already where everything went well.
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
-}
-
 impl Server {
-    pub(super) fn of(child: Child, client: Client) -> Self {
+    pub(super) fn of(child: Kept, client: Client) -> Self {
         Self { child, client }
     }
 
@@ -168,7 +161,11 @@ impl Server {
         while begin.elapsed() < PATIENCE {
             if let Some(status) = self.child.try_wait()? {
                 let is_well = status.success();
-                return if is_well { Ok(begin.elapsed()) } else { Err(Problem(format!("service: stopped with {status}"))) };
+                return if is_well {
+                    Ok(begin.elapsed())
+                } else {
+                    Err(Problem(format!("service: stopped with {status}")))
+                };
             }
             sleep(Duration::from_millis(1));
         }
@@ -225,7 +222,10 @@ impl Server {
     /// Starts a run and gives its name.
     pub(super) fn start(&self, engine: &str) -> Result<String, Problem> {
         let run = self.run(engine, None)?;
-        run["run_id"].as_str().map(str::to_owned).ok_or_else(|| Problem(format!("service: a run without a name: {run}")))
+        run["run_id"]
+            .as_str()
+            .map(str::to_owned)
+            .ok_or_else(|| Problem(format!("service: a run without a name: {run}")))
     }
 
     pub(super) fn wait(&self, run: &str) -> Result<Value, Problem> {
@@ -260,6 +260,7 @@ pub(super) fn cpu_of(pid: u32) -> Result<Duration, Problem> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     // utime and stime, in hundredths of a second on every Linux.
-    let ticks: u64 = fields.split_ascii_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+    let ticks: u64 =
+        fields.split_ascii_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
     Ok(Duration::from_millis(ticks * 10))
 }

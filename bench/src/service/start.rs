@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use testkit::http::{self, Client};
 
+use super::children::Kept;
 use super::place::{Engine, PATIENCE, Place, Server, succeeded};
 use super::sizes::Sizes;
 use super::spread::{Spread, ms};
@@ -98,7 +99,7 @@ fn cold(place: &Place, lost: &mut Lost) -> Result<(Duration, Duration), Problem>
     let client = place.client(address);
     let mut command = place.serve_command(&address.to_string())?;
     let begin = Instant::now();
-    let mut server = Server::of(command.stdout(Stdio::null()).spawn()?, client.clone());
+    let mut server = Server::of(Kept::spawn(command.stdout(Stdio::null()))?, client.clone());
     let mut early: Vec<JoinHandle<bool>> = Vec::new();
     let ready = loop {
         if begin.elapsed() > PATIENCE || server.has_ended() {

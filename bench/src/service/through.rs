@@ -39,7 +39,11 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     }
     let (took, used) = (begin.elapsed(), server.cpu()?.saturating_sub(before));
     let per = |count: usize| used / u32::try_from(count.max(1)).unwrap_or(u32::MAX);
-    let name = format!("{} runs together, processor time of the server for each; {:.1} s in all", runs.len(), took.as_secs_f64());
+    let name = format!(
+        "{} runs together, processor time of the server for each; {:.1} s in all",
+        runs.len(),
+        took.as_secs_f64()
+    );
     table.service(&name, &ms(per(runs.len())), "–", &format!("{} for each event", us(per(events))), "–");
     server.stop().map(drop)
 }

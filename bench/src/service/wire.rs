@@ -12,7 +12,9 @@ enum Stage {
     Headers,
     /// The line with the size of a chunk comes next.
     Size,
-    Chunk { left: usize },
+    Chunk {
+        left: usize,
+    },
     /// The end of a chunk's line comes next.
     ChunkEnd,
     /// The empty line after the last chunk comes next.

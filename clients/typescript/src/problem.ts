@@ -22,7 +22,8 @@ export class ProblemError extends Error {
 
   /** Reads it from an answer. One that something between us and the service gave is told as `INTERNAL`. */
   static async from(response: Response): Promise<ProblemError> {
-    const text = await response.text();
+    // What breaks off in the middle is no problem of ours.
+    const text = await response.text().catch(() => "");
     const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
     return new ProblemError(read(text) ?? foreign(response), Number.isFinite(seconds) ? seconds : undefined);
   }

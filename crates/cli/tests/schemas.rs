@@ -1,4 +1,4 @@
-//! The published JSON Schemas: up to date, and true of every event the program writes.
+//! The published JSON Schemas and the description of the service: up to date, and true of every event the program writes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,10 +25,10 @@ fn compiled(protocol: &str) -> Validator {
 
 #[test]
 fn committed_schemas_are_what_the_program_prints() {
-    for protocol in ["rasp", "fcmp"] {
-        let output = Command::new(SKILLRUN).args(["schema", protocol]).output().expect("skillrun runs");
+    let files = [("rasp", committed("rasp")), ("fcmp", committed("fcmp")), ("openapi", paths::workspace().join("schemas/openapi.json"))];
+    for (name, path) in files {
+        let output = Command::new(SKILLRUN).args(["schema", name]).output().expect("skillrun runs");
         assert!(output.status.success());
-        let path = committed(protocol);
         let committed = fs::read(&path).unwrap_or_default();
         assert!(committed == output.stdout, "{} is stale; `make schemas` writes it anew", path.display());
     }

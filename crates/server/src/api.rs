@@ -52,6 +52,7 @@ pub(crate) struct CreateRun {
 #[serde(deny_unknown_fields)]
 pub(crate) struct WorkspaceChoice {
     /// Absolute.
+    #[schemars(regex(pattern = "^/"))]
     pub(crate) path: String,
     /// Whether other runs may work there at the same time.
     #[serde(default)]
@@ -162,7 +163,7 @@ pub(crate) struct RetryRun {
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used: parts are read as they come")]
 #[schemars(deny_unknown_fields)]
-#[schemars(extend("patternProperties" = {"^files\\..": {"type": "string", "description": "Input files: one part `files.SLOT` per slot."}}))]
+#[schemars(extend("patternProperties" = {"^files\\.[^\\u0000-\\u001f\\u007f]+$": {"type": "string", "description": "Input files: one part `files.SLOT` per slot."}}))]
 pub(crate) struct CreateRunForm {
     /// JSON, as when it is sent alone.
     #[schemars(default, with = "CreateRun")]

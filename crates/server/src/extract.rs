@@ -1,5 +1,6 @@
 //! Takes requests apart; whatever is wrong with one is told as a problem that names the field.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
@@ -18,6 +19,19 @@ pub(crate) const JSON_MAX: usize = 8 << 20;
 /// How long a body of JSON may take.
 const JSON_PATIENCE: Duration = Duration::from_secs(30);
 
+/// What stands in the path where a route has names.
+#[derive(Debug, Clone)]
+pub(crate) struct InPath<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for InPath<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        let found = Path::<T>::from_request_parts(parts, state).await;
+        found.map(|Path(names)| Self(names)).map_err(|rejection| Problem::field("path", rejection.body_text()))
+    }
+}
+
 /// The run in the path.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OfRun(pub(crate) RunId);
@@ -26,10 +40,8 @@ impl<S: Send + Sync> FromRequestParts<S> for OfRun {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
-        let word = match Path::<std::collections::HashMap<String, String>>::from_request_parts(parts, state).await {
-            Ok(Path(names)) => names.get("run_id").cloned().unwrap_or_default(),
-            Err(rejection) => return Err(Problem::field("run_id", rejection.body_text())),
-        };
+        let InPath(names) = InPath::<BTreeMap<String, String>>::from_request_parts(parts, state).await?;
+        let word = names.get("run_id").map_or("", String::as_str);
         let id = word.parse().map_err(|_| Problem::new(ProblemCode::RunNotFound, "this is no id of a run"))?;
         Ok(Self(id))
     }
@@ -138,4 +150,52 @@ pub(crate) fn too_large(limit: u64) -> Problem {
 pub(crate) fn too_slow() -> Problem {
     Problem::new(ProblemCode::BodyTooSlow, "the body came too slowly")
         .with_header(header::CONNECTION, http::HeaderValue::from_static("close"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    use axum::body::Body;
+    use http_body::Frame;
+    use tokio::time::{Instant, Interval, interval};
+
+    use super::*;
+
+    /// One byte now and then, for ever.
+    struct Drip(Interval);
+
+    impl http_body::Body for Drip {
+        type Data = Bytes;
+        type Error = std::convert::Infallible;
+
+        fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+            self.0.poll_tick(context).map(|_| Some(Ok(Frame::data(Bytes::from_static(b"a")))))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_comes_byte_by_byte_is_not_waited_for() {
+        for pause in [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(3600)] {
+            let begin = Instant::now();
+            let request = Request::new(Body::new(Drip(interval(pause))));
+            assert_eq!(whole(request).await.unwrap_err().code, ProblemCode::BodyTooSlow);
+            assert_eq!(begin.elapsed().as_secs(), JSON_PATIENCE.as_secs(), "{pause:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_is_read_up_to_its_limit() {
+        let of = |bytes: usize| whole_up_to(Request::new(Body::from(vec![b'a'; bytes])), 100);
+        assert_eq!(of(100).await.unwrap().len(), 100);
+        assert_eq!(of(101).await.unwrap_err().code, ProblemCode::BodyTooLarge);
+        let mut endless = Request::new(Body::new(Drip(interval(Duration::from_millis(1)))));
+        endless.headers_mut().insert(header::CONTENT_LENGTH, 101.into());
+        let begin = Instant::now();
+        assert_eq!(whole_up_to(endless, 100).await.unwrap_err().code, ProblemCode::BodyTooLarge);
+        assert_eq!(begin.elapsed(), Duration::ZERO, "what is announced too long is not read");
+        let endless = Request::new(Body::new(Drip(interval(Duration::from_millis(1)))));
+        assert_eq!(whole_up_to(endless, 100).await.unwrap_err().code, ProblemCode::BodyTooLarge);
+    }
 }

@@ -256,4 +256,12 @@ mod tests {
         assert_eq!(pace.takes(1000).unwrap_err().code, ProblemCode::BodyTooSlow);
         assert!(pace.takes(100 << 14).is_ok());
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_form_that_pauses_is_not_waited_for() {
+        let begin = tokio::time::Instant::now();
+        let never = soon(std::future::pending::<std::result::Result<(), _>>());
+        assert_eq!(never.await.unwrap_err().code, ProblemCode::BodyTooSlow);
+        assert_eq!(begin.elapsed().as_secs(), PAUSE.as_secs());
+    }
 }

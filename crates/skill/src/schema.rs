@@ -1,11 +1,12 @@
 //! Local JSON Schema validation. A schema is hostile input: nothing is fetched, and it is bounded in size, in what its
-//! references expand to. What a regular expression may cost is bounded by the library, a million steps for each text.
+//! references expand to and in the steps a regular expression may go back for each text.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use jsonschema::PatternOptions;
 use serde_json::{Map, Value};
 use skillrun_lifecycle::OutputValidator;
 
@@ -18,6 +19,10 @@ const ERROR_TEXT_MAX: usize = 500;
 /// Most parts a schema may have with all its references written out. Thirty definitions that each refer twice to the
 /// next are a billion parts, and each is visited for every value.
 const PARTS_MAX: u64 = 1_000_000;
+
+/// How often a regular expression may go back in one text. A value can have a hundred thousand texts, and the million
+/// that the library allows takes a while for each.
+const STEPS_BACK_MAX: usize = 10_000;
 
 /// Why a schema cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -76,7 +81,8 @@ impl Schema {
         if parts(schema) > PARTS_MAX {
             return Err(SchemaErrorKind::Expands);
         }
-        let compiled = jsonschema::options().offline().build(schema);
+        let patterns = PatternOptions::fancy_regex().backtrack_limit(STEPS_BACK_MAX);
+        let compiled = jsonschema::options().offline().with_pattern_options(patterns).build(schema);
         compiled.map(Self).map_err(|error| SchemaErrorKind::NotSchema(shorten(&error.to_string())))
     }
 

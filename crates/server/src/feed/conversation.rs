@@ -101,10 +101,14 @@ impl Conversation {
     /// `scratch` is a folder for files without a name.
     pub(crate) fn open(log: Arc<FileLog>, run: RunId, folder: &RunFolder, scratch: &Path) -> Result<Self, LogError> {
         let epoch = log.head(run)?.epoch;
-        let inner = match Inner::of_finished(&folder.fcmp(), epoch) {
-            Ok(Some(inner)) => inner,
+        // Of a Log that has lost events, the file may still tell them.
+        let finished = (epoch == skillrun_log::Epoch::FIRST).then(|| Inner::of_finished(&folder.fcmp(), epoch));
+        let inner = match finished {
+            Some(Ok(Some(inner))) => inner,
             // It can be made again.
-            Ok(None) | Err(_) => Inner::empty(scratch, epoch).map_err(|error| failed(run, scratch, error))?,
+            Some(Ok(None) | Err(_)) | None => {
+                Inner::empty(scratch, epoch).map_err(|error| failed(run, scratch, error))?
+            }
         };
         Ok(Self { log, run, inner: Mutex::new(inner) })
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use http::Method;
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use skillrun_model::{fcmp, rasp};
@@ -24,7 +25,7 @@ struct Types {
 
 impl Types {
     fn new() -> Self {
-        let mut settings = SchemaSettings::draft2020_12();
+        let mut settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(only_plain_defaults));
         settings.definitions_path = COMPONENTS.trim_start_matches('#').into();
         Self { asked: settings.clone().into_generator(), given: settings.for_serialize().into_generator() }
     }
@@ -35,6 +36,13 @@ impl Types {
         let mut given = self.given.take_definitions(true);
         given.extend(events.map(|(name, schema)| (name.to_owned(), schema)));
         [self.asked.take_definitions(true), given]
+    }
+}
+
+/// That something is left out needs no null, and no page of members that are left out too.
+fn only_plain_defaults(schema: &mut Schema) {
+    if matches!(schema.get("default"), Some(Value::Null | Value::Object(_) | Value::Array(_))) {
+        schema.remove("default");
     }
 }
 
@@ -74,10 +82,10 @@ A conversation frontend reads FCMP (`/v1/runs/{run_id}/chat`), a tool that wants
 Every answer that tells of a problem is `application/problem+json` with a `code` that stays the same. More members \
 may be added to answers: pass over what you do not know.";
 
-type Paths = BTreeMap<String, Map<String, Value>>;
+pub(super) type Paths = BTreeMap<String, Map<String, Value>>;
 
 /// The paths, and the types that occur in them.
-fn parts() -> (Paths, [Map<String, Value>; 2]) {
+pub(super) fn parts() -> (Paths, [Map<String, Value>; 2]) {
     let mut types = Types::new();
     let problem = types.given.subschema_for::<Problem>();
     let mut paths = Paths::new();
@@ -127,11 +135,12 @@ fn path_names(path: &str) -> impl Iterator<Item = &str> {
 
 fn path_parameter(name: &str) -> Value {
     let bare = name.trim_start_matches('*');
-    let schema = match bare {
-        "run_id" => json!({"type": "string", "format": "uuid"}),
-        _ => json!({"type": "string"}),
+    let (schema, description) = match bare {
+        "run_id" => (json!({"type": "string", "format": "uuid"}), "The run."),
+        "path" => (json!({"type": "string"}), "The file, as the list of artifacts tells; slashes stay as they are."),
+        _ => (json!({"type": "string"}), "The skill, as the list of skills tells."),
     };
-    json!({"name": bare, "in": "path", "required": true, "schema": schema})
+    json!({"name": bare, "in": "path", "required": true, "description": description, "schema": schema})
 }
 
 /// One parameter per field of a type.

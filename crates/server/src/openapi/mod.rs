@@ -5,6 +5,8 @@
 mod bounds;
 mod document;
 mod operation;
+#[cfg(test)]
+mod tests;
 
 pub use document::document;
 pub(crate) use operation::Operation;

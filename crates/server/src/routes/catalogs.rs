@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use http::StatusCode;
@@ -21,7 +21,7 @@ use skillrun_skill::{Existing, Finding, Origin, SchemaRole, Skill};
 use super::Route;
 use crate::auth::Scope;
 use crate::blocking::blocking;
-use crate::extract::Params;
+use crate::extract::{InPath, Params};
 use crate::guard::{Administers, Reads};
 use crate::openapi::Operation;
 use crate::problem::{Problem, ProblemCode, Result};
@@ -176,7 +176,7 @@ fn not_found(name: &str) -> Problem {
     Problem::new(ProblemCode::SkillNotFound, format!("there is no skill \"{name}\""))
 }
 
-async fn one(_: Reads, State(service): State<Arc<Service>>, Path(name): Path<String>) -> Result<Json<SkillView>> {
+async fn one(_: Reads, State(service): State<Arc<Service>>, InPath(name): InPath<String>) -> Result<Json<SkillView>> {
     blocking(move || {
         let found = service.around.skills.find(&name);
         let skill = found.map_err(|error| match error {
@@ -242,7 +242,7 @@ async fn install(
     .await
 }
 
-async fn remove(_: Administers, State(service): State<Arc<Service>>, Path(name): Path<String>) -> Result<StatusCode> {
+async fn remove(_: Administers, State(service): State<Arc<Service>>, InPath(name): InPath<String>) -> Result<StatusCode> {
     blocking(move || {
         archive::remove(&name, &service.data.skills()).map_err(|error| match error.kind {
             ArchiveErrorKind::Io(_) => Problem::new(ProblemCode::Internal, error.to_string()),

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-use std::path::Path as FilePath;
+use std::path::Path;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
 use http::{HeaderMap, StatusCode};
@@ -27,7 +27,7 @@ use super::runs::view;
 use crate::auth::Scope;
 use crate::blocking::blocking;
 use crate::download::{self, Bytewise, Called, Whole};
-use crate::extract::{OfRun, Params};
+use crate::extract::{InPath, OfRun, Params};
 use crate::guard::Reads;
 use crate::openapi::Operation;
 use crate::problem::{Problem, ProblemCode, Result};
@@ -152,18 +152,18 @@ async fn artifact(
     _: Reads,
     State(service): State<Arc<Service>>,
     OfRun(run): OfRun,
-    Path(names): Path<BTreeMap<String, String>>,
+    InPath(names): InPath<BTreeMap<String, String>>,
     headers: HeaderMap,
 ) -> Result<Response> {
     let path = names.get("path").cloned().unwrap_or_default();
     let missing = move || Problem::new(ProblemCode::NotFound, "the run has no such artifact").of_run(run);
-    let name = FilePath::new(&path).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let name = Path::new(&path).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let file = service.clone().heavily(move || {
         // Only what the run has named; and no link is followed on the way.
         if !artifacts_of(&service, run)?.iter().any(|entry| entry.path == path) {
             return Err(missing());
         }
-        let opened = artifacts::open(&service.data.run(run).workspace(), FilePath::new(&path));
+        let opened = artifacts::open(&service.data.run(run).workspace(), Path::new(&path));
         opened.and_then(Whole::new).map_err(|_| missing())
     })
     .await?;

@@ -58,7 +58,7 @@ pub(super) fn routes() -> Vec<Route> {
                 .scope(Scope::Run)
                 .query::<WaitParams>()
                 .header("Idempotency-Key", KEY_PATTERN, "The same key with the same request makes no second run")
-                .json_body::<CreateRun>(json!({"skill": "count-words", "input": {"text": "one two three"}}))
+                .json_body::<CreateRun>(json!({"skill": "count-words", "engine": "scripted", "input": {"text": "one two three"}}))
                 .multipart_body::<CreateRunForm>()
                 .answers::<RunView>(StatusCode::ACCEPTED, "The run was accepted")
                 .answers::<RunView>(StatusCode::OK, created)
@@ -312,9 +312,10 @@ fn may_again(service: &Service, who: &Granted, again: &Again) -> Result<()> {
 
 fn skill(service: &Service, is_admin: bool, create: &CreateRun, form: Option<&Form>) -> Result<Skill> {
     let sent = form.map(|form| form.one("skill").map(|zip| Some((zip?, form.folder.path())))).transpose()?.flatten();
+    let cannot_run = |message| Err(Problem::field("skill", message).with_code(ProblemCode::CannotRun));
     match (&create.skill, sent) {
-        (Some(_), Some(_)) => Err(Problem::field("skill", "was both named and sent; do one of the two")),
-        (None, None) => Err(Problem::field("skill", "is missing; name one of GET /v1/skills, or send a zip")),
+        (Some(_), Some(_)) => cannot_run("was both named and sent; do one of the two"),
+        (None, None) => cannot_run("is missing; name one of GET /v1/skills, or send a zip"),
         (None, Some((zip, folder))) => unpacked(&zip, folder),
         (Some(name), None) => {
             let is_path = name.contains('/');

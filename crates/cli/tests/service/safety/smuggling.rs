@@ -4,6 +4,9 @@ use std::io::{Read, Write};
 
 use super::plain;
 
+/// A whole request of a run, in one chunk.
+const WHOLE: &str = "25\r\n{\"skill\":\"plain\",\"engine\":\"scripted\"}\r\n0\r\n\r\n";
+
 #[test]
 fn a_request_of_two_lengths_or_none_that_makes_sense_is_refused() {
     let (_lab, server) = plain();
@@ -22,6 +25,8 @@ fn a_request_of_two_lengths_or_none_that_makes_sense_is_refused() {
         ("Content-Length: 18446744073709551616\r\n", ""),
         ("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"),
         ("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", "0\r\n\r\n"),
+        ("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", WHOLE),
+        ("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", WHOLE),
         ("Transfer-Encoding: xchunked\r\n", "0\r\n\r\n"),
         ("Transfer-Encoding: chunked, identity\r\n", "0\r\n\r\n"),
         ("Transfer-Encoding : chunked\r\n", "0\r\n\r\n"),

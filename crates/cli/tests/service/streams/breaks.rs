@@ -75,7 +75,6 @@ fn a_server_that_stops_and_comes_again_loses_nobody() {
         server = restarted(&lab, server);
         answer(&server, &run);
         wait_events(&lab, &run, lab.events(&run).len() + 8);
-        assert_ne!(server.get(&format!("/v1/runs/{run}")).json()["status"], "succeeded", "it is in the middle");
         server = restarted(&lab, server);
         all_have_all(followers, &lab);
         server

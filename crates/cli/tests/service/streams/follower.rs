@@ -148,7 +148,9 @@ impl Follower {
             match (self.take(client, tells, most), service) {
                 (Ok(Came::Complete), _) => break,
                 (Ok(Came::Enough), _) => {}
-                (Ok(Came::Ended), Service::Stays) => assert!(self.got.last().is_some_and(is_end), "{:?}", self.got.last()),
+                (Ok(Came::Ended), Service::Stays) => {
+                    assert!(self.got.last().is_some_and(is_end), "{:?}", self.got.last())
+                }
                 (Err(error), Service::Stays) => panic!("{error} after {:?}", self.cursor),
                 // Not more often than a client would.
                 (Ok(Came::Ended) | Err(_), Service::Goes) => thread::sleep(Duration::from_millis(3)),
@@ -159,6 +161,7 @@ impl Follower {
 
     /// Everything the run has, in its order, each once.
     pub(super) fn has_all(&self, lab: &Lab) {
+        view(lab, &self.run);
         let written = self.protocol.written(lab, &self.run);
         let seqs = |events: &[Value]| events.iter().map(|event| event["seq"].as_u64()).collect::<Vec<_>>();
         assert_eq!(seqs(&self.got), seqs(&written), "{:?}", self.protocol);
@@ -176,6 +179,11 @@ pub(super) fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T
         assert!(begin.elapsed() < PATIENCE, "no {what} in time");
         thread::sleep(Duration::from_millis(3));
     }
+}
+
+/// Waits for `fcmp.jsonl`, which comes soon after the end.
+pub(super) fn view(lab: &Lab, run: &str) {
+    wait_for("view", || lab.run_folder(run).join("fcmp.jsonl").exists().then_some(()));
 }
 
 /// Two turns with a question between them, in which something happens every 20 ms.

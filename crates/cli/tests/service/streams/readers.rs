@@ -9,7 +9,7 @@ use rustix::net::sockopt::set_socket_recv_buffer_size;
 use serde_json::json;
 use testkit::http::Client;
 
-use super::follower::{Protocol, is_end};
+use super::follower::{Protocol, is_end, view};
 use crate::lab::Lab;
 
 /// A text of the agent's, and lines of noise; so many of both that no buffer on the way holds them.
@@ -43,7 +43,7 @@ struct Plain {
 impl Plain {
     fn open(client: &Client, path: &str) -> io::Result<Self> {
         let mut stream = client.connect()?;
-        set_socket_recv_buffer_size(&stream, 4 << 10)?;
+        set_socket_recv_buffer_size(&stream, 64 << 10)?;
         stream.write_all(client.head("GET", path, &[]).as_bytes())?;
         let mut reader = BufReader::with_capacity(1 << 10, stream);
         let mut line = String::new();
@@ -66,7 +66,7 @@ impl Plain {
                 return Ok(self.body);
             }
             while left > 0 {
-                let piece = left.min(16 << 10);
+                let piece = left.min(32 << 10);
                 (&mut self.reader).take(piece).read_to_end(&mut self.body)?;
                 left -= piece;
                 thread::sleep(pause);
@@ -123,8 +123,13 @@ fn slow_readers_and_stuck_ones_get_everything_and_hold_up_nobody() {
         };
         assert_eq!(last["seq"], count, "the fast one has all of them");
         memory = memory.max(server.memory());
+        view(&lab, &run);
         let written = Protocol::ALL.map(|protocol| expected(&lab, protocol, &run));
-        assert!(count as usize > SAID + NOISE && written[0].len() > 4 << 20, "{count} events, {} bytes", written[0].len());
+        assert!(
+            count as usize > SAID + NOISE && written[0].len() > 4 << 20,
+            "{count} events, {} bytes",
+            written[0].len()
+        );
         let slow = slow.into_iter().map(|reader| reader.join().expect("it gets to the end"));
         let bodies = slow.chain(stuck.into_iter().map(|plain| plain.all(Duration::ZERO).expect("read")));
         for (number, body) in (0..SLOW).chain(0..STUCK).zip(bodies) {

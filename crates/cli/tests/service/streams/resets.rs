@@ -7,7 +7,7 @@ use skillrun_model::rasp::Event;
 use skillrun_translate::FcmpTranslator;
 use testkit::http::{Answer, Opened};
 
-use super::follower::{Came, Follower, Protocol, Service, Tells, is_end};
+use super::follower::{Came, Follower, Protocol, Service, Tells, is_end, view};
 use crate::lab::{Lab, Server};
 
 const SCRIPT: &str = "\
@@ -26,7 +26,7 @@ fn finished(lab: &Lab, server: &Server) -> String {
     let run = server.run("plain", json!({}));
     assert_eq!(server.wait(&run)["status"], "succeeded");
     Follower::new(Protocol::Events, &run).follow(&server.client, usize::MAX, Service::Stays);
-    super::follower::wait_for("view", || lab.run_folder(&run).join("fcmp.jsonl").exists().then_some(()));
+    view(lab, &run);
     run
 }
 
@@ -57,7 +57,11 @@ fn a_cursor_beyond_the_end_or_of_another_epoch_gets_reset_and_everything() {
         }
         for cursor in ["x", "-1", "1.0", "1.2.3"] {
             let answer = refused(&server, &format!("{}?cursor={cursor}", protocol.path(&run)));
-            assert_eq!((answer.status, &answer.json()["errors"][0]["field"]), (400, &json!("query.cursor")), "{cursor}");
+            assert_eq!(
+                (answer.status, &answer.json()["errors"][0]["field"]),
+                (400, &json!("query.cursor")),
+                "{cursor}"
+            );
         }
         let mut follower = Follower::from(protocol, &run, "0");
         follower.take(&server.client, Tells::Cursor, usize::MAX).expect("read");

@@ -1,0 +1,307 @@
+// One method per route of the service.
+import { ProblemError } from "./problem.js";
+import { type FollowOptions, type RunsItem, type StreamItem, followChat, followEvents, followRuns } from "./stream.js";
+import type {
+  ArtifactList, AttemptList, ChatHistoryQuery, CreateRun, DeliveryList, Diagnosis, Diff, EngineList, EventsAt,
+  EventsAtQuery, EventsHistoryQuery, FcmpEvent, Interaction, InteractionList, ListRunsQuery, OpenInteractionList, Page,
+  RaspEvent, RawQuery, Reply, RetryRun, Run, RunList, RunResult, RunSummary, Skill, SkillList, Taxonomy,
+} from "./types.js";
+
+export interface ClientOptions {
+  /** Such as `http://127.0.0.1:7420`; empty on a page of the server itself. */
+  baseUrl: string;
+  /** Left out in a browser that has a session. */
+  token?: string | undefined;
+  /** Another `fetch` than the built-in one. */
+  fetch?: typeof fetch | undefined;
+}
+
+export interface RequestOptions {
+  signal?: AbortSignal | undefined;
+}
+
+export interface WaitOptions extends RequestOptions {
+  /** Seconds to wait for the end of the run or a question of it; 600 at most. */
+  wait?: number | undefined;
+}
+
+export interface CreateRunOptions extends WaitOptions {
+  /** The same key with the same request makes no second run. */
+  idempotencyKey?: string | undefined;
+  /** Input files by slot. */
+  files?: Record<string, Blob> | undefined;
+  /** A zip with the skill, in place of `skill` in the request. */
+  skill?: Blob | undefined;
+  /** What the scripted engine plays. */
+  script?: Blob | undefined;
+}
+
+/** Some of the bytes an engine wrote. */
+export interface RawBytes {
+  bytes: Uint8Array;
+  /** Where they begin. */
+  from: number;
+  /** How many there are in all, at this moment. */
+  total: number;
+}
+
+type QueryValue = string | number | boolean | null | undefined;
+
+interface Sent extends RequestOptions {
+  method?: "GET" | "POST" | "DELETE";
+  query?: Record<string, QueryValue>;
+  headers?: Record<string, string | undefined>;
+  json?: unknown;
+  form?: FormData | undefined;
+}
+
+export class SkillrunClient {
+  private readonly base: string;
+  private readonly token: string | undefined;
+  private readonly fetcher: typeof fetch;
+
+  constructor({ baseUrl, token, fetch: fetcher }: ClientOptions) {
+    this.base = baseUrl.replace(/\/+$/, "");
+    // A stream would try a wrong address for ever.
+    if (this.base && !URL.canParse(this.base)) throw new TypeError(`baseUrl is no address: ${baseUrl}`);
+    this.token = token;
+    this.fetcher = fetcher ?? ((input, init) => globalThis.fetch(input, init));
+  }
+
+  // Runs
+
+  createRun(request: CreateRun, options: CreateRunOptions = {}): Promise<Run> {
+    const { wait, idempotencyKey, files = {}, skill, script, signal } = options;
+    const parts = Object.entries(files).map(([slot, file]): [string, Blob] => [`files.${slot}`, file]);
+    if (skill) parts.push(["skill", skill]);
+    if (script) parts.push(["script", script]);
+    const headers = { "Idempotency-Key": idempotencyKey };
+    return this.json("/v1/runs", { method: "POST", query: { wait }, headers, signal, ...body(request, parts) });
+  }
+
+  /** One page, the newest first. */
+  listRuns(query: ListRunsQuery = {}, options: RequestOptions = {}): Promise<RunList> {
+    return this.json("/v1/runs", { query, ...options });
+  }
+
+  /** All of them, page by page. */
+  async *allRuns(query: ListRunsQuery = {}, options: RequestOptions = {}): AsyncGenerator<RunSummary, void, undefined> {
+    for (let cursor = query.cursor; ; ) {
+      const page = await this.listRuns(cursor ? { ...query, cursor } : query, options);
+      yield* page.runs;
+      if (!page.next_cursor) return;
+      cursor = page.next_cursor;
+    }
+  }
+
+  getRun(run: string, { wait, signal }: WaitOptions = {}): Promise<Run> {
+    return this.json(of(run), { query: { wait }, signal });
+  }
+
+  cancelRun(run: string, { wait, signal }: WaitOptions = {}): Promise<Run> {
+    return this.json(`${of(run)}/cancel`, { method: "POST", query: { wait }, signal });
+  }
+
+  /** The same again, as a new run, with these changes. */
+  retryRun(run: string, changes: RetryRun = {}, options: WaitOptions & { idempotencyKey?: string } = {}): Promise<Run> {
+    const { wait, idempotencyKey, signal } = options;
+    const headers = { "Idempotency-Key": idempotencyKey };
+    return this.json(`${of(run)}/retry`, { method: "POST", query: { wait }, headers, json: changes, signal });
+  }
+
+  // Questions and answers
+
+  openInteractions(options: RequestOptions = {}): Promise<OpenInteractionList> {
+    return this.json("/v1/interactions", options);
+  }
+
+  /** The question that waits, if one does. */
+  async interaction(run: string, options: RequestOptions = {}): Promise<Interaction | undefined> {
+    const response = await this.send(`${of(run)}/interaction`, options);
+    return response.status === 204 ? undefined : ((await response.json()) as Interaction);
+  }
+
+  interactions(run: string, options: RequestOptions = {}): Promise<InteractionList> {
+    return this.json(`${of(run)}/interactions`, options);
+  }
+
+  reply(run: string, reply: Reply, options: WaitOptions & { files?: Blob[] } = {}): Promise<Run> {
+    const { wait, files = [], signal } = options;
+    const parts = files.map((file): [string, Blob] => ["files", file]);
+    return this.json(`${of(run)}/interaction/reply`, { method: "POST", query: { wait }, signal, ...body(reply, parts) });
+  }
+
+  // Events
+
+  eventsHistory(run: string, query: EventsHistoryQuery = {}, options: RequestOptions = {}): Promise<Page<RaspEvent>> {
+    return this.json(`${of(run)}/events/history`, { query, ...options });
+  }
+
+  chatHistory(run: string, query: ChatHistoryQuery = {}, options: RequestOptions = {}): Promise<Page<FcmpEvent>> {
+    return this.json(`${of(run)}/chat/history`, { query, ...options });
+  }
+
+  eventsAt(run: string, query: EventsAtQuery, options: RequestOptions = {}): Promise<EventsAt> {
+    return this.json(`${of(run)}/events/at`, { query, ...options });
+  }
+
+  followEvents(run: string, options: FollowOptions & { taxonomy?: Taxonomy } = {}): AsyncGenerator<StreamItem<RaspEvent>, void, undefined> {
+    return followEvents((cursor, signal) => this.open(`${of(run)}/events`, { cursor, taxonomy: options.taxonomy }, signal), options);
+  }
+
+  followChat(run: string, options: FollowOptions = {}): AsyncGenerator<StreamItem<FcmpEvent>, void, undefined> {
+    return followChat((cursor, signal) => this.open(`${of(run)}/chat`, { cursor }, signal), options);
+  }
+
+  followRuns(options: FollowOptions = {}): AsyncGenerator<RunsItem, void, undefined> {
+    return followRuns((cursor, signal) => this.open("/v1/stream", { cursor }, signal), options);
+  }
+
+  // What came of a run
+
+  result(run: string, options: RequestOptions = {}): Promise<RunResult> {
+    return this.json(`${of(run)}/result`, options);
+  }
+
+  artifacts(run: string, options: RequestOptions = {}): Promise<ArtifactList> {
+    return this.json(`${of(run)}/artifacts`, options);
+  }
+
+  artifact(run: string, path: string, options: RequestOptions = {}): Promise<Blob> {
+    return this.blob(`${of(run)}/artifacts/${path.split("/").map(encodeURIComponent).join("/")}`, options);
+  }
+
+  bundle(run: string, { full, signal }: RequestOptions & { full?: boolean } = {}): Promise<Blob> {
+    return this.blob(`${of(run)}/bundle`, { query: { full }, signal });
+  }
+
+  diff(run: string, { attempt, signal }: RequestOptions & { attempt?: number } = {}): Promise<Diff> {
+    return this.json(`${of(run)}/diff`, { query: { attempt }, signal });
+  }
+
+  diagnosis(run: string, options: RequestOptions = {}): Promise<Diagnosis> {
+    return this.json(`${of(run)}/diagnosis`, options);
+  }
+
+  deliveries(run: string, options: RequestOptions = {}): Promise<DeliveryList> {
+    return this.json(`${of(run)}/webhooks`, options);
+  }
+
+  // What the engine wrote
+
+  attempts(run: string, options: RequestOptions = {}): Promise<AttemptList> {
+    return this.json(`${of(run)}/attempts`, options);
+  }
+
+  /** Bytes from `from` to before `to`; all of them without the two. */
+  async raw(run: string, query: RawQuery, options: RequestOptions = {}): Promise<RawBytes> {
+    const response = await this.send(`${of(run)}/raw`, { query, ...options });
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    const range = /^bytes (\d+)-\d+\/(\d+)$/.exec(response.headers.get("content-range") ?? "");
+    return { bytes, from: range ? Number(range[1]) : 0, total: range ? Number(range[2]) : bytes.length };
+  }
+
+  recording(run: string, options: RequestOptions = {}): Promise<Blob> {
+    return this.blob(`${of(run)}/recording.cast`, options);
+  }
+
+  // Skills, engines and the service itself
+
+  skills(options: RequestOptions = {}): Promise<SkillList> {
+    return this.json("/v1/skills", options);
+  }
+
+  skill(name: string, options: RequestOptions = {}): Promise<Skill> {
+    return this.json(`/v1/skills/${encodeURIComponent(name)}`, options);
+  }
+
+  installSkill(zip: Blob, { replace, signal }: RequestOptions & { replace?: boolean } = {}): Promise<Skill> {
+    return this.json("/v1/skills", { method: "POST", query: { replace }, form: form([["skill", zip]]), signal });
+  }
+
+  async removeSkill(name: string, options: RequestOptions = {}): Promise<void> {
+    await this.send(`/v1/skills/${encodeURIComponent(name)}`, { method: "DELETE", ...options });
+  }
+
+  engines({ probe, signal }: RequestOptions & { probe?: boolean } = {}): Promise<EngineList> {
+    return this.json("/v1/engines", { query: { probe }, signal });
+  }
+
+  /** Lets this browser in, with the code of a link of `skillrun open`. */
+  async beginSession(code: string, options: RequestOptions = {}): Promise<void> {
+    await this.send("/v1/session", { method: "POST", json: { code }, ...options });
+  }
+
+  async endSession(options: RequestOptions = {}): Promise<void> {
+    await this.send("/v1/session/end", { method: "POST", ...options });
+  }
+
+  async metrics(options: RequestOptions = {}): Promise<string> {
+    return (await this.send("/metrics", options)).text();
+  }
+
+  /** Whether the service has found its runs and takes requests. */
+  async isReady(options: RequestOptions = {}): Promise<boolean> {
+    return (await this.request("/readyz", options)).ok;
+  }
+
+  // How requests are sent
+
+  /** For streams: the answer as it is, whatever its status. */
+  private open(path: string, query: Record<string, QueryValue>, signal: AbortSignal): Promise<Response> {
+    return this.request(path, { query, headers: { Accept: "text/event-stream" }, signal });
+  }
+
+  private request(path: string, sent: Sent): Promise<Response> {
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries(sent.query ?? {})) {
+      if (value !== undefined && value !== null) query.set(name, String(value));
+    }
+    const headers = new Headers();
+    if (this.token) headers.set("Authorization", `Bearer ${this.token}`);
+    for (const [name, value] of Object.entries(sent.headers ?? {})) {
+      if (value !== undefined) headers.set(name, value);
+    }
+    const init: RequestInit = { method: sent.method ?? "GET", headers };
+    if (sent.signal) init.signal = sent.signal;
+    if (sent.form) {
+      // fetch adds the type, with the boundary.
+      init.body = sent.form;
+    } else if (sent.json !== undefined) {
+      headers.set("Content-Type", "application/json");
+      init.body = JSON.stringify(sent.json);
+    }
+    const words = query.toString();
+    return this.fetcher(this.base + path + (words ? `?${words}` : ""), init);
+  }
+
+  private async send(path: string, sent: Sent): Promise<Response> {
+    const response = await this.request(path, sent);
+    if (!response.ok) throw await ProblemError.from(response);
+    return response;
+  }
+
+  private async json<Answer>(path: string, sent: Sent): Promise<Answer> {
+    return (await (await this.send(path, sent)).json()) as Answer;
+  }
+
+  private async blob(path: string, sent: Sent): Promise<Blob> {
+    return (await this.send(path, sent)).blob();
+  }
+}
+
+function of(run: string): string {
+  return `/v1/runs/${encodeURIComponent(run)}`;
+}
+
+/** JSON alone, or a form when files come with it. */
+function body(request: unknown, parts: [string, Blob][]): Pick<Sent, "json" | "form"> {
+  if (parts.length === 0) return { json: request };
+  return { form: form([["request", new Blob([JSON.stringify(request)], { type: "application/json" })], ...parts]) };
+}
+
+function form(parts: [string, Blob][]): FormData {
+  const form = new FormData();
+  for (const [name, part] of parts) form.append(name, part);
+  return form;
+}

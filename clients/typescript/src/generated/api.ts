@@ -1,0 +1,5593 @@
+// Made from schemas/openapi.json by `npm run generate`. Do not change it by hand.
+
+export interface paths {
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the process answers */
+        get: operations["healthz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Numbers, in the text format of OpenMetrics
+         * @description Needs the scope `read`.
+         */
+        get: operations["metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** This description */
+        get: operations["openapi"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the runs of before are found */
+        get: operations["readyz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/engines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Engines: what is installed, and how far each can be trusted
+         * @description Needs the scope `read`.
+         */
+        get: operations["list_engines"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/interactions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All questions that wait, of all runs
+         * @description Needs the scope `read`.
+         */
+        get: operations["list_open_interactions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List runs, the newest first
+         * @description Needs the scope `read`.
+         */
+        get: operations["list_runs"];
+        put?: never;
+        /**
+         * Run a skill
+         * @description Needs the scope `run`.
+         */
+        post: operations["create_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Look at a run, or wait for it
+         * @description Needs the scope `read`.
+         */
+        get: operations["get_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/artifacts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Files the run has made
+         * @description Needs the scope `read`.
+         */
+        get: operations["list_artifacts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/artifacts/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One of these files
+         * @description Needs the scope `read`.
+         */
+        get: operations["get_artifact"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/attempts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What happened in each attempt
+         * @description Needs the scope `read`.
+         */
+        get: operations["list_attempts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/bundle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Result and files of a run as a zip
+         * @description Needs the scope `read`.
+         */
+        get: operations["get_bundle"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a run
+         * @description Needs the scope `run`.
+         */
+        post: operations["cancel_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/chat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow the conversation of a run (FCMP)
+         * @description Needs the scope `read`.
+         */
+        get: operations["stream_chat"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/chat/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The conversation of a run, page by page (FCMP)
+         * @description Needs the scope `read`.
+         */
+        get: operations["chat_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/diagnosis": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Why a run is as it is, and what to do
+         * @description Needs the scope `read`.
+         */
+        get: operations["get_diagnosis"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Files each attempt created, changed and deleted
+         * @description Needs the scope `read`.
+         */
+        get: operations["get_diff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow the events of a run (RASP)
+         * @description Needs the scope `read`.
+         */
+        get: operations["stream_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/events/at": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The events that are made of a byte of evidence
+         * @description Needs the scope `read`.
+         */
+        get: operations["events_at"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/events/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Events of a run, page by page (RASP)
+         * @description Needs the scope `read`.
+         */
+        get: operations["events_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/interaction": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The question of a run that waits
+         * @description Needs the scope `read`.
+         */
+        get: operations["get_interaction"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/interaction/reply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer the question of a run
+         * @description Needs the scope `run`.
+         */
+        post: operations["reply"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/interactions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All questions of a run and what became of them
+         * @description Needs the scope `read`.
+         */
+        get: operations["list_interactions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/raw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Bytes the engine wrote or was given, secrets masked
+         * @description Needs the scope `read`.
+         */
+        get: operations["get_raw"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/recording.cast": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The run as a recording for a terminal player (asciicast v3)
+         * @description Needs the scope `read`.
+         */
+        get: operations["get_recording"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/result": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The result of a run that is over
+         * @description Needs the scope `read`.
+         */
+        get: operations["get_result"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run the same again, as a new run
+         * @description Needs the scope `run`.
+         */
+        post: operations["retry_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What addresses were told of the run, and whether they heard it
+         * @description Needs the scope `read`.
+         */
+        get: operations["list_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let a browser in, with the code of a one-time link */
+        post: operations["begin_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make this browser forget its session */
+        post: operations["end_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/skills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Skills that can be run by their names
+         * @description Needs the scope `read`.
+         */
+        get: operations["list_skills"];
+        put?: never;
+        /**
+         * Install a skill from a zip
+         * @description Needs the scope `admin`.
+         */
+        post: operations["install_skill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/skills/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Everything about a skill
+         * @description Needs the scope `read`.
+         */
+        get: operations["get_skill"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove a skill that was installed
+         * @description Needs the scope `admin`.
+         */
+        delete: operations["remove_skill"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow all runs, in a few words each
+         * @description Needs the scope `read`.
+         */
+        get: operations["stream_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description The engine says that it has changed a file. */
+        ArtifactCreated: {
+            change: components["schemas"]["FileChange"];
+            path: string;
+        };
+        /** @description A file that a run has made. */
+        ArtifactEntry: {
+            /** @description blake3. */
+            hash: string;
+            path: string;
+            role: string | null;
+            /** Format: uint64 */
+            size: number;
+            type: string;
+        };
+        /** @description The run has left a file that counts. */
+        ArtifactIndexed: {
+            /** @description blake3, in hexadecimal digits. */
+            hash: string;
+            /** @description As in `GET /v1/runs/{run_id}/artifacts/{path}`. */
+            path: string;
+            /** @description What the skill calls it. */
+            role: string | null;
+            /**
+             * Format: uint64
+             * @description In bytes.
+             */
+            size: number;
+            /** @description Its media type, as far as the name tells. */
+            type: string;
+        };
+        /** @description Files that a run has made. */
+        ArtifactList: {
+            artifacts: components["schemas"]["ArtifactEntry"][];
+        };
+        /** @description Something to show in place of a file is there. */
+        ArtifactPreviewReady: {
+            kind: string;
+            path: string;
+        };
+        /** @description The run has left a file that counts. */
+        ArtifactToShow: {
+            /** @description As in `GET /v1/runs/{run_id}/artifacts/{path}`. */
+            path: string;
+            /**
+             * Format: uint64
+             * @description In bytes.
+             */
+            size: number;
+            /** @description Its media type, as far as the name tells. */
+            type: string;
+        };
+        /** @description A question and what became of it. */
+        Asked: {
+            asked_at: components["schemas"]["Timestamp"];
+            auto_decide_reason?: components["schemas"]["AutoDecideReason"] | null;
+            /** @description Names in `inputs/` of the run. */
+            files: string[];
+            is_open: boolean;
+            question: components["schemas"]["Interaction"];
+            reply: string | null;
+            /** @description None while nobody answered, and for ever where the run ended before. */
+            resolution_mode: components["schemas"]["ResolutionMode"] | null;
+            resolved_at: components["schemas"]["Timestamp"] | null;
+            timed_out_at: components["schemas"]["Timestamp"] | null;
+        };
+        /** @description Something a question offers. */
+        AskOption: {
+            default?: boolean;
+            /** @description Show it. */
+            label: string;
+            /** @description Send it as the text of the answer. */
+            value: string;
+        };
+        /** @description More of a message that is not whole yet. The final one with the same `message_id` replaces all of them. */
+        AssistantDelta: {
+            /** @description Unlike those of all other messages of the attempt. */
+            message_id: string;
+            /** @description Always true. */
+            partial: boolean;
+            /** @description What comes after the deltas before. */
+            text: string;
+        };
+        /** @description A message of the agent. Only one that is not partial may be shown as an answer. */
+        AssistantFinal: {
+            /** @description That of its deltas, if there were any. */
+            message_id: string;
+            /** @description It was cut: deltas came, and no end. */
+            partial: boolean;
+            /** @description The output of the skill, where this message has it. */
+            structured_payload?: unknown;
+            text: string;
+        };
+        /** @description What the agent tells about its thoughts. */
+        AssistantReasoning: {
+            text: string;
+        };
+        /** @description The agent uses a tool: one event when the call starts, one when it ends, with the same `tool_call_id`. */
+        AssistantToolCall: {
+            /** @description As the engine wrote it. */
+            input?: unknown;
+            /** @description In the engine's own words; known when the call starts. */
+            name: string | null;
+            output?: string | null;
+            /** @description Why it failed. */
+            reason?: string | null;
+            status: components["schemas"]["ToolCallStatus"];
+            tool_call_id: string | null;
+        };
+        /** @description One turn of the engine. */
+        Attempt: {
+            /**
+             * Format: uint64
+             * @description What the engine wrote, each byte once; none where the evidence is gone.
+             */
+            bytes: number | null;
+            /** @description None while it goes on. */
+            ended: components["schemas"]["AttemptEnd"] | null;
+            number: components["schemas"]["AttemptNumber"];
+            started_at: components["schemas"]["Timestamp"];
+            streams: components["schemas"]["StreamSizes"];
+        };
+        /** @description Files that changed in one attempt. */
+        AttemptChanges: {
+            attempt: components["schemas"]["AttemptNumber"];
+            changes: components["schemas"]["WorkspaceChange"][];
+            /** @description There are more than these. */
+            cut: boolean;
+        };
+        /** @description How an attempt ended. */
+        AttemptEnd: {
+            at: components["schemas"]["Timestamp"];
+            completion: components["schemas"]["CompletionState"];
+            exit: components["schemas"]["Exit"];
+            reason_code: components["schemas"]["Code"];
+            /** @description Of the settle table. */
+            rule: components["schemas"]["Rule"];
+            turn: components["schemas"]["TurnState"];
+        };
+        /** @description A turn of the engine is judged. */
+        AttemptEnded: {
+            details?: string | null;
+            /** Format: uint64 */
+            elapsed_ms?: number | null;
+            error_kind?: components["schemas"]["ErrorCategory"] | null;
+            exit: components["schemas"]["Exit"];
+            terminal_status: components["schemas"]["TurnState"];
+            /** Format: uint64 */
+            timeout_ms?: number | null;
+            verdict: components["schemas"]["Verdict"];
+        };
+        /** @description How an attempt ended. */
+        AttemptEnding: {
+            at: components["schemas"]["Timestamp"];
+            /** Format: double */
+            confidence: number;
+            exit: components["schemas"]["Exit"];
+            reason_code: components["schemas"]["Code"];
+            rule: components["schemas"]["Rule"];
+            turn: components["schemas"]["TurnState"];
+        };
+        /** @description Attempts, the first first. */
+        AttemptList: {
+            attempts: components["schemas"]["Attempt"][];
+        };
+        /**
+         * Format: uint32
+         * @description One engine turn inside a run, from 1. Zero stands for "before the first attempt".
+         */
+        AttemptNumber: number;
+        /** @description A turn of the engine begins. */
+        AttemptStarted: {
+            engine_version?: string | null;
+            /**
+             * Format: uint32
+             * @description Process id of the attempt's host; absent when a recording was read.
+             */
+            host_pid?: number | null;
+            profile: components["schemas"]["ProfileId"];
+            /** Format: uint32 */
+            profile_version: number;
+            started_at: components["schemas"]["Timestamp"];
+        };
+        /** @description What happened in one attempt, and where it is written. */
+        AttemptStory: {
+            attempt: components["schemas"]["AttemptNumber"];
+            bytes: components["schemas"]["OutputBytes"];
+            /** @description None while it is open. */
+            ending: components["schemas"]["AttemptEnding"] | null;
+            evidence: components["schemas"]["Passage"][];
+            /** @description The same process goes on in the next attempt. */
+            process_continues: boolean;
+            started_at: components["schemas"]["Timestamp"];
+        };
+        /** @description Nobody answered in time, and it was decided without a person. */
+        AutoDecided: {
+            /** @description What the agent was told instead of an answer. */
+            instruction: string;
+            interaction_id: components["schemas"]["InteractionId"];
+            policy: components["schemas"]["DecisionPolicy"];
+        };
+        /**
+         * @description Why an automatic answer was given; a word of the contract.
+         * @enum {string}
+         */
+        AutoDecideReason: "user_no_reply";
+        /** @description Nobody answered in time, and it was decided without a person. */
+        AutoDecision: {
+            instruction: string;
+            interaction_id: components["schemas"]["InteractionId"];
+            policy: components["schemas"]["DecisionPolicy"];
+        };
+        /** @description What lets a browser in. */
+        BeginSession: {
+            /** @description What stands behind `#code=` in a link of `skillrun open`; good once. */
+            code: string;
+        };
+        /** @description What an event is about. */
+        Category: ("lifecycle" | "agent" | "interaction" | "tool" | "artifact" | "diagnostic" | "raw") | "runtime";
+        /**
+         * @description What was done to a file.
+         * @enum {string}
+         */
+        ChangeKind: "created" | "modified" | "deleted";
+        /**
+         * @description A code: why a turn ended, what went wrong, or what was noticed.
+         * @enum {string}
+         */
+        Code: "CANCELED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "OUTPUT_SCHEMA_INVALID" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "EXIT_NONZERO_AFTER_DONE" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "DONE_MARKER_FALSE" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
+        /**
+         * @description What a turn means for the skill's work.
+         * @enum {string}
+         */
+        CompletionState: "completed" | "awaiting_user_input" | "interrupted" | "unknown";
+        /**
+         * @description Whether a later turn can go on in the same session.
+         * @enum {string}
+         */
+        Continuation: "resumable" | "sticky" | "none";
+        /** @description The run is over; no event comes after this one. */
+        ConversationEnded: {
+            error?: components["schemas"]["RunError"] | null;
+            /** @description What somebody can do now. */
+            next_actions?: components["schemas"]["NextAction"][];
+            reason_code: components["schemas"]["Code"];
+            /** @description One of the terminal ones. */
+            state: components["schemas"]["RunStatus"];
+        };
+        /** @description The run has begun. */
+        ConversationStarted: {
+            engine: string;
+            mode: components["schemas"]["ExecutionMode"];
+            /** @description The name of the skill; words about the recording where there is none. */
+            title: string;
+        };
+        /** @description The run goes on in another status, or the engine tells what it is doing. */
+        ConversationStatus: {
+            /** @description For people; its words are not promised. */
+            detail: string | null;
+            phase: components["schemas"]["Phase"] | null;
+            /** @description Null: the status has not changed. */
+            status: components["schemas"]["RunStatus"] | null;
+        };
+        /** @description What an event belongs to; null where it belongs to nothing of that kind. */
+        Correlation: {
+            artifact_id: string | null;
+            interaction_id: components["schemas"]["InteractionId"] | null;
+            parent_run_id: components["schemas"]["RunId"] | null;
+            request_id: string | null;
+            session_id: string | null;
+            step_id: string | null;
+            tool_call_id: string | null;
+        };
+        /** @description A run that is wanted. */
+        CreateRun: {
+            /** @description One of `GET /v1/engines`; left out: the configured one, or the only one the skill names. */
+            engine?: string | null;
+            /** @description As the input schema of the skill says; files come in a form. */
+            input?: {
+                [key: string]: unknown;
+            };
+            /** @description Left out: what the skill prefers. */
+            mode?: components["schemas"]["ExecutionMode"] | null;
+            /** @description In the engine's own words. */
+            model?: string | null;
+            options?: components["schemas"]["RunOptions"];
+            /** @description As the parameter schema of the skill says. */
+            parameter?: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description The name of a skill of `GET /v1/skills`; left out when the skill comes with the request as a zip. A path needs
+             *     the scope `admin`.
+             */
+            skill?: string | null;
+            /** @description Addresses that are told when the run waits for an answer and when it is over. */
+            webhooks?: string[];
+            /** @description A folder on the server's machine to work in; needs the scope `admin`. Left out: a folder inside the run. */
+            workspace?: components["schemas"]["WorkspaceChoice"] | null;
+        };
+        /** @description A request with files: parts of a form. */
+        CreateRunForm: {
+            /** @description JSON, as when it is sent alone. */
+            request?: components["schemas"]["CreateRun"];
+            /** @description What the scripted engine plays. */
+            script?: string;
+            /** @description A zip with the skill. */
+            skill?: string;
+        } & {
+            [key: string]: string;
+        };
+        /**
+         * @description What to do when nobody answers.
+         * @enum {string}
+         */
+        DecisionPolicy: "engine_judgement" | "safe_default" | "abort";
+        /** @description One message to one address. */
+        Delivery: {
+            /** @description The same in every try, so that the receiver knows it again. */
+            id: string;
+            /** @description What came of the last try. */
+            last: components["schemas"]["LastTry"] | null;
+            next_try_at: components["schemas"]["Timestamp"] | null;
+            /**
+             * Format: uint64
+             * @description Of the event in the Log.
+             */
+            seq: number;
+            state: components["schemas"]["DeliveryState"];
+            /** Format: uint32 */
+            tries: number;
+            type: components["schemas"]["MessageType"];
+            url: string;
+        };
+        /** @description Messages about a run. */
+        DeliveryList: {
+            deliveries: components["schemas"]["Delivery"][];
+        };
+        /**
+         * @description What became of a message.
+         * @enum {string}
+         */
+        DeliveryState: "pending" | "delivered" | "given_up";
+        /** @description Why a run is as it is. */
+        Diagnosis: {
+            attempts: components["schemas"]["AttemptStory"][];
+            decided: components["schemas"]["DiagnosisDecided"] | null;
+            /**
+             * Format: uint64
+             * @description How long by now, or how long it took where it is over.
+             */
+            elapsed_ms: number;
+            engine: string;
+            engine_version: string | null;
+            error: components["schemas"]["RunError"] | null;
+            findings: components["schemas"]["DiagnosisFinding"][];
+            mode: components["schemas"]["ExecutionMode"];
+            next_actions: components["schemas"]["NextAction"][];
+            owner: components["schemas"]["DiagnosisOwner"];
+            questions: components["schemas"]["DiagnosisQuestion"][];
+            run_id: components["schemas"]["RunId"];
+            session_id: string | null;
+            since: components["schemas"]["Timestamp"];
+            skill: string;
+            status: components["schemas"]["RunStatus"];
+            timeline: components["schemas"]["Moment"][];
+        };
+        /** @description What put the run where it is. */
+        DiagnosisDecided: {
+            reason_code: components["schemas"]["Code"];
+            /** @description The row of the settle table; none where no turn decided. */
+            rule: components["schemas"]["Rule"] | null;
+            summary: string;
+            /** @description That row in one sentence. */
+            words: string;
+        };
+        /** @description Something that looks wrong. */
+        DiagnosisFinding: {
+            /** @description For people; not promised. */
+            words: string;
+        } & ({
+            code: components["schemas"]["Code"];
+            /** Format: uint64 */
+            count: number;
+            /** @constant */
+            finding: "noticed";
+            level: components["schemas"]["Level"];
+        } | {
+            /** @constant */
+            finding: "engine_untested";
+        } | {
+            attempt: components["schemas"]["AttemptNumber"];
+            /** Format: double */
+            confidence: number;
+            /** @constant */
+            finding: "low_confidence";
+        } | {
+            attempt: components["schemas"]["AttemptNumber"];
+            /** @constant */
+            finding: "mostly_raw";
+            /** Format: uint64 */
+            percent: number;
+        } | {
+            attempt: components["schemas"]["AttemptNumber"];
+            /** @constant */
+            finding: "no_output";
+        } | {
+            /** @constant */
+            finding: "question_without_owner";
+        } | {
+            deadline: components["schemas"]["Timestamp"];
+            /** @constant */
+            finding: "deadline_passed";
+        } | {
+            /** @constant */
+            finding: "without_owner";
+        } | {
+            attempt: components["schemas"]["AttemptNumber"];
+            file: string;
+            /** @constant */
+            finding: "evidence_missing";
+        } | {
+            /** @constant */
+            finding: "evidence_removed";
+        } | {
+            files: string[];
+            /** @constant */
+            finding: "log_torn";
+        } | {
+            /** @constant */
+            finding: "log_damaged";
+        } | {
+            attempt: components["schemas"]["AttemptNumber"];
+            /** Format: uint64 */
+            count: number;
+            /** @constant */
+            finding: "survivors_ended";
+        } | {
+            attempt: components["schemas"]["AttemptNumber"];
+            /** @constant */
+            finding: "disk_full";
+        });
+        /** @description Who works on a run at this moment. Only its lock tells, and looking is the caller's. */
+        DiagnosisOwner: ("nobody" | "unknown") | {
+            somebody: {
+                /** Format: uint32 */
+                pid: number | null;
+            };
+        };
+        /** @description A question and what became of it, in a few words. */
+        DiagnosisQuestion: {
+            asked_at: components["schemas"]["Timestamp"];
+            deadline: components["schemas"]["Timestamp"] | null;
+            interaction_id: components["schemas"]["InteractionId"];
+            kind: components["schemas"]["InteractionKind"];
+            on_deadline: components["schemas"]["OnDeadline"];
+            /** @description Its beginning. */
+            prompt: string;
+            resolution: components["schemas"]["QuestionResolution"];
+        };
+        /** @description Something is odd or wrong; the run may still succeed. */
+        Diagnostic: {
+            code: components["schemas"]["Code"];
+            /**
+             * Format: uint64
+             * @description How often, when one event stands for many.
+             */
+            count?: number | null;
+            /** @description For people; its words are not promised. */
+            message: string;
+            message_id?: string | null;
+            sanitized?: boolean;
+            spans?: components["schemas"]["SpanRef"][];
+        };
+        /** @description Something is odd or wrong; the run may still succeed. */
+        DiagnosticWarning: {
+            code: components["schemas"]["Code"];
+            /**
+             * Format: uint64
+             * @description How often, when one event stands for many.
+             */
+            count?: number | null;
+            /** @description For people; its words are not promised. */
+            message: string;
+            severity: components["schemas"]["Level"];
+            /** @description Further bytes it is about, beside `raw_ref`. */
+            spans?: components["schemas"]["SpanRef"][];
+        };
+        /** @description Files that changed, attempt by attempt. */
+        Diff: {
+            attempts: components["schemas"]["AttemptChanges"][];
+        };
+        /** @description Why the process of an attempt is no longer there, as its host recorded it. */
+        EndedBy: ("hard_timeout" | "stall" | "canceled" | "host_error" | "host_lost" | "not_started") | "exited" | "linger" | "wait_timeout" | "budget";
+        /** @description An engine and what is found of it on this machine, as data. */
+        Engine: {
+            continuation: components["schemas"]["Continuation"];
+            /** @description As a request says it. */
+            name: string;
+            /** @description `shipped`, or the operator's file. */
+            origin: string;
+            permissions: components["schemas"]["Postures"];
+            /** @description Why it cannot be used, or its version not be told. */
+            problem: string | null;
+            profile: components["schemas"]["ProfileId"];
+            /** @description None when it is not installed. */
+            program: string | null;
+            tested: components["schemas"]["EngineTested"];
+            /** @description As people say it. */
+            title: string;
+            /** @description None when it was not asked, or tells none. */
+            version: string | null;
+            /** @description What would have started the program. */
+            wrapper: string | null;
+        };
+        /** @description All engines. */
+        EngineList: {
+            /** @description Files of the operator that cannot be used, each with why. */
+            broken: string[];
+            /** @description By name. */
+            engines: components["schemas"]["Engine"][];
+        };
+        /** @description Name of an engine as the operator writes it. */
+        EngineName: string;
+        /** @description Whether the output of this version is known to be read well. */
+        EngineTested: ("tested" | "untested") | "unknown";
+        /**
+         * @description Whose fault an error is, roughly; tells the user where to look.
+         * @enum {string}
+         */
+        ErrorCategory: "usage" | "input" | "skill" | "engine" | "auth" | "quota" | "network" | "session" | "output" | "interaction" | "timeout" | "canceled" | "host" | "internal";
+        /**
+         * @description Every RASP event type.
+         * @enum {string}
+         */
+        EventType: "run.started" | "run.status" | "run.heartbeat" | "run.completed" | "run.failed" | "run.canceled" | "agent.message.delta" | "agent.message.final" | "agent.reasoning.summary" | "interaction.requested" | "interaction.replied" | "interaction.timeout" | "interaction.auto_decision" | "tool.call.started" | "tool.call.completed" | "tool.call.failed" | "artifact.created" | "artifact.indexed" | "artifact.preview_ready" | "parser.warning" | "parser.error" | "engine.error" | "raw.stdout" | "raw.stderr" | "attempt.started" | "attempt.ended" | "turn.usage" | "message.user";
+        /** @description Whether the agent may ask. */
+        ExecutionMode: "auto" | "interactive";
+        /** @description How the process ended. All null: nobody knows. */
+        Exit: {
+            /** Format: int32 */
+            code: number | null;
+            ended_by: components["schemas"]["EndedBy"] | null;
+            signal: string | null;
+        };
+        /** @description One event of a conversation, FCMP: all that a frontend needs. */
+        FcmpEvent: {
+            correlation: components["schemas"]["Correlation"];
+            /** @description Its shape depends on `type`. */
+            data: unknown;
+            engine: components["schemas"]["EngineName"];
+            meta: components["schemas"]["Meta"];
+            /** @constant */
+            protocol_version: "fcmp/1.0";
+            raw_ref: components["schemas"]["RawRef"];
+            run_id: components["schemas"]["RunId"];
+            /** @description Counts the events of the conversation from 1, without a gap. */
+            seq: number;
+            /** @description The session in the engine's own words. */
+            session_id: string | null;
+            ts: components["schemas"]["Timestamp"];
+            type: components["schemas"]["FcmpType"];
+        } & ({
+            data: components["schemas"]["ConversationStarted"];
+            /** @constant */
+            type: "conversation.started";
+        } | {
+            data: components["schemas"]["ConversationStatus"];
+            /** @constant */
+            type: "conversation.status";
+        } | {
+            data: components["schemas"]["AssistantDelta"];
+            /** @constant */
+            type: "assistant.message.delta";
+        } | {
+            data: components["schemas"]["AssistantFinal"];
+            /** @constant */
+            type: "assistant.message.final";
+        } | {
+            data: components["schemas"]["AssistantReasoning"];
+            /** @constant */
+            type: "assistant.reasoning";
+        } | {
+            data: components["schemas"]["AssistantToolCall"];
+            /** @constant */
+            type: "assistant.tool_call";
+        } | {
+            data: components["schemas"]["Interaction"];
+            /** @constant */
+            type: "user.input.required";
+        } | {
+            data: components["schemas"]["UserInputReplied"];
+            /** @constant */
+            type: "user.input.replied";
+        } | {
+            data: components["schemas"]["AutoDecided"];
+            /** @constant */
+            type: "interaction.auto_decided";
+        } | {
+            data: components["schemas"]["TimedOut"];
+            /** @constant */
+            type: "interaction.timed_out";
+        } | {
+            data: components["schemas"]["ArtifactToShow"];
+            /** @constant */
+            type: "artifact.created";
+        } | {
+            data: components["schemas"]["DiagnosticWarning"];
+            /** @constant */
+            type: "diagnostic.warning";
+        } | {
+            data: components["schemas"]["RawLine"];
+            /** @constant */
+            type: "raw.stdout";
+        } | {
+            data: components["schemas"]["RawLine"];
+            /** @constant */
+            type: "raw.stderr";
+        } | {
+            data: components["schemas"]["ConversationEnded"];
+            /** @constant */
+            type: "conversation.completed";
+        } | {
+            data: components["schemas"]["ConversationEnded"];
+            /** @constant */
+            type: "conversation.failed";
+        } | {
+            data: components["schemas"]["ConversationEnded"];
+            /** @constant */
+            type: "conversation.canceled";
+        });
+        /**
+         * @description Every FCMP event type.
+         * @enum {string}
+         */
+        FcmpType: "conversation.started" | "conversation.status" | "assistant.message.delta" | "assistant.message.final" | "assistant.reasoning" | "assistant.tool_call" | "user.input.required" | "user.input.replied" | "interaction.auto_decided" | "interaction.timed_out" | "artifact.created" | "diagnostic.warning" | "raw.stdout" | "raw.stderr" | "conversation.completed" | "conversation.failed" | "conversation.canceled";
+        /** @description One field that is wrong. */
+        FieldError: {
+            /** @description Where it stands, such as `input.count` or `query.limit`. */
+            field: string;
+            /** @description What is wrong about it. */
+            message: string;
+        };
+        /**
+         * @description What was done to a file.
+         * @enum {string}
+         */
+        FileChange: "created" | "modified" | "deleted";
+        /** @description What a path is. */
+        FileKind: ("file" | "folder" | "symlink" | "pipe" | "socket" | "char_device" | "block_device") | "unknown";
+        /** @description What stood at a path. A fact that its kind does not have, or that could not be learnt, is none. */
+        FileVersion: {
+            /** @description Why it could not be read. */
+            error?: string | null;
+            /** @description blake3. None when it was beyond the limits of the snapshot. */
+            hash?: string | null;
+            kind: components["schemas"]["FileKind"];
+            /** @description Permission bits, octal. */
+            mode?: string | null;
+            /** Format: int64 */
+            mtime_ns?: number | null;
+            /** Format: uint64 */
+            size?: number | null;
+            /** @description Where a link leads. */
+            target?: components["schemas"]["OsText"] | null;
+        };
+        /** @description The engine's home folder. */
+        HomeChoice: "user" | "run";
+        /** @description A question that waits for an answer. */
+        Interaction: {
+            /** @description What the agent said beside the question; its shape is not promised. */
+            context: unknown;
+            /** @description Null: it waits for as long as it takes. */
+            deadline: components["schemas"]["Timestamp"] | null;
+            default_decision_policy: components["schemas"]["DecisionPolicy"];
+            /** @description Give it back with the answer. */
+            interaction_id: components["schemas"]["InteractionId"];
+            kind: components["schemas"]["InteractionKind"];
+            on_deadline: components["schemas"]["OnDeadline"];
+            /** @description What it offers; another answer is allowed all the same. */
+            options: components["schemas"]["AskOption"][];
+            policy_source: components["schemas"]["PolicySource"];
+            /** @description The question, in the agent's words. */
+            prompt: string;
+            scope: components["schemas"]["InteractionScope"];
+            /** @description The attempt that asked. */
+            source_attempt: components["schemas"]["AttemptNumber"];
+            /** @description What the agent said about how to show it; its shape is not promised. */
+            ui_hints: unknown;
+        };
+        /**
+         * Format: uint32
+         * @description One question put to the user, numbered from 1 within the run.
+         */
+        InteractionId: number;
+        /**
+         * @description How a question would like to be answered. Advice only; a reply is free text.
+         * @enum {string}
+         */
+        InteractionKind: "choose_one" | "confirm" | "fill_fields" | "open_text" | "risk_ack";
+        /** @description Questions of one run. */
+        InteractionList: {
+            interactions: components["schemas"]["Asked"][];
+        };
+        /** @description A question was answered. */
+        InteractionReplied: {
+            files: string[];
+            interaction_id: components["schemas"]["InteractionId"];
+            resolution_mode: components["schemas"]["ResolutionMode"];
+            text: string;
+        };
+        /**
+         * @description `turn` ends the attempt, its reply starts the next; `call` is a question inside a turn.
+         * @enum {string}
+         */
+        InteractionScope: "turn" | "call";
+        /** @description The deadline of a question has passed. */
+        InteractionTimeout: {
+            deadline: components["schemas"]["Timestamp"] | null;
+            /** @description Nobody decides instead: the run fails with this code as soon as its attempt is over. */
+            fails_with?: components["schemas"]["Code"] | null;
+            interaction_id: components["schemas"]["InteractionId"];
+        };
+        /** @description What came of a try. */
+        LastTry: {
+            at: components["schemas"]["Timestamp"];
+            /** @description Why there is no answer. */
+            error?: string | null;
+            /**
+             * Format: uint16
+             * @description What the receiver answered.
+             */
+            status?: number | null;
+        };
+        /**
+         * @description How bad it is.
+         * @enum {string}
+         */
+        Level: "info" | "warning" | "error";
+        /** @description More of a message that is not whole yet. */
+        MessageDelta: {
+            message_id: string;
+            sanitized?: boolean;
+            text: string;
+        };
+        /** @description A message of the agent. */
+        MessageFinal: {
+            message_id: string;
+            /** @description The message was cut: deltas came, and no end. */
+            partial: boolean;
+            /** @description Control characters were removed from the text; the raw range has the original. */
+            sanitized?: boolean;
+            spans?: components["schemas"]["SpanRef"][];
+            structured_payload?: unknown;
+            text: string;
+            /** @description Only the head of the text is here; the range is exact. */
+            truncated?: boolean;
+        };
+        /**
+         * @description What an address is told of.
+         * @enum {string}
+         */
+        MessageType: "run.completed" | "run.failed" | "run.canceled" | "run.waiting_user";
+        /** @description Where an event of the conversation comes from. */
+        Meta: {
+            attempt: components["schemas"]["AttemptNumber"];
+            /**
+             * Format: double
+             * @description 1.0 is an exact parse, below 0.7 is a guess.
+             */
+            confidence: number;
+            /**
+             * Format: uint64
+             * @description The RASP event this one was made from.
+             */
+            rasp_seq: number;
+        };
+        /** @description When something happened. */
+        Moment: {
+            /**
+             * Format: uint64
+             * @description Since the moment before it.
+             */
+            after_ms: number;
+            at: components["schemas"]["Timestamp"];
+            attempt: components["schemas"]["AttemptNumber"] | null;
+            what: components["schemas"]["MomentKind"];
+        };
+        /**
+         * @description What can happen.
+         * @enum {string}
+         */
+        MomentKind: "created" | "attempt_started" | "first_output" | "last_output" | "attempt_settled" | "asked" | "answered" | "not_answered" | "cancel_asked" | "ended";
+        /** @description A next action with the command to run. */
+        NextAction: {
+            action: components["schemas"]["NextActionKind"];
+            command: string;
+        };
+        /**
+         * @description What the user can do next.
+         * @enum {string}
+         */
+        NextActionKind: "reply" | "retry" | "retry_later" | "retry_other_engine" | "raise_timeout" | "raise_max_attempt" | "fix_output" | "fix_skill" | "fix_input" | "login_engine" | "install_engine" | "inspect_evidence" | "diagnose" | "free_disk";
+        /**
+         * @description What happens when the deadline passes.
+         * @enum {string}
+         */
+        OnDeadline: "wait" | "auto_reply" | "fail_run";
+        /** @description Questions of all runs. */
+        OpenInteractionList: {
+            interactions: components["schemas"]["WaitingRun"][];
+        };
+        /** @description A path, an argument or a variable: text where it is UTF-8, else its bytes in hexadecimal. */
+        OsText: string | {
+            hex: string;
+        };
+        /** @description How much the engine wrote, as far as the Log has it. */
+        OutputBytes: {
+            /**
+             * Format: uint64
+             * @description Of both, what could not be read as the engine's format.
+             */
+            raw: number;
+            /** Format: uint64 */
+            stderr: number;
+            /** Format: uint64 */
+            stdout: number;
+        };
+        /** @description What comes after the events of a page. */
+        PageFoot: {
+            /**
+             * Format: uint32
+             * @description Changes when events were lost that somebody may have seen.
+             */
+            epoch: number;
+            /**
+             * Format: uint64
+             * @description The last event the run has at this moment.
+             */
+            last_seq: number;
+            /** @description Give it as `cursor` for the next page; null when there is none. */
+            next_cursor: string | null;
+        };
+        /** @description Bytes that something was decided from. */
+        Passage: {
+            /** @description Its beginning; none where the file cannot be read. */
+            excerpt: string | null;
+            /** @description In `.audit`. */
+            file: string;
+            /** Format: uint64 */
+            from: number;
+            /** Format: uint64 */
+            to: number;
+            what: components["schemas"]["PassageKind"];
+        };
+        /** @description What they were taken for. */
+        PassageKind: ("marker" | "answer") | "end";
+        /** @description What an engine may do without asking. */
+        Permission: "read_only" | "workspace" | "full";
+        /**
+         * @description What a `run.status` made from engine output tells; a closed list, and no state of the run.
+         * @enum {string}
+         */
+        Phase: "session_started" | "input_received" | "turn_started" | "turn_completed" | "turn_failed" | "step_started" | "step_finished" | "planning" | "streaming" | "retrying" | "working" | "subagent" | "canceling";
+        /**
+         * @description Who named the policy; the first that has one.
+         * @enum {string}
+         */
+        PolicySource: "request" | "skill" | "model" | "default";
+        /** @description Whether an engine keeps to a permission. */
+        Posture: "enforced" | "asked" | "not_enforced";
+        /** @description Whether the engine keeps to each permission. */
+        Postures: {
+            full: components["schemas"]["Posture"];
+            read_only: components["schemas"]["Posture"];
+            workspace: components["schemas"]["Posture"];
+        };
+        /** @description The body of every answer that tells of a problem. */
+        Problem: {
+            code: components["schemas"]["ProblemCode"];
+            /** @description The run as it is now, where the request was about an earlier state of it. */
+            current?: unknown;
+            /** @description One sentence that says what is wrong and what to do. */
+            detail: string;
+            /** @description The fields that are wrong; left out when there are none. */
+            errors?: components["schemas"]["FieldError"][];
+            /** @description What to do about it. */
+            next_action: string;
+            /** @description Whether the same request may succeed later. */
+            retryable: boolean;
+            /** @description The run it is about. */
+            run_id?: components["schemas"]["RunId"] | null;
+            /**
+             * Format: uint16
+             * @description The HTTP status.
+             */
+            status: number;
+            /** @description The words of the HTTP status. */
+            title: string;
+            /** @description Always `about:blank`: `code` says which one it is. */
+            type: string;
+        };
+        /** @description Every problem the service can tell of. */
+        ProblemCode: ("UNAUTHORIZED" | "FORBIDDEN" | "HOST_REFUSED" | "ORIGIN_REFUSED" | "NOT_FOUND" | "RUN_NOT_FOUND" | "EVIDENCE_REMOVED" | "SKILL_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "RUN_OVER" | "NOT_YET" | "SKILL_EXISTS" | "WORKSPACE_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "SKILL_INVALID" | "WEBHOOK_ADDRESS_REFUSED" | "BODY_TOO_LARGE" | "BODY_TOO_SLOW" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "QUEUE_FULL" | "TOO_MANY_STREAMS" | "STOPPING" | "DISK_FULL" | "OWNER_SILENT" | "INTERNAL") | "INVALID_REQUEST" | "RUN_REMOVED" | "STALE_INTERACTION" | "CURSOR_RESET" | "CANNOT_RUN" | "INPUT_INVALID";
+        /**
+         * @description A stream format and the rules to read it.
+         * @enum {string}
+         */
+        ProfileId: "codex_ndjson" | "gemini_stream_json" | "gemini_json" | "opencode_ndjson" | "claude_stream_json" | "qwen_stream_json" | "iflow_text" | "plain_text";
+        /** @description What became of a question. */
+        QuestionResolution: {
+            /** @constant */
+            is: "open";
+        } | {
+            at: components["schemas"]["Timestamp"];
+            /** @constant */
+            is: "answered";
+            mode: components["schemas"]["ResolutionMode"];
+        } | {
+            at: components["schemas"]["Timestamp"];
+            fails_with: components["schemas"]["Code"];
+            /** @constant */
+            is: "timed_out";
+        } | {
+            /** @constant */
+            is: "closed";
+        };
+        /** @description One event of a run, RASP: nothing is left out, and `raw_ref` says which bytes it was made from. */
+        RaspEvent: {
+            attempt_number: components["schemas"]["AttemptNumber"];
+            correlation: components["schemas"]["Correlation"];
+            /** @description Its shape depends on `event.type`. */
+            data: unknown;
+            event: components["schemas"]["RaspKind"];
+            /** @constant */
+            protocol_version: "rasp/1.0";
+            raw_ref: components["schemas"]["RawRef"];
+            run_id: components["schemas"]["RunId"];
+            /** @description Counts the events of the run from 1, without a gap. */
+            seq: number;
+            source: components["schemas"]["RaspSource"];
+            ts: components["schemas"]["Timestamp"];
+        } & ({
+            data: components["schemas"]["RunStarted"];
+            event: {
+                /** @constant */
+                category: "lifecycle";
+                /** @constant */
+                type: "run.started";
+            };
+        } | {
+            data: components["schemas"]["RunStatusChange"];
+            event: {
+                /** @constant */
+                category: "lifecycle";
+                /** @constant */
+                type: "run.status";
+            };
+        } | {
+            data: components["schemas"]["RunHeartbeat"];
+            event: {
+                /** @constant */
+                category: "lifecycle";
+                /** @constant */
+                type: "run.heartbeat";
+            };
+        } | {
+            data: components["schemas"]["RunCompleted"];
+            event: {
+                /** @constant */
+                category: "lifecycle";
+                /** @constant */
+                type: "run.completed";
+            };
+        } | {
+            data: components["schemas"]["RunFailed"];
+            event: {
+                /** @constant */
+                category: "lifecycle";
+                /** @constant */
+                type: "run.failed";
+            };
+        } | {
+            data: components["schemas"]["RunCanceled"];
+            event: {
+                /** @constant */
+                category: "lifecycle";
+                /** @constant */
+                type: "run.canceled";
+            };
+        } | {
+            data: components["schemas"]["MessageDelta"];
+            event: {
+                /** @constant */
+                category: "agent";
+                /** @constant */
+                type: "agent.message.delta";
+            };
+        } | {
+            data: components["schemas"]["MessageFinal"];
+            event: {
+                /** @constant */
+                category: "agent";
+                /** @constant */
+                type: "agent.message.final";
+            };
+        } | {
+            data: components["schemas"]["ReasoningSummary"];
+            event: {
+                /** @constant */
+                category: "agent";
+                /** @constant */
+                type: "agent.reasoning.summary";
+            };
+        } | {
+            data: components["schemas"]["Interaction"];
+            event: {
+                /** @constant */
+                category: "interaction";
+                /** @constant */
+                type: "interaction.requested";
+            };
+        } | {
+            data: components["schemas"]["InteractionReplied"];
+            event: {
+                /** @constant */
+                category: "interaction";
+                /** @constant */
+                type: "interaction.replied";
+            };
+        } | {
+            data: components["schemas"]["InteractionTimeout"];
+            event: {
+                /** @constant */
+                category: "interaction";
+                /** @constant */
+                type: "interaction.timeout";
+            };
+        } | {
+            data: components["schemas"]["AutoDecision"];
+            event: {
+                /** @constant */
+                category: "interaction";
+                /** @constant */
+                type: "interaction.auto_decision";
+            };
+        } | {
+            data: components["schemas"]["ToolCallStarted"];
+            event: {
+                /** @constant */
+                category: "tool";
+                /** @constant */
+                type: "tool.call.started";
+            };
+        } | {
+            data: components["schemas"]["ToolCallCompleted"];
+            event: {
+                /** @constant */
+                category: "tool";
+                /** @constant */
+                type: "tool.call.completed";
+            };
+        } | {
+            data: components["schemas"]["ToolCallFailed"];
+            event: {
+                /** @constant */
+                category: "tool";
+                /** @constant */
+                type: "tool.call.failed";
+            };
+        } | {
+            data: components["schemas"]["ArtifactCreated"];
+            event: {
+                /** @constant */
+                category: "artifact";
+                /** @constant */
+                type: "artifact.created";
+            };
+        } | {
+            data: components["schemas"]["ArtifactIndexed"];
+            event: {
+                /** @constant */
+                category: "artifact";
+                /** @constant */
+                type: "artifact.indexed";
+            };
+        } | {
+            data: components["schemas"]["ArtifactPreviewReady"];
+            event: {
+                /** @constant */
+                category: "artifact";
+                /** @constant */
+                type: "artifact.preview_ready";
+            };
+        } | {
+            data: components["schemas"]["Diagnostic"];
+            event: {
+                /** @constant */
+                category: "diagnostic";
+                /** @constant */
+                type: "parser.warning";
+            };
+        } | {
+            data: components["schemas"]["Diagnostic"];
+            event: {
+                /** @constant */
+                category: "diagnostic";
+                /** @constant */
+                type: "parser.error";
+            };
+        } | {
+            data: components["schemas"]["Diagnostic"];
+            event: {
+                /** @constant */
+                category: "diagnostic";
+                /** @constant */
+                type: "engine.error";
+            };
+        } | {
+            data: components["schemas"]["RawText"];
+            event: {
+                /** @constant */
+                category: "raw";
+                /** @constant */
+                type: "raw.stdout";
+            };
+        } | {
+            data: components["schemas"]["RawText"];
+            event: {
+                /** @constant */
+                category: "raw";
+                /** @constant */
+                type: "raw.stderr";
+            };
+        } | {
+            data: components["schemas"]["AttemptStarted"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "attempt.started";
+            };
+        } | {
+            data: components["schemas"]["AttemptEnded"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "attempt.ended";
+            };
+        } | {
+            data: components["schemas"]["TurnUsage"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "turn.usage";
+            };
+        } | {
+            data: components["schemas"]["UserMessage"];
+            event: {
+                /** @constant */
+                category: "runtime";
+                /** @constant */
+                type: "message.user";
+            };
+        });
+        /** @description What an event is. */
+        RaspKind: {
+            category: components["schemas"]["Category"];
+            level: components["schemas"]["Level"];
+            type: components["schemas"]["EventType"];
+        };
+        /** @description Where an event comes from. */
+        RaspSource: {
+            /**
+             * Format: double
+             * @description 1.0 is an exact parse, below 0.7 is a guess.
+             */
+            confidence: number;
+            engine: components["schemas"]["EngineName"];
+            /** @description The profile that read the bytes; none for control events. */
+            parser: components["schemas"]["ProfileId"] | null;
+            stream: components["schemas"]["SourceStream"];
+        };
+        /** @description A line of the engine that says nothing we know. */
+        RawLine: {
+            /** @description Null when the line was too long, or one of a flood; the range has it. */
+            text: string | null;
+        };
+        /** @description Half-open byte ranges into the attempt's evidence files, the hull per stream; `0,0` where there is none. */
+        RawRef: {
+            /** Format: uint64 */
+            stderr_from: number;
+            /** Format: uint64 */
+            stderr_to: number;
+            /** Format: uint64 */
+            stdout_from: number;
+            /** Format: uint64 */
+            stdout_to: number;
+        };
+        /** @description A line of the engine that says nothing we know. */
+        RawText: {
+            /**
+             * Format: uint64
+             * @description Number of lines when the event stands for more than one.
+             */
+            lines?: number | null;
+            sanitized?: boolean;
+            /** @description The line without its terminator; absent when it is too long, or one of a flood. */
+            text?: string | null;
+            /** @description The range has more than the text. */
+            truncated?: boolean;
+        };
+        /** @description What the agent tells about its thoughts. */
+        ReasoningSummary: {
+            sanitized?: boolean;
+            text: string;
+            truncated?: boolean;
+        };
+        /** @description An answer: free text, whatever kind of question it is. */
+        Reply: {
+            /** @description The same key again has no second effect. */
+            idempotency_key?: string | null;
+            /** @description Of the question that is answered. */
+            interaction_id: components["schemas"]["InteractionId"];
+            /** @description The answer, or the `value` of an option. */
+            text: string;
+        };
+        /** @description An answer with files: parts of a form. */
+        ReplyForm: {
+            /** @description As many as there are. */
+            files?: string[];
+            /** @description JSON, as when it is sent alone. */
+            request: components["schemas"]["Reply"];
+        };
+        /**
+         * @description Who or what answered a question.
+         * @enum {string}
+         */
+        ResolutionMode: "user_reply" | "auto_decide_timeout" | "permission_policy";
+        /** @description What is to be other than in the run before. */
+        RetryRun: {
+            /** @description Another engine. */
+            engine?: string | null;
+            /** @description These keys alone; the others stay as they were. */
+            input?: {
+                [key: string]: unknown;
+            };
+            /** @description Another mode. */
+            mode?: components["schemas"]["ExecutionMode"] | null;
+            /** @description Another model. */
+            model?: string | null;
+            options?: components["schemas"]["RunOptions"];
+            /** @description These keys alone; the others stay as they were. */
+            parameter?: {
+                [key: string]: unknown;
+            };
+            /** @description Of the new run alone. */
+            webhooks?: string[];
+        };
+        /**
+         * @description The rule that decided how a turn ended: the first one that fitted.
+         * @enum {string}
+         */
+        Rule: "1" | "2" | "2b" | "3" | "3b" | "3c" | "4" | "5" | "5b" | "6" | "7" | "7b" | "8" | "9" | "10" | "11" | "12" | "13" | "14";
+        /** @description A run. */
+        Run: {
+            /** @description The last one that began, which is also how many there were. */
+            attempt: components["schemas"]["AttemptNumber"];
+            /**
+             * Format: uint32
+             * @description How often it was decided without a person.
+             */
+            auto_decisions: number;
+            /** @description Moment of the first event. */
+            created_at: components["schemas"]["Timestamp"] | null;
+            /** @description Why the rest of its Log is not. */
+            damage: string | null;
+            /** @description Moment of the terminal record. */
+            ended_at: components["schemas"]["Timestamp"] | null;
+            /** @description Its name. */
+            engine: string | null;
+            /** @description From the same place. */
+            error_code: components["schemas"]["Code"] | null;
+            /** @description The question that waits, all of it. */
+            interaction?: components["schemas"]["Interaction"] | null;
+            /** @description The beginning of the last finished message of the agent. */
+            last_words: string | null;
+            /**
+             * Format: uint64
+             * @description So much of its Log is in this row.
+             */
+            log_bytes: number;
+            mode: components["schemas"]["ExecutionMode"] | null;
+            /** @description The question that waits. */
+            question: components["schemas"]["RunQuestion"] | null;
+            /** @description Of the terminal record, before that of the last settled attempt. */
+            reason_code: components["schemas"]["Code"] | null;
+            /** @description It waits for a person and for nothing else. */
+            rests: boolean;
+            /** @description Once it is over. */
+            result?: components["schemas"]["RunResult"] | null;
+            run_id: components["schemas"]["RunId"];
+            /** @description Its name. */
+            skill: string | null;
+            /** @description None when its Log cannot be read that far. */
+            status: components["schemas"]["RunStatus"] | null;
+            /** @description Why it does not get on, if it does not. */
+            trouble?: string | null;
+            /** @description Moment of the last event. */
+            updated_at: components["schemas"]["Timestamp"] | null;
+            /** @description None while no engine has told any. */
+            usage: components["schemas"]["RunUsage"] | null;
+            /**
+             * Format: uint64
+             * @description Warnings of the last settled attempt.
+             */
+            warnings: number;
+        };
+        /** @description The run was canceled. The last event. */
+        RunCanceled: {
+            /** @description Who asked for it. */
+            by: string | null;
+            reason_code: components["schemas"]["Code"];
+        };
+        /** @description The run has succeeded. The last event. */
+        RunCompleted: {
+            reason_code: components["schemas"]["Code"];
+            /** @description Path of `result.json` in the run's folder; absent when a recording was read and nothing was written. */
+            result?: string | null;
+        };
+        /** @description How the last turn was judged. */
+        RunCompletion: {
+            /**
+             * Format: double
+             * @description 1.0 is an exact parse, below 0.7 is a guess.
+             */
+            confidence: number;
+            reason_code: components["schemas"]["Code"];
+            state: components["schemas"]["CompletionState"];
+        };
+        /** @description What went wrong. */
+        RunError: {
+            category: components["schemas"]["ErrorCategory"];
+            code: components["schemas"]["Code"];
+            /** @description More of the same, such as what does not fit a schema. */
+            details?: string[];
+            /** @description For people; its words are not promised. */
+            message: string;
+        };
+        /** @description The run has failed. The last event. */
+        RunFailed: {
+            error: components["schemas"]["RunError"];
+            next_actions: components["schemas"]["NextAction"][];
+            reason_code: components["schemas"]["Code"];
+        };
+        /** @description The engine is still at work. */
+        RunHeartbeat: {
+            /** Format: uint64 */
+            bytes: number;
+            /** Format: uint64 */
+            elapsed_ms: number;
+        };
+        /**
+         * Format: uuid
+         * @description A run. Later ones sort after earlier ones.
+         */
+        RunId: string;
+        /** @description Runs, the newest first. */
+        RunList: {
+            /** @description Give it as `cursor` for the next page; null when there is none. */
+            next_cursor: string | null;
+            runs: components["schemas"]["RunSummary"][];
+        };
+        /** @description How a run is to be carried out. What is left out is the skill's choice, else that of the settings. */
+        RunOptions: {
+            /**
+             * Format: uint32
+             * @description So often it is decided without a person.
+             */
+            auto_decision_limit?: number | null;
+            /** @description How the engine goes on after a question, instead of its own way. */
+            continuation?: components["schemas"]["Continuation"] | null;
+            /** @description What to do when nobody answers. */
+            default_decision_policy?: components["schemas"]["DecisionPolicy"] | null;
+            /** @description How hard the model thinks, in the engine's own words. */
+            effort?: string | null;
+            /** @description Names of variables of the server that the engine gets; needs the scope `admin`. */
+            env?: string[];
+            /**
+             * Format: double
+             * @description An attempt that takes longer is ended.
+             */
+            hard_timeout_sec?: number | null;
+            /** @description `user` needs the scope `admin`. */
+            home?: components["schemas"]["HomeChoice"] | null;
+            /** @description False: when nobody answers in time, it is decided without a person. */
+            interactive_require_user_reply?: boolean | null;
+            /**
+             * Format: double
+             * @description So long a process may stay after it has finished its answer.
+             */
+            linger_sec?: number | null;
+            /**
+             * Format: uint32
+             * @description So many turns the run may have.
+             */
+            max_attempt?: number | null;
+            /** @description `full` needs the scope `admin`. */
+            permission?: components["schemas"]["Permission"] | null;
+            /**
+             * Format: int32
+             * @description Higher is sooner.
+             * @default 0
+             */
+            priority?: number;
+            /** @description How the engine's output is read, instead of its own profile. */
+            profile?: components["schemas"]["ProfileId"] | null;
+            /** @description The same, and their values are masked wherever they turn up; needs the scope `admin`. */
+            secrets?: string[];
+            /**
+             * Format: double
+             * @description So long a question waits.
+             */
+            session_timeout_sec?: number | null;
+            /** @description Whether the workspace is compared before and after. */
+            snapshot?: components["schemas"]["Snapshot"] | null;
+            /**
+             * Format: double
+             * @description An attempt that is silent for longer is ended.
+             */
+            stall_timeout_sec?: number | null;
+        };
+        /** @description A question in a list, cut where it is long. */
+        RunQuestion: {
+            deadline: components["schemas"]["Timestamp"] | null;
+            interaction_id: components["schemas"]["InteractionId"];
+            kind: components["schemas"]["InteractionKind"];
+            on_deadline: components["schemas"]["OnDeadline"];
+            options: components["schemas"]["AskOption"][];
+            /** @description Its beginning. */
+            prompt: string;
+            scope: components["schemas"]["InteractionScope"];
+            truncated?: boolean;
+        };
+        /** @description What came of a run. Written once, at its end. */
+        RunResult: {
+            /** @description Files that count. */
+            artifacts: components["schemas"]["ArtifactIndexed"][];
+            /**
+             * Format: uint32
+             * @description How many there were.
+             */
+            attempts: number;
+            /** @description None when no turn was ever settled. */
+            completion: components["schemas"]["RunCompletion"] | null;
+            error?: components["schemas"]["RunError"] | null;
+            /** @description What somebody can do now. */
+            next_actions: components["schemas"]["NextAction"][];
+            /** @description What the skill gives back, checked against its schema; null when there is none that fits. */
+            output: {
+                [key: string]: unknown;
+            } | null;
+            run_id: components["schemas"]["RunId"];
+            status: components["schemas"]["RunStatus"];
+            /** @description The answer in words, where it ended cleanly. */
+            text: string | null;
+            timing: components["schemas"]["RunTiming"];
+            /** @description Tokens of all turns, as far as the engine told them. */
+            usage: components["schemas"]["TurnUsage"] | null;
+            /** @description What was odd about it. */
+            warnings: components["schemas"]["Code"][];
+        };
+        /** @description The run has begun. */
+        RunStarted: {
+            /** @description Whether a later turn can go on in the session. This and what follows is absent when a recording was read. */
+            continuation?: components["schemas"]["Continuation"] | null;
+            engine: string;
+            mode: components["schemas"]["ExecutionMode"];
+            permission?: components["schemas"]["Permission"] | null;
+            /** @description Whether the engine keeps to it. */
+            posture?: components["schemas"]["Posture"] | null;
+            retry_of?: components["schemas"]["RunId"] | null;
+            skill: string | null;
+            versions: components["schemas"]["Versions"];
+        };
+        /**
+         * @description Status of a run. The last three are terminal and final.
+         * @enum {string}
+         */
+        RunStatus: "queued" | "running" | "waiting_user" | "succeeded" | "failed" | "canceled";
+        /** @description The run goes on in another status, or the engine tells what it is doing. */
+        RunStatusChange: {
+            detail?: string | null;
+            phase?: components["schemas"]["Phase"] | null;
+            /** @description A change of the run's status; absent when an engine only tells what it is doing. */
+            status?: components["schemas"]["RunStatus"] | null;
+        };
+        /** @description One run, as lists show it. */
+        RunSummary: {
+            /** @description The last one that began, which is also how many there were. */
+            attempt: components["schemas"]["AttemptNumber"];
+            /**
+             * Format: uint32
+             * @description How often it was decided without a person.
+             */
+            auto_decisions: number;
+            /** @description Moment of the first event. */
+            created_at: components["schemas"]["Timestamp"] | null;
+            /** @description Why the rest of its Log is not. */
+            damage: string | null;
+            /** @description Moment of the terminal record. */
+            ended_at: components["schemas"]["Timestamp"] | null;
+            /** @description Its name. */
+            engine: string | null;
+            /** @description From the same place. */
+            error_code: components["schemas"]["Code"] | null;
+            /** @description The beginning of the last finished message of the agent. */
+            last_words: string | null;
+            /**
+             * Format: uint64
+             * @description So much of its Log is in this row.
+             */
+            log_bytes: number;
+            mode: components["schemas"]["ExecutionMode"] | null;
+            /** @description The question that waits. */
+            question: components["schemas"]["RunQuestion"] | null;
+            /** @description Of the terminal record, before that of the last settled attempt. */
+            reason_code: components["schemas"]["Code"] | null;
+            /** @description It waits for a person and for nothing else. */
+            rests: boolean;
+            run_id: components["schemas"]["RunId"];
+            /** @description Its name. */
+            skill: string | null;
+            /** @description None when its Log cannot be read that far. */
+            status: components["schemas"]["RunStatus"] | null;
+            /** @description Moment of the last event. */
+            updated_at: components["schemas"]["Timestamp"] | null;
+            /** @description None while no engine has told any. */
+            usage: components["schemas"]["RunUsage"] | null;
+            /**
+             * Format: uint64
+             * @description Warnings of the last settled attempt.
+             */
+            warnings: number;
+        };
+        /** @description When it was. */
+        RunTiming: {
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * Format: uint64
+             * @description From the first to the last of these, waiting included.
+             */
+            elapsed_ms: number;
+            ended_at: components["schemas"]["Timestamp"];
+            /** @description When the first attempt began; none when none did. */
+            started_at: components["schemas"]["Timestamp"] | null;
+        };
+        /** @description Tokens of all turns together, as far as engines tell them. */
+        RunUsage: {
+            /** Format: uint64 */
+            input_tokens: number | null;
+            /** Format: uint64 */
+            output_tokens: number | null;
+        };
+        /**
+         * @description An error keeps a skill from being run.
+         * @enum {string}
+         */
+        Severity: "error" | "warning";
+        /** @description A skill, with the schemas a form can be made from. */
+        Skill: {
+            /** @description Patterns of files that count as artifacts. */
+            artifacts: string[];
+            /** @description When to use it, in its own words. */
+            description: string;
+            /** @description Empty: all of them. */
+            engines: string[];
+            /** @description What is wrong or odd about it. */
+            findings: components["schemas"]["SkillFinding"][];
+            /** @description Where it lies on the machine of the server. */
+            folder: string;
+            /** @description blake3 of all its files. */
+            hash: string | null;
+            /**
+             * Format: uint32
+             * @description So many turns a run may have; null: as the settings say.
+             */
+            max_attempt: number | null;
+            /** @description The modes it can be run in. */
+            modes: components["schemas"]["ExecutionMode"][];
+            /** @description As a request says it. */
+            name: string;
+            origin: components["schemas"]["SkillOrigin"];
+            /** @description Why it cannot be run, if it cannot. */
+            problem: string | null;
+            /** @description JSON Schemas of input, parameter and output, those there are. */
+            schemas: {
+                [key: string]: unknown;
+            };
+            /** @description Engines it cannot be run on. */
+            unsupported_engines: string[];
+            version: string | null;
+        };
+        /** @description Something that is wrong or odd about a skill. */
+        SkillFinding: {
+            /** @description Inside the skill. */
+            file: string;
+            kind: components["schemas"]["SkillFindingKind"];
+            message: string;
+            severity: components["schemas"]["Severity"];
+        };
+        /** @description What is wrong or odd. */
+        SkillFindingKind: ("front_matter_missing" | "front_matter_unclosed" | "front_matter_not_yaml" | "name_missing" | "name_invalid" | "name_not_folder" | "description_missing" | "description_too_long" | "compatibility_too_long" | "body_empty" | "unknown_key" | "unknown_mode" | "no_mode" | "engine_twice" | "max_attempt" | "policy_unknown" | "schema_path" | "schema_invalid" | "prompt_placeholder" | "artifact_path" | "not_copyable") | "unreadable" | "wrong_type" | "runner_part" | "patch_block";
+        /** @description Parts of a form. */
+        SkillForm: {
+            /** @description A zip with the skill. */
+            skill: string;
+        };
+        /** @description Skills by name. */
+        SkillList: {
+            skills: components["schemas"]["SkillSummary"][];
+            /** @description Folders that cannot be looked into, each with why. */
+            unreadable: string[];
+        };
+        /** @description Whose folder it is. */
+        SkillOrigin: ("project" | "configured" | "user") | "path";
+        /** @description A skill in a list. */
+        SkillSummary: {
+            /** @description When to use it, in its own words. */
+            description: string;
+            /** @description Empty: all of them. */
+            engines: string[];
+            /** @description The modes it can be run in. */
+            modes: components["schemas"]["ExecutionMode"][];
+            /** @description As a request says it. */
+            name: string;
+            origin: components["schemas"]["SkillOrigin"];
+            /** @description Why it cannot be run, if it cannot. */
+            problem: string | null;
+            version: string | null;
+        };
+        /**
+         * @description Whether the workspace is compared before and after.
+         * @enum {string}
+         */
+        Snapshot: "taken" | "off";
+        /**
+         * @description Where an event comes from. Everything but `control` is evidence.
+         * @enum {string}
+         */
+        SourceStream: "stdout" | "stderr" | "pty" | "stdin" | "control";
+        /** @description One piece of evidence: a half-open byte range of one file. */
+        SpanRef: {
+            /** Format: uint64 */
+            from: number;
+            stream: components["schemas"]["SourceStream"];
+            /** Format: uint64 */
+            to: number;
+        };
+        /** @description Bytes recorded of each stream; none where there is no recording of it. */
+        StreamSizes: {
+            /**
+             * Format: uint64
+             * @description The terminal's copy, which has the bytes of the others again.
+             */
+            pty: number | null;
+            /** Format: uint64 */
+            stderr: number | null;
+            /**
+             * Format: uint64
+             * @description What was written to the process.
+             */
+            stdin: number | null;
+            /** Format: uint64 */
+            stdout: number | null;
+        };
+        /** @description The deadline of a question has passed. */
+        TimedOut: {
+            interaction_id: components["schemas"]["InteractionId"];
+        };
+        /**
+         * Format: date-time
+         * @description A moment in UTC.
+         */
+        Timestamp: string;
+        /** @description A tool has done what it was asked. */
+        ToolCallCompleted: {
+            output?: string | null;
+            sanitized?: boolean;
+            truncated?: boolean;
+        };
+        /** @description A tool has not done what it was asked. */
+        ToolCallFailed: {
+            output?: string | null;
+            reason: string;
+            sanitized?: boolean;
+            /** @description Written by us because the turn ended before the call did. */
+            synthetic?: boolean;
+            truncated?: boolean;
+        };
+        /** @description The agent uses a tool; `correlation.tool_call_id` tells which call. */
+        ToolCallStarted: {
+            input?: unknown;
+            name: string;
+            truncated?: boolean;
+        };
+        /**
+         * @description How far a tool call is.
+         * @enum {string}
+         */
+        ToolCallStatus: "started" | "completed" | "failed";
+        /**
+         * @description How a turn ended; exactly one per attempt, written once.
+         * @enum {string}
+         */
+        TurnState: "completed" | "partial_failed" | "failed" | "interrupted" | "timed_out";
+        /** @description Tokens of a turn, as far as the engine told them; its own figures in `reported`. */
+        TurnUsage: {
+            /** Format: uint64 */
+            cached_input_tokens: number | null;
+            /** Format: uint64 */
+            input_tokens: number | null;
+            /** Format: uint64 */
+            output_tokens: number | null;
+            /** Format: uint64 */
+            reasoning_tokens: number | null;
+            reported?: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description A question was answered. */
+        UserInputReplied: {
+            interaction_id: components["schemas"]["InteractionId"];
+            resolution_mode: components["schemas"]["ResolutionMode"];
+            /** @description What was answered. */
+            text: string;
+        };
+        /** @description What the engine was told. */
+        UserMessage: {
+            text: string;
+            truncated?: boolean;
+        };
+        /** @description Result of `settle`: decided once, from evidence alone. */
+        Verdict: {
+            answer_message_id?: string | null;
+            completion: components["schemas"]["CompletionState"];
+            /**
+             * Format: double
+             * @description The lower of the confidences of end evidence and answer.
+             */
+            confidence: number;
+            error?: components["schemas"]["RunError"] | null;
+            evidence: components["schemas"]["VerdictEvidence"];
+            output?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Format: uint64
+             * @description Size of an output too large for an event.
+             */
+            output_bytes?: number | null;
+            pending?: components["schemas"]["Interaction"] | null;
+            reason_code: components["schemas"]["Code"];
+            rule: components["schemas"]["Rule"];
+            run_status: components["schemas"]["RunStatus"];
+            turn: components["schemas"]["TurnState"];
+            warnings: components["schemas"]["Code"][];
+        };
+        /** @description The byte ranges a verdict stands on. */
+        VerdictEvidence: {
+            answer: components["schemas"]["SpanRef"][];
+            end: components["schemas"]["SpanRef"][];
+            marker: components["schemas"]["SpanRef"][];
+        };
+        /** @description What wrote the events. */
+        Versions: {
+            engine: string | null;
+            /** Format: uint32 */
+            profile: number;
+            skillrun: string;
+        };
+        /** @description A run that waits for an answer, and the whole question. */
+        WaitingRun: {
+            engine: string | null;
+            question: components["schemas"]["Interaction"];
+            run_id: components["schemas"]["RunId"];
+            skill: string | null;
+        };
+        /** @description One change of the workspace. */
+        WorkspaceChange: {
+            after?: components["schemas"]["FileVersion"] | null;
+            before?: components["schemas"]["FileVersion"] | null;
+            change: components["schemas"]["ChangeKind"];
+            /** @description How its text changed, line by line. */
+            diff?: string | null;
+            /** @description Why that is not told: a word such as `binary` or `too_large`. */
+            diff_omitted?: string | null;
+            /** @description Relative to the root of the workspace. */
+            path: components["schemas"]["OsText"];
+        };
+        /** @description A folder of the user to work in. */
+        WorkspaceChoice: {
+            /** @description Absolute. */
+            path: string;
+            /**
+             * @description Whether other runs may work there at the same time.
+             * @default false
+             */
+            share?: boolean;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    healthz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It does */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The numbers */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/openmetrics-text": string;
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    openapi: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OpenAPI 3.1 */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": string;
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readyz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description They are */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not yet, or a problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "text/plain": string;
+                };
+            };
+        };
+    };
+    list_engines: {
+        parameters: {
+            query?: {
+                /** @description Whether programs are asked for their versions, which takes a moment. */
+                probe?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description By name */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EngineList"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_open_interactions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Those with the nearest deadline first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenInteractionList"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_runs: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description The name of an engine. */
+                engine?: string;
+                /** @description At most so many, 50 unless told, 500 at most. */
+                limit?: number;
+                /** @description Words to look for in ids, skills, engines, codes and questions. */
+                q?: string;
+                /** @description The name of a skill. */
+                skill?: string;
+                /** @description One status, or several with commas between them. */
+                status?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of runs */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunList"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_run: {
+        parameters: {
+            query?: {
+                /** @description Seconds to wait for the end of the run or a question of it; 600 at most. */
+                wait?: number;
+            };
+            header?: {
+                /** @description The same key with the same request makes no second run */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "skill": "count-words",
+                 *       "engine": "scripted",
+                 *       "input": {
+                 *         "text": "one two three"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateRun"];
+                "multipart/form-data": components["schemas"]["CreateRunForm"];
+            };
+        };
+        responses: {
+            /** @description The run as it is now: over or waiting for an answer when `wait` was long enough */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description The run was accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: SKILL_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_SLOW */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: WORKSPACE_IN_USE */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: IDEMPOTENCY_KEY_REUSED, CANNOT_RUN, INPUT_INVALID, SKILL_INVALID, WEBHOOK_ADDRESS_REFUSED */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: QUEUE_FULL */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: DISK_FULL */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_run: {
+        parameters: {
+            query?: {
+                /** @description Seconds to wait for the end of the run or a question of it; 600 at most. */
+                wait?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The run */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_artifacts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The files, by path */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArtifactList"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_artifact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The file, as the list of artifacts tells; slashes stay as they are. */
+                path: string;
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The part asked for */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: NOT_FOUND, RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RANGE_NOT_SATISFIABLE */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_attempts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The attempts */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttemptList"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_bundle: {
+        parameters: {
+            query?: {
+                /** @description With the Log and the evidence; secrets are masked. */
+                full?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The bundle */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": string;
+                };
+            };
+            /** @description The part asked for */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": string;
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: NOT_YET */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RANGE_NOT_SATISFIABLE */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_run: {
+        parameters: {
+            query?: {
+                /** @description Seconds to wait for the end of the run or a question of it; 600 at most. */
+                wait?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is canceled */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description It is being canceled */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_OVER */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING, OWNER_SILENT */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: DISK_FULL */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stream_chat: {
+        parameters: {
+            query?: {
+                /** @description The id of the last event you have; `Last-Event-ID` does the same and wins. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events `chat_event`, whose `id` is the cursor; `reset` when the cursor does not hold */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The run is over and you have everything */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_STREAMS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    chat_history: {
+        parameters: {
+            query?: {
+                /** @description After this event; as `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description The first seq that is wanted. */
+                from_seq?: number;
+                /** @description Not before this moment (RFC 3339). */
+                from_ts?: string;
+                /** @description At most so many, 100 unless told, 1000 at most. */
+                limit?: number;
+                /** @description The last seq that is wanted. */
+                to_seq?: number;
+                /** @description Not after this moment (RFC 3339). */
+                to_ts?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageFoot"] & {
+                        events: components["schemas"]["FcmpEvent"][];
+                    };
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: CURSOR_RESET */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_diagnosis: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The diagnosis */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Diagnosis"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_diff: {
+        parameters: {
+            query?: {
+                /** @description This attempt alone. */
+                attempt?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The changes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Diff"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED, EVIDENCE_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stream_events: {
+        parameters: {
+            query?: {
+                /** @description The id of the last event you have; `Last-Event-ID` does the same and wins. */
+                cursor?: string;
+                /** @description Which events of RASP are shown. */
+                taxonomy?: "all" | "frontend";
+            };
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events `run_event`, whose `id` is the cursor; `reset` when the cursor does not hold */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The run is over and you have everything */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_STREAMS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    events_at: {
+        parameters: {
+            query: {
+                /** @description From 1. */
+                attempt: number;
+                /** @description Of the byte in that stream of that attempt. */
+                offset: number;
+                /** @description Streams that events are made of. */
+                stream: "stdout" | "stderr";
+            };
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events, in order */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description There are more than these. */
+                        cut: boolean;
+                        events: components["schemas"]["RaspEvent"][];
+                    };
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    events_history: {
+        parameters: {
+            query?: {
+                /** @description After this event; as `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description The first seq that is wanted. */
+                from_seq?: number;
+                /** @description Not before this moment (RFC 3339). */
+                from_ts?: string;
+                /** @description At most so many, 100 unless told, 1000 at most. */
+                limit?: number;
+                /** @description Which events of RASP are shown. */
+                taxonomy?: "all" | "frontend";
+                /** @description The last seq that is wanted. */
+                to_seq?: number;
+                /** @description Not after this moment (RFC 3339). */
+                to_ts?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageFoot"] & {
+                        events: components["schemas"]["RaspEvent"][];
+                    };
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: CURSOR_RESET */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_interaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The question */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Interaction"];
+                };
+            };
+            /** @description The run asks nothing at this moment */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reply: {
+        parameters: {
+            query?: {
+                /** @description Seconds to wait for the end of the run or a question of it; 600 at most. */
+                wait?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "interaction_id": 1,
+                 *       "text": "Aurora"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Reply"];
+                "multipart/form-data": components["schemas"]["ReplyForm"];
+            };
+        };
+        responses: {
+            /** @description It was heard; the run as it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_SLOW */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STALE_INTERACTION, RUN_OVER */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING, OWNER_SILENT */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: DISK_FULL */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_interactions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The first first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InteractionList"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_raw: {
+        parameters: {
+            query: {
+                /** @description From 1. */
+                attempt: number;
+                /** @description The first byte; `Range` does the same. */
+                from?: number;
+                /** @description A stream of an attempt. */
+                stream: "stdout" | "stderr" | "pty" | "stdin";
+                /** @description After the last byte. */
+                to?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description Those asked for; Content-Range has the size */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: NOT_FOUND, RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED, EVIDENCE_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RANGE_NOT_SATISFIABLE */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_recording: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The recording, with a marker per event */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-asciicast": string;
+                };
+            };
+            /** @description The part asked for */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-asciicast": string;
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED, EVIDENCE_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RANGE_NOT_SATISFIABLE */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_result: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunResult"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: NOT_YET */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retry_run: {
+        parameters: {
+            query?: {
+                /** @description Seconds to wait for the end of the run or a question of it; 600 at most. */
+                wait?: number;
+            };
+            header?: {
+                /** @description The same key with the same request makes no second run */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "input": {
+                 *         "text": "four five"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["RetryRun"];
+            };
+        };
+        responses: {
+            /** @description The run as it is now: over or waiting for an answer when `wait` was long enough */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description The new run was accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_SLOW */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: WORKSPACE_IN_USE */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: IDEMPOTENCY_KEY_REUSED, CANNOT_RUN, INPUT_INVALID, SKILL_INVALID, WEBHOOK_ADDRESS_REFUSED */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: QUEUE_FULL */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: DISK_FULL */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_deliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The first first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryList"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    begin_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "code": "the code of a link"
+                 *     }
+                 */
+                "application/json": components["schemas"]["BeginSession"];
+            };
+        };
+        responses: {
+            /** @description The cookie is set */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_SLOW */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: DISK_FULL */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cookie is forgotten */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: DISK_FULL */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_skills: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description By name */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillList"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    install_skill: {
+        parameters: {
+            query?: {
+                /** @description Whether a skill of the same name is replaced. */
+                replace?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": components["schemas"]["SkillForm"];
+            };
+        };
+        responses: {
+            /** @description It is installed */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Skill"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_SLOW */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: SKILL_EXISTS */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: SKILL_INVALID */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: DISK_FULL */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_skill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The skill, as the list of skills tells. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The skill */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Skill"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: SKILL_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: SKILL_INVALID */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_skill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The skill, as the list of skills tells. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone; runs of it keep their copies */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: SKILL_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: DISK_FULL */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stream_runs: {
+        parameters: {
+            query?: {
+                /** @description The id of the last event you have; one of another server run, or none, is answered with `reset`. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events `reset` (the newest runs), `run` and `removed`; the `id` is the cursor */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_STREAMS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+}

@@ -1,0 +1,189 @@
+// The client against the real server, with the skills of `--demo`.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  type FcmpEvent, ProblemError, type RaspEvent, type RunsItem, SkillrunClient, isRasp,
+} from "../src/index.js";
+import { Server } from "./server.js";
+
+let server: Server;
+
+before(async () => {
+  server = await Server.start();
+});
+
+after(async () => {
+  await server?.remove();
+});
+
+const ASKING = { skill: "name-a-release", engine: "scripted", mode: "interactive", input: { version: "v2" } } as const;
+
+async function asking(): Promise<string> {
+  const run = await server.client.createRun(ASKING, { wait: 60 });
+  assert.equal(run.status, "waiting_user");
+  return run.run_id;
+}
+
+async function history(run: string): Promise<RaspEvent[]> {
+  const events: RaspEvent[] = [];
+  for (let cursor: string | null = "0"; cursor !== null; ) {
+    // Small pages, so that there are some.
+    const page: Awaited<ReturnType<SkillrunClient["eventsHistory"]>> = await server.client.eventsHistory(run, { cursor, limit: 3 });
+    events.push(...page.events);
+    cursor = page.next_cursor;
+  }
+  return events;
+}
+
+test("a run is made, waited for, and gives a result", async () => {
+  const request = { skill: "count-words", engine: "scripted", input: { text: "one two three" } };
+  const run = await server.client.createRun(request, { wait: 60, idempotencyKey: "the-same" });
+  assert.equal(run.status, "succeeded", JSON.stringify(run));
+  const again = await server.client.createRun(request, { idempotencyKey: "the-same" });
+  assert.equal(again.run_id, run.run_id);
+  const result = await server.client.result(run.run_id);
+  assert.deepEqual(run.result, result);
+  assert.equal(result.status, "succeeded");
+  const { attempts } = await server.client.attempts(run.run_id);
+  assert.equal(attempts.length, 1);
+  const all = await server.client.raw(run.run_id, { attempt: 1, stream: "stdout" });
+  const some = await server.client.raw(run.run_id, { attempt: 1, stream: "stdout", from: 2, to: 5 });
+  assert.deepEqual([some.from, some.total], [2, all.total]);
+  assert.deepEqual(some.bytes, all.bytes.subarray(2, 5));
+  const second = await server.client.retryRun(run.run_id, { input: { text: "four five" } }, { wait: 60 });
+  assert.equal(second.status, "succeeded");
+  assert.notEqual(second.run_id, run.run_id);
+});
+
+test("files come with a run, and go from it", async () => {
+  const files = { table: new File(["name,count\na,1\n"], "table.csv", { type: "text/csv" }) };
+  const run = await server.client.createRun({ skill: "report-on-table", engine: "scripted" }, { files, wait: 60 });
+  assert.equal(run.status, "succeeded", JSON.stringify(run));
+  const { artifacts } = await server.client.artifacts(run.run_id);
+  assert.ok(artifacts[0]);
+  const file = await server.client.artifact(run.run_id, artifacts[0].path);
+  assert.equal(file.size, artifacts[0].size);
+  assert.ok((await server.client.bundle(run.run_id)).size > 0);
+});
+
+test("a stream goes on through a restart of the server, and an answer ends the run", async () => {
+  const run = await asking();
+  const got: RaspEvent[] = [];
+  let restarted = false;
+  for await (const item of server.client.followEvents(run)) {
+    assert.equal(item.type, "event");
+    if (item.type !== "event") continue;
+    got.push(item.event);
+    if (!restarted && isRasp(item.event, "interaction.requested")) {
+      restarted = true;
+      await server.restart();
+      const { interaction_id } = item.event.data;
+      const heard = await server.client.reply(run, { interaction_id, text: "rivers" });
+      assert.equal(heard.run_id, run);
+    }
+  }
+  assert.ok(restarted);
+  assert.deepEqual(got, await history(run));
+  assert.ok(isRasp(got.at(-1) as RaspEvent, "run.completed"));
+  const { interactions } = await server.client.interactions(run);
+  assert.deepEqual(interactions.map((asked) => asked.reply), ["rivers"]);
+});
+
+test("a conversation is told by type, and from a cursor on", async () => {
+  const run = await asking();
+  const question = await server.client.interaction(run);
+  assert.ok(question);
+  await server.client.reply(run, { interaction_id: question.interaction_id, text: "rivers" }, { wait: 60 });
+  assert.equal(await server.client.interaction(run), undefined);
+  const all: { id: string; event: FcmpEvent }[] = [];
+  for await (const item of server.client.followChat(run)) if (item.type === "event") all.push(item);
+  const page = await server.client.chatHistory(run, { limit: 1000 });
+  assert.deepEqual(all.map((item) => item.event), page.events);
+  const asked = all.find((item) => item.event.type === "user.input.required");
+  // The type of data follows from the type of the event.
+  assert.equal(asked?.event.type === "user.input.required" && asked.event.data.prompt, question.prompt);
+  const middle = Math.floor(all.length / 2);
+  const rest: FcmpEvent[] = [];
+  for await (const item of server.client.followChat(run, { cursor: all[middle]?.id })) {
+    if (item.type === "event") rest.push(item.event);
+  }
+  assert.deepEqual(rest, page.events.slice(middle + 1));
+  for await (const _ of server.client.followChat(run, { cursor: all.at(-1)?.id })) assert.fail("there is no more");
+});
+
+test("problems have a type", async () => {
+  const run = await asking();
+  await assert.rejects(server.client.reply(run, { interaction_id: 99, text: "late" }), (error) => {
+    assert.ok(error instanceof ProblemError);
+    assert.equal(error.status, 409);
+    assert.equal(error.code, "STALE_INTERACTION");
+    assert.equal(error.problem.run_id, run);
+    assert.equal((error.problem.current as { status?: string }).status, "waiting_user");
+    return true;
+  });
+  await assert.rejects(server.client.result(run), { code: "NOT_YET" });
+  const canceled = await server.client.cancelRun(run, { wait: 60 });
+  assert.equal(canceled.status, "canceled");
+  await assert.rejects(server.client.getRun("0198d5a0-0000-7000-8000-000000000000"), { code: "RUN_NOT_FOUND" });
+  const stranger = new SkillrunClient({ baseUrl: server.baseUrl, token: "wrong" });
+  await assert.rejects(stranger.listRuns(), { code: "UNAUTHORIZED" });
+  await assert.rejects(stranger.followEvents(run).next(), { code: "UNAUTHORIZED" });
+});
+
+test("abort ends a stream of a run that waits", async () => {
+  const run = await asking();
+  const controller = new AbortController();
+  let count = 0;
+  for await (const item of server.client.followEvents(run, { signal: controller.signal, taxonomy: "frontend" })) {
+    count += 1;
+    // The last one for now: what would come next never comes.
+    if (item.type === "event" && isRasp(item.event, "run.status") && item.event.data.status === "waiting_user") {
+      setImmediate(() => controller.abort());
+    }
+  }
+  assert.ok(count > 0);
+  await server.client.cancelRun(run, { wait: 60 });
+});
+
+test("the list of runs is paged, and followed", async () => {
+  const ids: string[] = [];
+  for await (const run of server.client.allRuns({ limit: 2 })) ids.push(run.run_id);
+  assert.equal(new Set(ids).size, ids.length);
+  assert.deepEqual(ids, [...ids].sort().reverse());
+  const controller = new AbortController();
+  const items: RunsItem[] = [];
+  let made: string | undefined;
+  for await (const item of server.client.followRuns({ signal: controller.signal })) {
+    items.push(item);
+    if (item.type === "reset") {
+      assert.deepEqual(item.runs.map((run) => run.run_id), ids);
+      const request = { skill: "count-words", engine: "scripted", input: { text: "a" } };
+      made = (await server.client.createRun(request)).run_id;
+    }
+    if (item.type === "run" && item.run.run_id === made && item.run.status === "succeeded") controller.abort();
+  }
+  assert.equal(items[0]?.type, "reset");
+});
+
+test("everything else answers", async () => {
+  const { client } = server;
+  const { skills } = await client.skills();
+  assert.ok(skills.some((skill) => skill.name === "count-words"));
+  assert.ok((await client.skill("count-words")).schemas["input"]);
+  assert.ok((await client.engines()).engines.some((engine) => engine.name === "scripted"));
+  assert.match(await client.metrics(), /# EOF\n$/);
+  assert.equal(await client.isReady(), true);
+  const { runs } = await client.listRuns({ status: "succeeded", limit: 1 });
+  const run = runs[0]?.run_id;
+  assert.ok(run);
+  assert.equal((await client.diagnosis(run)).run_id, run);
+  assert.ok((await client.diff(run)).attempts);
+  assert.deepEqual((await client.deliveries(run)).deliveries, []);
+  assert.ok((await client.recording(run)).size > 0);
+  assert.ok((await client.eventsAt(run, { attempt: 1, stream: "stdout", offset: 0 })).events.length > 0);
+  assert.ok(Array.isArray((await client.openInteractions()).interactions));
+  await assert.rejects(client.removeSkill("no-such-skill"), { code: "SKILL_NOT_FOUND" });
+  await assert.rejects(client.installSkill(new Blob(["no zip"])), { code: "SKILL_INVALID" });
+  await assert.rejects(client.beginSession("wrong"), { code: "UNAUTHORIZED" });
+  await client.endSession();
+});

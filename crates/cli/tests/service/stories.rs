@@ -1,0 +1,90 @@
+//! What somebody does with the service from beginning to end, and beside it with the program.
+//!
+//! - `making`: runs that are made once, with files, again, and not at all. `answering`: questions and cancels.
+//! - `beside`: other processes on the same data folder. `looking`: lists, bytes and recordings.
+
+mod answering;
+mod beside;
+mod looking;
+mod making;
+
+use std::io::Write;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use testkit::http::Answer;
+
+use crate::lab::{Lab, PATIENCE, Server};
+
+const DONE: &str = "- - say: I begin.\n  - output: {answer: done}\n    done: true\n";
+const LONG: &str = "- - say: I begin.\n  - sleep_ms: 60000\n";
+const ASKS: &str = "\
+- - ask: {kind: open_text, prompt: Which colour?}
+- - say: I take {{reply}}.
+  - output: {answer: '{{reply}}'}
+    done: true
+";
+
+fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let begin = Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(begin.elapsed() < PATIENCE, "no {what} in time");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn kind(event: &Value) -> &str {
+    event["event"]["type"].as_str().unwrap_or_default()
+}
+
+/// What the program printed, where it ended well.
+fn printed(lab: &Lab, words: &[&str]) -> String {
+    let output = lab.command(words).output().expect("ran");
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// A part of a form: its name, that of its file if it is one, and what is in it.
+type Part<'a> = (&'a str, Option<&'a str>, &'a [u8]);
+
+fn send_form(server: &Server, path: &str, headers: &[(&str, &str)], parts: &[Part<'_>]) -> Answer {
+    let mut body = Vec::new();
+    for (name, file, bytes) in parts {
+        let file = file.map(|file| format!("; filename=\"{file}\"")).unwrap_or_default();
+        let head = format!("--limit\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n");
+        body.extend_from_slice(head.as_bytes());
+        body.extend_from_slice(bytes);
+        body.extend_from_slice(b"\r\n");
+    }
+    body.extend_from_slice(b"--limit--\r\n");
+    let kind = [("Content-Type", "multipart/form-data; boundary=limit")];
+    server.client.request("POST", path, &[headers, &kind].concat(), &body).expect("an answer")
+}
+
+/// The folder of a skill, packed.
+fn zipped(folder: &Path) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let mut folders = vec![folder.to_owned()];
+    while let Some(at) = folders.pop() {
+        for entry in std::fs::read_dir(at).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(folder).expect("below").to_str().expect("text");
+            zip.start_file(name, zip::write::SimpleFileOptions::default()).expect("begun");
+            zip.write_all(&std::fs::read(&path).expect("readable")).expect("written");
+        }
+    }
+    zip.finish().expect("whole").into_inner()
+}
+
+fn id(answer: &Answer) -> String {
+    answer.json()["run_id"].as_str().unwrap_or_else(|| panic!("no run: {}", answer.text())).to_owned()
+}

@@ -1,0 +1,115 @@
+//! Questions that are answered, with files, twice and too late; runs that are canceled.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::{ASKS, LONG, send_form, wait_for};
+use crate::lab::Lab;
+
+#[test]
+fn an_answer_counts_once_and_one_that_is_late_is_told_how_things_are() {
+    let lab = Lab::new();
+    lab.skill("asks", ASKS);
+    let server = lab.serve();
+    let run = server.run("asks", json!({"mode": "interactive"}));
+    assert_eq!(server.wait(&run)["status"], "waiting_user");
+    let open = server.get("/v1/interactions").json();
+    assert_eq!(
+        (&open["interactions"][0]["run_id"], open["interactions"].as_array().map(Vec::len)),
+        (&json!(run), Some(1))
+    );
+    let question = server.get(&format!("/v1/runs/{run}/interaction"));
+    assert_eq!((question.status, &question.json()["interaction_id"]), (200, &json!(1)));
+    let reply = |interaction: u32, text: &str, key: Option<&str>| {
+        let body = json!({"interaction_id": interaction, "text": text, "idempotency_key": key});
+        server.post(&format!("/v1/runs/{run}/interaction/reply?wait=60"), &body)
+    };
+    let stale = reply(7, "red", None);
+    let problem = stale.json();
+    assert_eq!((stale.status, &problem["code"]), (409, &json!("STALE_INTERACTION")), "{}", stale.text());
+    assert_eq!((&problem["current"]["status"], &problem["run_id"]), (&json!("waiting_user"), &json!(run)));
+    assert_eq!(problem["current"]["interaction"]["interaction_id"], 1);
+    let heard = reply(1, "blue", Some("mine"));
+    assert_eq!((heard.status, &heard.json()["status"]), (200, &json!("succeeded")), "{}", heard.text());
+    assert_eq!(heard.json()["result"]["output"]["answer"], "blue");
+    let late = reply(1, "red", Some("other"));
+    assert_eq!((late.status, &late.json()["current"]["status"]), (409, &json!("succeeded")), "{}", late.text());
+    let replies = lab.events(&run).iter().filter(|event| super::kind(event) == "interaction.replied").count();
+    assert_eq!(replies, 1);
+    let history = server.get(&format!("/v1/runs/{run}/interactions")).json();
+    assert_eq!(history["interactions"].as_array().map(Vec::len), Some(1), "{history}");
+    assert_eq!(server.get(&format!("/v1/runs/{run}/interaction")).status, 204);
+    assert_eq!(server.get("/v1/interactions").json()["interactions"], json!([]));
+}
+
+/// The same key again, while the run still asks something else.
+#[test]
+fn the_same_answer_again_has_no_second_effect() {
+    let lab = Lab::new();
+    lab.skill(
+        "twice",
+        "- - ask: {prompt: First?}\n- - ask: {prompt: Second?}\n- - output: {answer: '{{reply}}'}\n    done: true\n",
+    );
+    let server = lab.serve();
+    let run = server.run("twice", json!({"mode": "interactive"}));
+    server.wait(&run);
+    let body = json!({"interaction_id": 1, "text": "one", "idempotency_key": "k"});
+    let path = format!("/v1/runs/{run}/interaction/reply");
+    assert_eq!(server.post(&path, &body).status, 200);
+    wait_for("question", || {
+        let view = server.wait(&run);
+        (view["interaction"]["interaction_id"] == 2).then_some(())
+    });
+    assert_eq!(server.post(&path, &body).status, 200, "it was heard already");
+    let view = server.wait(&run);
+    assert_eq!((&view["status"], &view["interaction"]["interaction_id"]), (&json!("waiting_user"), &json!(2)));
+    let other = json!({"interaction_id": 1, "text": "one", "idempotency_key": "other"});
+    let stale = server.post(&path, &other);
+    assert_eq!((stale.status, &stale.json()["current"]["interaction"]["interaction_id"]), (409, &json!(2)));
+}
+
+#[test]
+fn files_come_with_an_answer() {
+    let lab = Lab::new();
+    lab.skill("asks", ASKS);
+    let server = lab.serve();
+    let run = server.run("asks", json!({"mode": "interactive"}));
+    server.wait(&run);
+    let request = json!({"interaction_id": 1, "text": "as in the picture"}).to_string();
+    let path = format!("/v1/runs/{run}/interaction/reply?wait=60");
+    let parts = [
+        ("request", None, request.as_bytes()),
+        ("files", Some("a.png"), b"\x89PNG".as_slice()),
+        ("files", Some("b.txt"), b"b"),
+    ];
+    let unknown = send_form(&server, &path, &[], &[parts[0], ("file", Some("a.png"), b"x")]);
+    assert_eq!(unknown.status, 400, "{}", unknown.text());
+    let heard = send_form(&server, &path, &[], &parts);
+    assert_eq!((heard.status, &heard.json()["status"]), (200, &json!("succeeded")), "{}", heard.text());
+    let events = lab.events(&run);
+    let replied = events.iter().find(|event| super::kind(event) == "interaction.replied").expect("an answer");
+    assert_eq!(replied["data"]["files"], json!(["reply-1-1-a.png", "reply-1-2-b.txt"]), "{replied}");
+    for (name, bytes) in [("reply-1-1-a.png", b"\x89PNG".as_slice()), ("reply-1-2-b.txt", b"b")] {
+        assert_eq!(fs::read(lab.run_folder(&run).join("inputs").join(name)).expect("kept"), bytes);
+    }
+}
+
+#[test]
+fn a_run_is_canceled_once() {
+    let lab = Lab::new();
+    lab.skill("long", LONG);
+    let server = lab.serve();
+    let run = server.run("long", json!({}));
+    wait_for("message", || {
+        lab.events(&run).iter().any(|event| super::kind(event) == "agent.message.final").then_some(())
+    });
+    let path = format!("/v1/runs/{run}/cancel?wait=60");
+    let canceled = server.post(&path, &json!({}));
+    assert_eq!((canceled.status, &canceled.json()["status"]), (200, &json!("canceled")), "{}", canceled.text());
+    assert_eq!(lab.events(&run).last().map(super::kind), Some("run.canceled"));
+    let again = server.post(&path, &json!({}));
+    let problem = again.json();
+    assert_eq!((again.status, &problem["code"]), (409, &json!("RUN_OVER")), "{}", again.text());
+    assert_eq!(problem["current"]["status"], "canceled");
+}

@@ -1,0 +1,93 @@
+//! Other processes on the same data folder: their runs through the service, its runs through the program, and runs that
+//! go on while there is no server.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::{ASKS, LONG, kind, printed, wait_for};
+use crate::lab::Lab;
+
+/// Starts a run that stays with a process of its own, since there is no server yet.
+fn elsewhere(lab: &Lab, skill: &str) -> String {
+    let words =
+        ["run", skill, "--engine", "scripted", "--mode", "interactive", "--continuation", "sticky", "--no-wait"];
+    printed(lab, &words).trim().to_owned()
+}
+
+#[test]
+fn runs_of_another_process_are_answered_and_canceled_through_the_service() {
+    let lab = Lab::new();
+    lab.skill("asks", ASKS);
+    let (first, second) = (elsewhere(&lab, "asks"), elsewhere(&lab, "asks"));
+    let asked = |run: &str| lab.events(run).iter().any(|event| kind(event) == "interaction.requested").then_some(());
+    wait_for("question", || asked(&first));
+    wait_for("question", || asked(&second));
+    let server = lab.serve();
+    let reply = json!({"interaction_id": 1, "text": "blue"});
+    let heard = server.post(&format!("/v1/runs/{first}/interaction/reply?wait=60"), &reply);
+    assert_eq!((heard.status, &heard.json()["status"]), (200, &json!("succeeded")), "{}", heard.text());
+    assert_eq!(heard.json()["result"]["output"]["answer"], "blue");
+    let stale =
+        server.post(&format!("/v1/runs/{second}/interaction/reply"), &json!({"interaction_id": 9, "text": "x"}));
+    assert_eq!((stale.status, &stale.json()["current"]["status"]), (409, &json!("waiting_user")), "{}", stale.text());
+    let canceled = server.post(&format!("/v1/runs/{second}/cancel?wait=60"), &json!({}));
+    assert_eq!((canceled.status, &canceled.json()["status"]), (200, &json!("canceled")), "{}", canceled.text());
+}
+
+#[test]
+fn the_program_acts_on_runs_of_the_server() {
+    let lab = Lab::new();
+    lab.skill("asks", ASKS);
+    lab.skill("long", LONG);
+    let server = lab.serve();
+    let run = server.run("asks", json!({"mode": "interactive"}));
+    let long = server.run("long", json!({}));
+    server.wait(&run);
+    let mut follower =
+        lab.command(&["logs", &run, "--follow", "--rasp"]).stdout(Stdio::piped()).spawn().expect("started");
+    let mut lines = BufReader::new(follower.stdout.take().expect("piped")).lines();
+    let first: Value = serde_json::from_str(&lines.next().expect("a line").expect("read")).expect("JSON");
+    let listed: Value = serde_json::from_str(&printed(&lab, &["ls", "--json"])).expect("JSON");
+    let text = listed.to_string();
+    assert!(text.contains(&run) && text.contains(&long) && text.contains("waiting_user"), "{text}");
+    printed(&lab, &["reply", &run, "blue", "--no-wait"]);
+    let mut followed = vec![first];
+    followed.extend(lines.map(|line| serde_json::from_str(&line.expect("read")).expect("JSON")));
+    assert!(follower.wait().expect("waited").success());
+    assert_eq!(followed, lab.events(&run), "followed to the end");
+    assert_eq!(server.wait(&run)["result"]["output"]["answer"], "blue");
+    printed(&lab, &["cancel", &long]);
+    assert_eq!(server.wait(&long)["status"], "canceled");
+    let made = printed(&lab, &["run", "asks", "--engine", "scripted", "--mode", "interactive", "--no-wait"]);
+    assert_eq!(server.wait(made.trim())["status"], "waiting_user", "the server has taken it");
+}
+
+/// Symptom it guards against: a stop that ends what runs, or a start that runs it again beside itself.
+#[test]
+fn a_stop_leaves_engines_running_and_the_next_start_finishes_their_runs() {
+    let lab = Lab::new();
+    lab.skill("asks", ASKS);
+    let server = lab.serve();
+    // Its process lives for as long as nobody answers, so nothing here is a matter of time.
+    let run = server.run("asks", json!({"mode": "interactive", "options": {"continuation": "sticky"}}));
+    assert_eq!(server.wait(&run)["status"], "waiting_user");
+    let hosts = || {
+        let events = lab.events(&run);
+        let started = events.iter().filter(|event| kind(event) == "attempt.started");
+        started.map(|event| event["data"]["host_pid"].as_u64().expect("a host")).collect::<Vec<_>>()
+    };
+    let host = *hosts().first().expect("a start");
+    let is_there = || Path::new(&format!("/proc/{host}")).exists();
+    server.stop();
+    assert!(is_there(), "the host goes on");
+    let server = lab.serve();
+    assert!(is_there(), "and is not replaced");
+    let reply = json!({"interaction_id": 1, "text": "blue"});
+    let heard = server.post(&format!("/v1/runs/{run}/interaction/reply?wait=60"), &reply);
+    assert_eq!((heard.status, &heard.json()["status"]), (200, &json!("succeeded")), "{}", heard.text());
+    assert_eq!(heard.json()["result"]["output"]["answer"], "blue");
+    assert_eq!(hosts(), [host, host], "both turns in the one process");
+}

@@ -1,0 +1,119 @@
+//! Lists with filters and pages; bytes and recordings as they lie in the evidence.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{ASKS, DONE};
+use crate::lab::{Lab, Server};
+
+fn ids(list: &Value) -> Vec<String> {
+    list["runs"].as_array().expect("runs").iter().map(|row| row["run_id"].as_str().expect("an id").to_owned()).collect()
+}
+
+fn listed(server: &Server, query: &str) -> Vec<String> {
+    ids(&server.get(&format!("/v1/runs?{query}")).json())
+}
+
+#[test]
+fn lists_have_filters_and_pages() {
+    let lab = Lab::new();
+    lab.skill("done", DONE);
+    lab.skill("asks", ASKS);
+    lab.skill("fails", "- - fail: the model is not there\n");
+    let server = lab.serve();
+    let mut made = Vec::new();
+    for (skill, more) in
+        [("done", json!({})), ("asks", json!({"mode": "interactive"})), ("fails", json!({})), ("done", json!({}))]
+    {
+        made.push(server.run(skill, more));
+        server.wait(made.last().expect("one"));
+    }
+    made.reverse();
+    let at = |places: &[usize]| places.iter().map(|place| made[*place].clone()).collect::<Vec<_>>();
+    assert_eq!(listed(&server, ""), made, "the newest first");
+    for (query, places) in [
+        ("status=succeeded", &[0, 3][..]),
+        ("status=failed,waiting_user", &[1, 2]),
+        ("status=queued", &[]),
+        ("skill=asks", &[2]),
+        ("skill=nothing", &[]),
+        ("engine=scripted", &[0, 1, 2, 3]),
+        ("engine=codex", &[]),
+        ("q=colour", &[2]),
+        ("skill=done&status=succeeded&limit=1", &[0]),
+    ] {
+        assert_eq!(listed(&server, query), at(places), "{query}");
+    }
+    for limit in 1..=4 {
+        let (mut walked, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page = server.get(&format!("/v1/runs?limit={limit}{cursor}")).json();
+            walked.extend(ids(&page));
+            let Some(next) = page["next_cursor"].as_str() else { break };
+            cursor = format!("&cursor={next}");
+        }
+        assert_eq!(walked, made, "by {limit}");
+    }
+    for wrong in ["status=done", "limit=0", "limit=501", "cursor=x"] {
+        assert_eq!(server.get(&format!("/v1/runs?{wrong}")).status, 400, "{wrong}");
+    }
+}
+
+#[test]
+fn bytes_and_recordings_are_those_of_the_evidence() {
+    let lab = Lab::new();
+    let lines: String = (0..200).map(|n| format!("  - raw: 'line {n} — ünïcode'\n")).collect();
+    lab.skill("writes", &format!("- - say: I begin.\n{lines}  - output: {{answer: done}}\n    done: true\n"));
+    let server = lab.serve();
+    let run = server.run("writes", json!({}));
+    server.wait(&run);
+    let whole = fs::read(lab.run_folder(&run).join(".audit/stdout.1.log")).expect("evidence");
+    let size = whole.len();
+    let raw = format!("/v1/runs/{run}/raw?attempt=1&stream=stdout");
+    let all = server.get(&raw);
+    assert_eq!((all.status, &all.body), (200, &whole));
+    assert_eq!(all.header("content-length"), Some(size.to_string().as_str()));
+    assert!(all.header("content-disposition").is_some_and(|value| value.starts_with("attachment")));
+    assert_eq!(all.header("x-content-type-options"), Some("nosniff"));
+    let part = |from: usize, to: usize, answer: testkit::http::Answer| {
+        assert_eq!((answer.status, &answer.body[..]), (206, &whole[from..to]), "{from} to {to}");
+        assert_eq!(answer.header("content-range"), Some(format!("bytes {from}-{}/{size}", to - 1).as_str()));
+    };
+    let ranged = |range: &str| server.client.request("GET", &raw, &[("Range", range)], b"").expect("an answer");
+    part(0, 1, ranged("bytes=0-0"));
+    part(10, 200, ranged("bytes=10-199"));
+    part(size - 7, size, ranged("bytes=-7"));
+    part(50, size, ranged("bytes=50-"));
+    part(10, 200, server.get(&format!("{raw}&from=10&to=200")));
+    part(0, 5, server.get(&format!("{raw}&to=5")));
+    part(size - 1, size, server.get(&format!("{raw}&from={}&to={}", size - 1, size + 100)));
+    for beyond in [ranged(&format!("bytes={size}-")), server.get(&format!("{raw}&from={size}"))] {
+        assert_eq!((beyond.status, beyond.header("content-range")), (416, Some(format!("bytes */{size}").as_str())));
+    }
+    assert_eq!(server.get(&raw.replace("attempt=1", "attempt=2")).status, 404);
+    // Every byte lies in an event.
+    for offset in [0, size / 2, size - 1] {
+        let path = format!("/v1/runs/{run}/events/at?attempt=1&stream=stdout&offset={offset}");
+        let found = server.get(&path).json();
+        let events = found["events"].as_array().expect("events");
+        let holds = |event: &Value| {
+            let (from, to) = (event["raw_ref"]["stdout_from"].as_u64(), event["raw_ref"]["stdout_to"].as_u64());
+            from.is_some_and(|from| from <= offset as u64) && to.is_some_and(|to| (offset as u64) < to)
+        };
+        assert!(!events.is_empty() && events.iter().all(holds), "{offset}: {found}");
+    }
+    let cast = server.get(&format!("/v1/runs/{run}/recording.cast")).text();
+    let mut entries = cast.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    assert_eq!(entries.next().expect("a head")["version"], 3);
+    let entries: Vec<Value> = entries.collect();
+    let shown = |code: &str| {
+        entries.iter().filter(|entry| entry[1] == code).filter_map(|entry| entry[2].as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(shown("o").concat().replace("\r\n", "\n").as_bytes(), whole, "nothing was written on stderr");
+    let log = lab.events(&run);
+    let marks: Vec<String> = log.iter().map(|event| format!("{} {}", event["seq"], super::kind(event))).collect();
+    let mut told: Vec<String> = shown("m").into_iter().map(str::to_owned).collect();
+    told.sort_by_key(|mark| mark.split(' ').next().and_then(|seq| seq.parse::<u64>().ok()));
+    assert_eq!(told, marks, "a marker per event");
+}

@@ -1,0 +1,184 @@
+//! Runs that are made: at once or waited for, once however often they are asked for, with files, again, and not at all.
+
+use std::fs;
+use std::thread;
+
+use serde_json::{Value, json};
+
+use super::{ASKS, DONE, LONG, id, send_form, wait_for, zipped};
+use crate::lab::{Lab, Server};
+
+fn post_with_key(server: &Server, key: &str, body: &Value) -> testkit::http::Answer {
+    let headers = [("Content-Type", "application/json"), ("Idempotency-Key", key)];
+    server.client.request("POST", "/v1/runs", &headers, body.to_string().as_bytes()).expect("an answer")
+}
+
+fn count(server: &Server) -> usize {
+    server.get("/v1/runs").json()["runs"].as_array().expect("runs").len()
+}
+
+#[test]
+fn a_run_can_be_waited_for() {
+    let lab = Lab::new();
+    lab.skill("done", DONE);
+    lab.skill("asks", ASKS);
+    lab.skill("long", LONG);
+    let server = lab.serve();
+    let body = |skill: &str, mode: &str| json!({"skill": skill, "engine": "scripted", "mode": mode});
+    let made = server.post("/v1/runs?wait=60", &body("done", "auto"));
+    let view = made.json();
+    assert_eq!((made.status, &view["status"]), (200, &json!("succeeded")), "{}", made.text());
+    assert_eq!(view["result"]["output"], json!({"answer": "done"}));
+    assert_eq!(made.header("location"), Some(format!("/v1/runs/{}", id(&made)).as_str()));
+    let made = server.post("/v1/runs?wait=60", &body("asks", "interactive"));
+    assert_eq!((made.status, &made.json()["status"]), (200, &json!("waiting_user")));
+    assert_eq!(made.json()["interaction"]["prompt"], "Which colour?");
+    let made = server.post("/v1/runs", &body("long", "auto"));
+    assert_eq!(made.status, 202, "{}", made.text());
+    let made = server.post("/v1/runs?wait=1", &body("long", "auto"));
+    assert_eq!(made.status, 202, "it goes on longer than that");
+    let refused = server.post("/v1/runs?wait=601", &body("done", "auto"));
+    assert_eq!((refused.status, &refused.json()["errors"][0]["field"]), (400, &json!("query.wait")));
+}
+
+#[test]
+fn one_key_makes_one_run() {
+    let lab = Lab::new();
+    lab.skill("done", DONE);
+    let server = lab.serve();
+    let body = json!({"skill": "done", "engine": "scripted", "input": {"n": 1}});
+    let at_once: Vec<_> = thread::scope(|scope| {
+        let ask = || scope.spawn(|| post_with_key(&server, "order-66", &body));
+        let asked: Vec<_> = (0..8).map(|_| ask()).collect();
+        asked.into_iter().map(|answer| answer.join().expect("an answer")).collect()
+    });
+    let run = id(&at_once[0]);
+    for answer in &at_once {
+        assert_eq!((answer.status, id(answer)), (202, run.clone()));
+    }
+    assert_eq!(count(&server), 1);
+    let other = json!({"skill": "done", "engine": "scripted", "input": {"n": 2}});
+    let is_refused = |server: &Server| {
+        let refused = post_with_key(server, "order-66", &other);
+        assert_eq!((refused.status, &refused.json()["code"]), (422, &json!("IDEMPOTENCY_KEY_REUSED")));
+        assert_eq!(refused.json()["run_id"], json!(run));
+    };
+    is_refused(&server);
+    server.wait(&run);
+    server.stop();
+    let server = lab.serve();
+    assert_eq!(id(&post_with_key(&server, "order-66", &body)), run, "after a restart");
+    is_refused(&server);
+    server.kill();
+    let server = lab.serve();
+    assert_eq!(id(&post_with_key(&server, "order-66", &body)), run, "after a kill");
+    assert_ne!(id(&post_with_key(&server, "order-67", &body)), run);
+    assert_eq!(count(&server), 2);
+    let refused = post_with_key(&server, "two words", &body);
+    assert_eq!((refused.status, &refused.json()["errors"][0]["field"]), (400, &json!("header.Idempotency-Key")));
+}
+
+#[test]
+fn a_skill_and_files_come_with_the_request() {
+    let lab = Lab::new();
+    let folder = lab.skill("sent", DONE);
+    let zip = zipped(&folder);
+    fs::remove_dir_all(folder).expect("only what is sent counts");
+    let server = lab.serve();
+    let table = b"city,people\nBasel,178000\n\0\xff";
+    let request = json!({"engine": "scripted", "input": {"n": 1}}).to_string();
+    let parts = [
+        ("request", None, request.as_bytes()),
+        ("skill", Some("sent.zip"), &zip[..]),
+        ("files.table", Some("../../table.csv"), &table[..]),
+    ];
+    let key = [("Idempotency-Key", "a-form")];
+    let made = send_form(&server, "/v1/runs?wait=60", &key, &parts);
+    let view = made.json();
+    assert_eq!(
+        (made.status, &view["status"], &view["skill"]),
+        (200, &json!("succeeded"), &json!("sent")),
+        "{}",
+        made.text()
+    );
+    let run = id(&made);
+    let kept = fs::read(lab.run_folder(&run).join("inputs/1-table.csv")).expect("kept, and not elsewhere");
+    assert_eq!(kept, table);
+    assert_eq!(id(&send_form(&server, "/v1/runs", &key, &parts)), run, "the same form again");
+    let changed = [parts[0], parts[1], ("files.table", Some("table.csv"), b"other")];
+    assert_eq!(send_form(&server, "/v1/runs", &key, &changed).status, 422, "other bytes");
+    let refused = send_form(&server, "/v1/runs", &[], &[parts[0], ("skill", Some("x.zip"), b"PK no zip")]);
+    assert_eq!((refused.status, &refused.json()["code"]), (422, &json!("SKILL_INVALID")), "{}", refused.text());
+    let refused = send_form(&server, "/v1/runs", &[], &[parts[0], parts[1], ("filse.table", Some("x"), b"x")]);
+    assert_eq!((refused.status, &refused.json()["errors"][0]["field"]), (400, &json!("filse.table")));
+    assert_eq!(count(&server), 1);
+    let left = fs::read_dir(lab.data().join("uploads")).map(Iterator::count).unwrap_or_default();
+    assert_eq!(left, 0, "what was sent lies in the run, and nowhere else");
+}
+
+#[test]
+fn a_full_queue_says_when_to_come_again() {
+    let lab = Lab::new();
+    lab.settings("[slots]\ntotal = 1\nqueued = 1\n");
+    lab.skill("long", LONG);
+    let server = lab.serve();
+    let running = server.run("long", json!({}));
+    wait_for("start", || (server.get(&format!("/v1/runs/{running}")).json()["status"] == "running").then_some(()));
+    let queued = server.run("long", json!({}));
+    let refused = server.post("/v1/runs", &json!({"skill": "long", "engine": "scripted"}));
+    let problem = refused.json();
+    assert_eq!((refused.status, &problem["code"]), (429, &json!("QUEUE_FULL")), "{}", refused.text());
+    assert_eq!(
+        (&problem["retryable"], refused.header("content-type")),
+        (&json!(true), Some("application/problem+json"))
+    );
+    assert!(refused.header("retry-after").is_some_and(|seconds| seconds.parse::<u32>().is_ok_and(|s| s > 0)));
+    assert_eq!(count(&server), 2, "nothing is left of what was refused");
+    for run in [queued, running] {
+        let canceled = server.post(&format!("/v1/runs/{run}/cancel?wait=60"), &json!({}));
+        assert_eq!((canceled.status, &canceled.json()["status"]), (200, &json!("canceled")));
+    }
+    server.run("long", json!({}));
+}
+
+#[test]
+fn a_run_is_tried_again_as_another_one() {
+    let lab = Lab::new();
+    lab.skill("done", DONE);
+    let server = lab.serve();
+    let first = server.run("done", json!({"input": {"a": 1, "b": 2}}));
+    server.wait(&first);
+    let log = lab.events(&first);
+    let again = server.post(&format!("/v1/runs/{first}/retry?wait=60"), &json!({"input": {"b": 3}}));
+    assert_eq!((again.status, &again.json()["status"]), (200, &json!("succeeded")), "{}", again.text());
+    let second = id(&again);
+    assert_ne!(second, first);
+    let record = fs::read_to_string(lab.run_folder(&second).join("run.json")).expect("a record");
+    let record: Value = serde_json::from_str(&record).expect("JSON");
+    assert_eq!(record["retry_of"], json!(first), "{record}");
+    assert_eq!(record["request"]["input"], json!({"a": 1, "b": 3}), "{record}");
+    assert_eq!(lab.events(&first), log, "nothing is added to a run that is over");
+    let path = format!("/v1/runs/{first}/retry");
+    let plain = server.client.request("POST", &path, &[("Idempotency-Key", "again")], b"").expect("an answer");
+    let twice = server.client.request("POST", &path, &[("Idempotency-Key", "again")], b"").expect("an answer");
+    assert_eq!((plain.status, id(&plain)), (202, id(&twice)), "{}", plain.text());
+    let unknown = server.post("/v1/runs/0199a000-0000-7000-8000-000000000000/retry", &json!({}));
+    assert_eq!(unknown.status, 404);
+}
+
+#[test]
+fn the_demonstration_has_three_runs_to_look_at() {
+    let lab = Lab::new();
+    for _ in 0..2 {
+        let server = lab.serve_with(&["--demo"]);
+        let list = server.get("/v1/runs").json();
+        let runs = list["runs"].as_array().expect("runs").iter();
+        let ids: Vec<String> = runs.map(|row| row["run_id"].as_str().expect("an id").to_owned()).collect();
+        let mut ends: Vec<String> =
+            ids.iter().map(|run| server.wait(run)["status"].as_str().expect("a status").to_owned()).collect();
+        ends.sort();
+        assert_eq!(ends, ["failed", "succeeded", "waiting_user"]);
+        assert_eq!(server.get("/v1/skills").json()["skills"].as_array().map(Vec::len), Some(3));
+        server.stop();
+    }
+}
