@@ -110,11 +110,10 @@ class Server:
     def end(self):
         """Leaves no process behind: hosts of runs would outlive the server."""
         try:
-            while open_runs := [run for status, runs in self.runs().items() if status not in OVER for run in runs]:
-                for run in open_runs:
-                    self.cancel(run)
+            for run in [run for status, runs in self.runs().items() if status not in OVER for run in runs]:
+                self.cancel(run)
         except OSError as error:
-            print(f"runs may be left: {error}", file=sys.stderr)
+            print(f"processes of runs may be left: {error}", file=sys.stderr)
         self.process.send_signal(signal.SIGTERM)
         try:
             self.process.wait(PATIENCE)
@@ -157,7 +156,11 @@ def tried(program: Path, server: Server, root: Path) -> int:
     shutil.copy(HERE / "hooks.py", root)
     words = ["--config-file", root / "schemathesis.toml", "--no-color", "run", server.url + "/openapi.json"]
     surroundings = os.environ | {"API_CHECK_WORKSPACE": str(root / "workspace")}
-    code = subprocess.run([program, *words], cwd=root, env=surroundings, timeout=TRIES).returncode
+    try:
+        code = subprocess.run([program, *words], cwd=root, env=surroundings, timeout=TRIES).returncode
+    except subprocess.TimeoutExpired:
+        print(f"schemathesis was not done after {TRIES} s", file=sys.stderr)
+        return 1
     if server.process.poll() is not None:
         print(f"the server is gone, with exit code {server.process.returncode}", file=sys.stderr)
         return code or 1

@@ -28,7 +28,8 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     write(&FileLog::new(place.data().join("runs")), run, first, sizes.log_events)?;
     let begin = Instant::now();
     let server = place.serve()?;
-    eprintln!("service: start with a Log of {} events: {}", sizes.log_events, ms(begin.elapsed()));
+    let name = format!("start with a Log of {} events and no catalog", sizes.log_events);
+    table.service(&name, &ms(begin.elapsed()), "–", "–", "–");
     let floor = Spread::new(
         (0..sizes.pages).map(|_| timed(&server, "/healthz").map(|(time, _)| time)).collect::<Result<_, _>>()?,
     );

@@ -8,8 +8,7 @@
 //! - [`through`]: what a run costs when it goes through the service.
 //!
 //! [`writer`] and [`relay`] are programs of their own, as modes of this one. [`place`] is a data folder with a server,
-//! [`children`] end with us,
-//! [`crowd`] and [`wire`] are clients of streams, [`clock`] and [`spread`] count.
+//! [`crowd`] and [`wire`] are clients of streams, [`children`] end with us, [`clock`] and [`spread`] count.
 
 mod children;
 mod clock;

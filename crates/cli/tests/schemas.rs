@@ -25,7 +25,11 @@ fn compiled(protocol: &str) -> Validator {
 
 #[test]
 fn committed_schemas_are_what_the_program_prints() {
-    let files = [("rasp", committed("rasp")), ("fcmp", committed("fcmp")), ("openapi", paths::workspace().join("schemas/openapi.json"))];
+    let files = [
+        ("rasp", committed("rasp")),
+        ("fcmp", committed("fcmp")),
+        ("openapi", paths::workspace().join("schemas/openapi.json")),
+    ];
     for (name, path) in files {
         let output = Command::new(SKILLRUN).args(["schema", name]).output().expect("skillrun runs");
         assert!(output.status.success());

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::{HeaderValue, header};
 use http_body::Frame;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
 use crate::feed::frames::{HEARTBEAT, OPENING};
 use crate::metrics::OpenStream;
@@ -27,45 +27,108 @@ pub(crate) trait Giver: Send + 'static {
 }
 
 /// A response that streams from `giver` until it ends or the server does.
-pub(crate) fn stream(mut giver: impl Giver, mut stop: watch::Receiver<bool>, open: OpenStream) -> Response {
-    // One piece at a time: this task waits until it is taken.
-    let (sender, pieces) = mpsc::channel::<Bytes>(1);
-    tokio::spawn(async move {
-        let _open = open;
-        if sender.send(Bytes::from_static(OPENING.as_bytes())).await.is_err() {
-            return;
-        }
-        loop {
-            let piece = tokio::select! {
-                piece = giver.next() => match piece {
-                    Some(piece) => piece,
-                    None => return,
-                },
-                () = tokio::time::sleep(BEAT) => Bytes::from_static(HEARTBEAT.as_bytes()),
-                () = stopped(&mut stop) => return,
-                () = sender.closed() => return,
-            };
-            if sender.send(piece).await.is_err() {
-                return;
-            }
-        }
-    });
+pub(crate) fn stream(giver: impl Giver, stop: watch::Receiver<bool>, open: OpenStream) -> Response {
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
         // For proxies that collect before they pass on.
         (http::HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
     ];
-    (headers, Body::new(Pieces(pieces))).into_response()
+    let giving = Giving { giver, stop, stage: Stage::New, _open: open };
+    (headers, Body::new(Pieces { next: Some(Box::pin(giving.next())) })).into_response()
 }
 
-struct Pieces(mpsc::Receiver<Bytes>);
+struct Giving<G> {
+    giver: G,
+    stop: watch::Receiver<bool>,
+    stage: Stage,
+    _open: OpenStream,
+}
 
-impl http_body::Body for Pieces {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    New,
+    Going,
+}
+
+impl<G: Giver> Giving<G> {
+    async fn next(mut self) -> (Self, Option<Bytes>) {
+        if self.stage == Stage::New {
+            self.stage = Stage::Going;
+            return (self, Some(Bytes::from_static(OPENING.as_bytes())));
+        }
+        let piece = tokio::select! {
+            piece = self.giver.next() => piece,
+            () = tokio::time::sleep(BEAT) => Some(Bytes::from_static(HEARTBEAT.as_bytes())),
+            () = stopped(&mut self.stop) => None,
+        };
+        (self, piece)
+    }
+}
+
+type NextPiece<G> = Pin<Box<dyn Future<Output = (Giving<G>, Option<Bytes>)> + Send>>;
+
+/// The body: polled when there is room for more, so that one piece at a time is on its way.
+struct Pieces<G> {
+    /// None after the end.
+    next: Option<NextPiece<G>>,
+}
+
+impl<G: Giver> http_body::Body for Pieces<G> {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let Some(next) = &mut self.next else { return Poll::Ready(None) };
+        let (giving, piece) = ready!(next.as_mut().poll(context));
+        self.next = piece.is_some().then(|| Box::pin(giving.next()) as NextPiece<G>);
+        Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use http_body_util::BodyExt;
+
+    use super::*;
+    use crate::metrics::Metrics;
+
+    /// Gives what it has, and then nothing for ever.
+    struct Some(Vec<&'static str>);
+
+    impl Giver for Some {
+        async fn next(&mut self) -> Option<Bytes> {
+            if self.0.is_empty() { std::future::pending().await } else { Option::Some(Bytes::from(self.0.remove(0))) }
+        }
+    }
+
+    async fn text(body: &mut Body) -> Option<String> {
+        let frame = body.frame().await?.unwrap();
+        Option::Some(String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_stream_beats_and_ends_with_the_server() {
+        let (stop, stopping) = watch::channel(false);
+        let metrics = Arc::new(Metrics::new());
+        let mut body = stream(Some(vec!["a", "b"]), stopping, metrics.stream()).into_body();
+        assert_eq!(text(&mut body).await.as_deref(), Option::Some("retry: 1000\n\n"));
+        assert_eq!(text(&mut body).await.as_deref(), Option::Some("a"));
+        assert_eq!(text(&mut body).await.as_deref(), Option::Some("b"));
+        for _ in 0..2 {
+            let begin = tokio::time::Instant::now();
+            assert_eq!(text(&mut body).await.as_deref(), Option::Some(HEARTBEAT));
+            assert_eq!(begin.elapsed(), BEAT);
+        }
+        assert_eq!(metrics.open_streams(), 1);
+        stop.send_replace(true);
+        assert_eq!(text(&mut body).await, None);
+        drop(body);
+        assert_eq!(metrics.open_streams(), 0, "whoever leaves makes room");
     }
 }

@@ -111,7 +111,10 @@ impl http_body::Body for Bounded {
     type Data = Bytes;
     type Error = axum::BoxError;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::BoxError>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::BoxError>>> {
         let frame = std::task::ready!(Pin::new(&mut self.body).poll_frame(context));
         if let Some(Ok(frame)) = &frame {
             self.came += frame.data_ref().map_or(0, |data| data.len() as u64);
@@ -131,9 +134,9 @@ pub(crate) async fn receive(service: &Service, request: Request) -> Result<Form>
     }
     let taken = Arc::new(AtomicU64::new(0));
     let request = request.map(|body| Body::new(Bounded { body, came: 0, taken: taken.clone() }));
-    let mut parts = Multipart::from_request(request, &()).await.map_err(|rejection| {
-        Problem::new(ProblemCode::MediaType, rejection.body_text())
-    })?;
+    let mut parts = Multipart::from_request(request, &())
+        .await
+        .map_err(|rejection| Problem::new(ProblemCode::MediaType, rejection.body_text()))?;
     let uploads = service.data.uploads();
     let made = std::fs::create_dir_all(&uploads).and_then(|()| TempDir::new_in(&uploads));
     let folder = made.map_err(|error| not_written(&error))?;

@@ -138,7 +138,7 @@ pub(crate) enum Command {
     Normalize(Normalize),
     /// Run an engine, or any command, and record every byte it writes
     Capture(Capture),
-    /// Print the JSON Schema of an event protocol, or the description of the HTTP service
+    /// Print the JSON Schema of a protocol, or OpenAPI of the service
     Schema {
         /// Of what
         #[arg(value_enum)]

@@ -126,7 +126,11 @@ fn every_example_can_be_sent() {
     }
     sent.sort_unstable();
     assert_eq!(sent, ["begin_session", "create_run", "reply", "retry_run"]);
-    assert_eq!(server.wait(&runs.waiting)["status"], "succeeded", "the answer of the example brings the run to its end");
+    assert_eq!(
+        server.wait(&runs.waiting)["status"],
+        "succeeded",
+        "the answer of the example brings the run to its end"
+    );
 }
 
 /// The path with its parameters, for a run that has everything.

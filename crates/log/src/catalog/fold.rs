@@ -138,7 +138,8 @@ pub(super) fn read_on(log: &FileLog, run: RunId, folded: Folded, seen: Mark) -> 
     let mut folded = if folded.goes_on_in(seen) { folded } else { Folded::nothing(seen) };
     folded.damage = None;
     let mut resets = 0;
-    while folded.mark.bytes != seen.bytes {
+    // What came after the look is for the next one: a writer that never pauses must not keep us.
+    while folded.mark.bytes < seen.bytes {
         let after = Seq(folded.fold.state.last_seq);
         // Whoever has nothing takes any epoch, and is told which.
         match log.read(run, Cursor::new(folded.mark.epoch, after), LIMITS) {

@@ -50,7 +50,11 @@ pub fn event(generator: &mut SchemaGenerator) -> Value {
         "correlation": part::<Correlation>(generator),
         "raw_ref": part::<RawRef>(generator),
     });
-    envelope("One event of a run, RASP: nothing is left out, and `raw_ref` says which bytes it was made from.", &properties, &per_type)
+    envelope(
+        "One event of a run, RASP: nothing is left out, and `raw_ref` says which bytes it was made from.",
+        &properties,
+        &per_type,
+    )
 }
 
 /// All its properties are required and no other is allowed; it is one of the types.

@@ -163,6 +163,14 @@ impl Feed {
     fn tell(&self, state: State) {
         self.news.send_replace(state);
     }
+
+    fn tell_more(&self) {
+        self.news.send_modify(|state| {
+            if let State::Going { times } = state {
+                *times += 1;
+            }
+        });
+    }
 }
 
 impl Drop for Feed {
@@ -174,30 +182,48 @@ impl Drop for Feed {
 
 /// Reads what is new for as long as somebody wants it.
 async fn follow(feed: Weak<Feed>, source: Source, bell: Arc<Notify>) {
-    let mut times = 0;
+    let source = Arc::new(source);
     loop {
         bell.notified().await;
-        loop {
-            let Some(at) = feed.upgrade().map(|feed| lock(&feed.ring).to()) else { return };
-            let from = source.clone();
-            let read = blocking(move || from.read(at)).await;
-            let Some(feed) = feed.upgrade() else { return };
-            times += 1;
-            match read {
-                Ok(Read::Nothing) => break,
-                Ok(Read::Frames(frames)) => {
-                    let ends = frames.ends_run;
-                    lock(&feed.ring).push(frames);
-                    match ends {
-                        Ends::NotYet => feed.tell(State::Going { times }),
-                        Ends::Here => return feed.tell(State::Over),
+        let (feed, source) = (feed.clone(), source.clone());
+        match blocking(move || read_all(&feed, &source)).await {
+            Going::On => {}
+            Going::Over => return,
+        }
+    }
+}
+
+/// Whether there is more to follow.
+enum Going {
+    On,
+    Over,
+}
+
+/// Reads until nothing is left, and tells readers after every piece. Blocking.
+fn read_all(feed: &Weak<Feed>, source: &Source) -> Going {
+    loop {
+        let Some(feed) = feed.upgrade() else { return Going::Over };
+        let at = lock(&feed.ring).to();
+        match source.read(at) {
+            Ok(Read::Nothing) => return Going::On,
+            Ok(Read::Frames(frames)) => {
+                let ends = frames.ends_run;
+                lock(&feed.ring).push(frames);
+                match ends {
+                    Ends::NotYet => feed.tell_more(),
+                    Ends::Here => {
+                        feed.tell(State::Over);
+                        return Going::Over;
                     }
                 }
-                Ok(Read::Reset(head)) => {
-                    lock(&feed.ring).restart(head);
-                    feed.tell(State::Going { times });
-                }
-                Err(_) => return feed.tell(State::Broken),
+            }
+            Ok(Read::Reset(head)) => {
+                lock(&feed.ring).restart(head);
+                feed.tell_more();
+            }
+            Err(_) => {
+                feed.tell(State::Broken);
+                return Going::Over;
             }
         }
     }

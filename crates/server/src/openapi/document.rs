@@ -32,7 +32,8 @@ impl Types {
 
     /// Every type that was met, by name, first of requests and then of answers.
     fn definitions(mut self) -> [Map<String, Value>; 2] {
-        let events = [("RaspEvent", rasp::schema::event(&mut self.given)), ("FcmpEvent", fcmp::schema::event(&mut self.given))];
+        let events =
+            [("RaspEvent", rasp::schema::event(&mut self.given)), ("FcmpEvent", fcmp::schema::event(&mut self.given))];
         let mut given = self.given.take_definitions(true);
         given.extend(events.map(|(name, schema)| (name.to_owned(), schema)));
         [self.asked.take_definitions(true), given]
@@ -93,7 +94,10 @@ pub(super) fn parts() -> (Paths, [Map<String, Value>; 2]) {
         let operation = &route.operation;
         let told = told(operation, &mut types, &problem);
         // OpenAPI has no word for a parameter of several parts.
-        paths.entry(operation.path.replace("{*", "{")).or_default().insert(operation.method.as_str().to_ascii_lowercase(), told);
+        paths
+            .entry(operation.path.replace("{*", "{"))
+            .or_default()
+            .insert(operation.method.as_str().to_ascii_lowercase(), told);
     }
     (paths, types.definitions())
 }
@@ -119,7 +123,8 @@ fn told(operation: &Operation, types: &mut Types, problem: &Schema) -> Value {
         told["parameters"] = parameters.into();
     }
     if !operation.bodies.is_empty() {
-        let content: Map<String, Value> = operation.bodies.iter().map(|body| body_content(body, &mut types.asked)).collect();
+        let content: Map<String, Value> =
+            operation.bodies.iter().map(|body| body_content(body, &mut types.asked)).collect();
         told["requestBody"] = json!({"required": true, "content": content});
     }
     match operation.scope {
@@ -242,7 +247,12 @@ fn responses(operation: &Operation, generator: &mut SchemaGenerator, problem: &S
 /// Those of the route, and those that every route has.
 fn problems_of(operation: &Operation) -> BTreeMap<String, BTreeSet<ProblemCode>> {
     let mut all: BTreeSet<ProblemCode> = operation.problems.iter().copied().collect();
-    all.extend([ProblemCode::HostRefused, ProblemCode::OriginRefused, ProblemCode::Stopping, ProblemCode::InvalidRequest]);
+    all.extend([
+        ProblemCode::HostRefused,
+        ProblemCode::OriginRefused,
+        ProblemCode::Stopping,
+        ProblemCode::InvalidRequest,
+    ]);
     if operation.scope.is_some() {
         all.extend([ProblemCode::Unauthorized, ProblemCode::Forbidden]);
     }

@@ -29,7 +29,9 @@ fn every_reference_leads_somewhere() {
     let document = document();
     let mut count = 0;
     each(&document, "", &mut |path, value| {
-        let Some(target) = value.as_object().and_then(|fields| fields.get("$ref")).and_then(Value::as_str) else { return };
+        let Some(target) = value.as_object().and_then(|fields| fields.get("$ref")).and_then(Value::as_str) else {
+            return;
+        };
         let pointer = target.strip_prefix('#').unwrap_or_else(|| panic!("{path}: {target} is elsewhere"));
         assert!(document.pointer(pointer).is_some(), "{path}: there is no {target}");
         count += 1;
@@ -68,7 +70,9 @@ fn everything_is_described() {
         }
     }
     each(&document, "", &mut |path, value| {
-        if path.ends_with("/description") && let Some(words) = value.as_str() {
+        if path.ends_with("/description")
+            && let Some(words) = value.as_str()
+        {
             // Links between our own types mean nothing to whoever reads this.
             assert!(!words.contains("[`") && !words.contains("::"), "{path}: {words}");
         }

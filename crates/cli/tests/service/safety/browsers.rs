@@ -91,12 +91,14 @@ fn a_page_of_another_site_is_refused_whatever_it_knows() {
     ];
     for origin in &origins {
         let from = ("Origin", origin.as_str());
-        for (method, path) in [("GET", "/v1/runs"), ("GET", "/healthz"), ("POST", "/v1/runs"), ("POST", "/v1/session")] {
+        for (method, path) in [("GET", "/v1/runs"), ("GET", "/healthz"), ("POST", "/v1/runs"), ("POST", "/v1/session")]
+        {
             let answer = server.asked(method, path, &[from, JSON], if method == "POST" { RUN } else { b"" });
             refused(&answer, 403, "ORIGIN_REFUSED");
             grants_nothing(&answer);
         }
-        let preflight = [from, ("Access-Control-Request-Method", "POST"), ("Access-Control-Request-Headers", "authorization")];
+        let preflight =
+            [from, ("Access-Control-Request-Method", "POST"), ("Access-Control-Request-Headers", "authorization")];
         let answer = server.asked("OPTIONS", "/v1/runs", &preflight, b"");
         refused(&answer, 403, "ORIGIN_REFUSED");
         grants_nothing(&answer);
@@ -135,7 +137,9 @@ fn a_configured_page_may_call_with_a_token_and_never_with_a_session() {
         assert_eq!(answer.header("access-control-allow-credentials"), None);
         assert_eq!(answer.header("vary"), Some("origin"));
     }
-    for other in ["https://app.example.org.evil.example.org", "http://app.example.org", "https://app.example.org:444", "null"] {
+    for other in
+        ["https://app.example.org.evil.example.org", "http://app.example.org", "https://app.example.org:444", "null"]
+    {
         let answer = server.asked("GET", "/v1/runs", &[("Origin", other)], b"");
         refused(&answer, 403, "ORIGIN_REFUSED");
         grants_nothing(&answer);
@@ -222,7 +226,8 @@ fn a_session_that_was_changed_is_none() {
     let (_lab, server) = plain();
     let cookie = session(&server, &server.link);
     let value = cookie.split_once('=').expect("a pair").1;
-    let with = |value: &str| server.as_told("GET", "/v1/runs", &[("Cookie", &format!("skillrun_session={value}"))], b"");
+    let with =
+        |value: &str| server.as_told("GET", "/v1/runs", &[("Cookie", &format!("skillrun_session={value}"))], b"");
     assert_eq!(with(value).status, 200);
     for at in 0..value.len() {
         let mut bytes = value.as_bytes().to_vec();

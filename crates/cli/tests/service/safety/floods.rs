@@ -65,12 +65,7 @@ fn a_head_without_an_end_is_cut_off_early() {
 fn a_body_that_is_announced_too_long_is_not_read() {
     let (lab, server) = plain();
     let before = server.belongings();
-    for (path, kind) in [
-        ("/v1/runs", JSON),
-        ("/v1/runs", FORM),
-        ("/v1/skills", FORM),
-        ("/v1/session", JSON),
-    ] {
+    for (path, kind) in [("/v1/runs", JSON), ("/v1/runs", FORM), ("/v1/skills", FORM), ("/v1/session", JSON)] {
         let head = server.client.head("POST", path, &[kind, ("Content-Length", "1073741824")]);
         let answer = server.send(head.as_bytes()).expect("an answer before the body");
         refused(&answer, 413, "BODY_TOO_LARGE");

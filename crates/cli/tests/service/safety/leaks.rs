@@ -38,7 +38,9 @@ fn what_an_engine_wrote_is_never_a_page() {
         assert!(disposition.starts_with("attachment; filename="), "{path}: {disposition}");
     }
     assert_eq!(of("artifacts/artifacts/page.html").text(), page);
-    for path in routes(&server, &run).iter().chain(&["/".to_owned(), "/docs".to_owned(), "/nothing%3Cscript%3E".to_owned()]) {
+    for path in
+        routes(&server, &run).iter().chain(&["/".to_owned(), "/docs".to_owned(), "/nothing%3Cscript%3E".to_owned()])
+    {
         if is_stream(path) {
             continue;
         }
@@ -126,7 +128,8 @@ fn a_secret_is_in_no_answer() {
     let mut command = lab.command(&["serve", "--listen", "127.0.0.1:0"]);
     command.env("HUSH", SECRET);
     let server = Lab::started(command);
-    let request = json!({"skill": "plain", "engine": "scripted", "mode": "interactive", "options": {"secrets": ["HUSH"]}});
+    let request =
+        json!({"skill": "plain", "engine": "scripted", "mode": "interactive", "options": {"secrets": ["HUSH"]}});
     let request = request.to_string();
     let script = fs::read(&script).expect("read");
     let parts = [("request", None, request.as_bytes()), ("script", Some("script.yaml"), script.as_slice())];

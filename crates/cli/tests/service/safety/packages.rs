@@ -57,9 +57,20 @@ fn a_zip_cannot_leave_its_folder() {
         names.sort();
         names
     };
-    both_refuse(&server, "a file of that name exists", b"no zip");
+    both_refuse(&server, "no zip", b"no zip");
     let there = listing();
-    for name in ["../out.txt", "a/../../out.txt", "/tmp/out.txt", "..\\out.txt", "a\\..\\..\\out.txt", "C:\\out.txt", "a/./b", "a//b", "..", "x\u{0}y"] {
+    for name in [
+        "../out.txt",
+        "a/../../out.txt",
+        "/tmp/out.txt",
+        "..\\out.txt",
+        "a\\..\\..\\out.txt",
+        "C:\\out.txt",
+        "a/./b",
+        "a//b",
+        "..",
+        "x\u{0}y",
+    ] {
         both_refuse(&server, name, &with_file(name));
     }
     let link = zip(|zip, options| {
@@ -125,10 +136,13 @@ fn a_schema_fetches_nothing() {
     let address = listener.local_addr().expect("an address");
     let canary = lab.path("canary.json");
     fs::write(&canary, "{}").expect("written");
-    for (number, target) in
-        [format!("http://{address}/schema.json"), format!("https://{address}/x#/a"), format!("file://{}", canary.display())]
-            .into_iter()
-            .enumerate()
+    for (number, target) in [
+        format!("http://{address}/schema.json"),
+        format!("https://{address}/x#/a"),
+        format!("file://{}", canary.display()),
+    ]
+    .into_iter()
+    .enumerate()
     {
         let name = format!("remote{number}");
         let root = lab.skill(&name, super::SCRIPT);
@@ -160,7 +174,8 @@ fn aliases_that_multiply_hang_nobody() {
     let memory = server.memory();
     let begin = Instant::now();
     let root = lab.skill("aliased", super::SCRIPT);
-    fs::write(root.join("SKILL.md"), format!("---\nname: aliased\ndescription: x\n{}---\nDo it.\n", aliases())).expect("written");
+    fs::write(root.join("SKILL.md"), format!("---\nname: aliased\ndescription: x\n{}---\nDo it.\n", aliases()))
+        .expect("written");
     server.get("/v1/skills/aliased");
     server.post("/v1/runs", &json!({"skill": "aliased", "engine": "scripted"}));
     assert_eq!(server.get("/v1/skills").status, 200);

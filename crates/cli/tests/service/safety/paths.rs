@@ -28,8 +28,21 @@ fn with_run() -> (Lab, Server, String, PathBuf) {
 
 fn ups() -> Vec<String> {
     let spelled = [
-        "..", "%2e%2e", "%2E%2E", ".%2e", "%252e%252e", "..%5c", "..\\", "%c0%ae%c0%ae", "%e0%80%ae%e0%80%ae", "..%00", ".%00.",
-        "..;", "....", "%uff0e%uff0e", "．．",
+        "..",
+        "%2e%2e",
+        "%2E%2E",
+        ".%2e",
+        "%252e%252e",
+        "..%5c",
+        "..\\",
+        "%c0%ae%c0%ae",
+        "%e0%80%ae%e0%80%ae",
+        "..%00",
+        ".%00.",
+        "..;",
+        "....",
+        "%uff0e%uff0e",
+        "．．",
     ];
     let slashes = ["/", "%2f", "%252f", "\\", "%5c", "%c0%af", "//", "/./"];
     let mut all = Vec::new();
@@ -74,7 +87,9 @@ fn no_spelling_of_up_leads_out() {
         }
     }
     assert!(tried > 400, "{tried}");
-    for path in ["%2fetc%2fpasswd", "/etc/passwd", "//etc/passwd", "file:///etc/passwd", "%00", "artifacts%2f..%2faside.txt"] {
+    for path in
+        ["%2fetc%2fpasswd", "/etc/passwd", "//etc/passwd", "file:///etc/passwd", "%00", "artifacts%2f..%2faside.txt"]
+    {
         let answer = server.get(&format!("/v1/runs/{run}/artifacts/{path}"));
         refused(&answer, 404, "NOT_FOUND");
     }
@@ -93,7 +108,9 @@ fn only_what_the_run_has_named_is_an_artifact() {
     let of = |path: &str| server.get(&format!("/v1/runs/{run}/artifacts/{path}"));
     assert_eq!(of("artifacts/page.html").text(), "inside");
     assert!(lab.run_folder(&run).join("workspace/aside.txt").is_file());
-    for path in ["aside.txt", "./artifacts/page.html", "artifacts", "artifacts/", "artifacts/page.html/", "ARTIFACTS/PAGE.HTML"] {
+    for path in
+        ["aside.txt", "./artifacts/page.html", "artifacts", "artifacts/", "artifacts/page.html/", "ARTIFACTS/PAGE.HTML"]
+    {
         refused(&of(path), 404, "NOT_FOUND");
     }
     for run in ["00000000-0000-7000-8000-000000000000", "..", "%2e%2e", "x", "%00"] {
@@ -121,7 +138,12 @@ fn a_link_in_the_workspace_is_not_followed() {
     let page = artifacts.join("page.html");
     let refuses = |what: &str| {
         let answer = server.get(&format!("/v1/runs/{run}/artifacts/artifacts/page.html"));
-        assert_eq!((answer.status, answer.json()["code"].as_str()), (404, Some("NOT_FOUND")), "{what}: {}", answer.text());
+        assert_eq!(
+            (answer.status, answer.json()["code"].as_str()),
+            (404, Some("NOT_FOUND")),
+            "{what}: {}",
+            answer.text()
+        );
         for kind in ["bundle", "bundle?full=true"] {
             let answer = server.get(&format!("/v1/runs/{run}/{kind}"));
             assert!(answer.status != 200 || !unzipped(answer.body).contains(CANARY), "{what} {kind}");

@@ -33,7 +33,8 @@ fn every_route_wants_a_token_of_the_right_scope() {
     let document = server.get("/openapi.json").json();
     let mut seen = 0;
     for (path, methods) in document["paths"].as_object().expect("paths") {
-        let real = path.replace("{run_id}", &run).replace("{name}", "plain").replace("{path}", "x").replace("{*path}", "x");
+        let real =
+            path.replace("{run_id}", &run).replace("{name}", "plain").replace("{path}", "x").replace("{*path}", "x");
         for method in methods.as_object().expect("methods").keys() {
             let (word, route) = (method.to_uppercase(), (method.as_str(), path.as_str()));
             if PUBLIC.contains(&route) {
@@ -79,14 +80,19 @@ fn other_methods_are_no_way_round() {
     for method in ["HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "get", "X"] {
         for path in ["/v1/runs", "/v1/skills/plain", "/v1/stream", "/metrics"] {
             let answer = server.send(
-                format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", server.client.address)
-                    .as_bytes(),
+                format!(
+                    "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+                    server.client.address
+                )
+                .as_bytes(),
             );
             let status = answer.map(|answer| answer.status).unwrap_or(400);
             assert!(matches!(status, 400 | 401 | 403 | 404 | 405), "{method} {path}: {status}");
         }
     }
-    for header in [("X-HTTP-Method-Override", "DELETE"), ("X-Forwarded-For", "127.0.0.1"), ("X-Original-URL", "/healthz")] {
+    for header in
+        [("X-HTTP-Method-Override", "DELETE"), ("X-Forwarded-For", "127.0.0.1"), ("X-Original-URL", "/healthz")]
+    {
         refused(&server.as_told("GET", "/v1/skills/plain", &[header], b""), 401, "UNAUTHORIZED");
     }
     assert_eq!(server.belongings(), before);
