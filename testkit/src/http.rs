@@ -223,7 +223,8 @@ fn chunk_size(reader: &mut impl BufRead) -> io::Result<u64> {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     let digits = line.trim().split(';').next().unwrap_or_default();
-    let size = u64::from_str_radix(digits, 16).map_err(|_| io::Error::other(format!("no size of a chunk: {line:?}")))?;
+    let size =
+        u64::from_str_radix(digits, 16).map_err(|_| io::Error::other(format!("no size of a chunk: {line:?}")))?;
     if size == 0 {
         let mut end = String::new();
         reader.read_line(&mut end)?;

@@ -17,7 +17,8 @@ use tower_service::Service as _;
 
 use crate::guard::{From, Guard};
 use crate::metrics::Metrics;
-use crate::problem::{Problem, ProblemCode};
+use crate::problem::{Fault, Problem, ProblemCode};
+use crate::service::Complain;
 
 /// Nothing from elsewhere, no inline script, in no frame.
 const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; \
@@ -34,20 +35,30 @@ const SAFE_HEADERS: [(HeaderName, HeaderValue); 5] = [
 const CORS_METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, DELETE");
 const CORS_HEADERS: HeaderValue =
     HeaderValue::from_static("authorization, content-type, idempotency-key, last-event-id, range");
-const CORS_EXPOSED: HeaderValue =
-    HeaderValue::from_static("content-range, location, retry-after, content-disposition");
+const CORS_EXPOSED: HeaderValue = HeaderValue::from_static("content-range, location, retry-after, content-disposition");
 
-#[derive(Debug)]
 pub(crate) struct Front {
     guard: Arc<Guard>,
     metrics: Arc<Metrics>,
     /// There once everything is ready.
     router: watch::Receiver<Option<Router>>,
+    complain: Complain,
+}
+
+impl std::fmt::Debug for Front {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Front").field("guard", &self.guard).finish_non_exhaustive()
+    }
 }
 
 impl Front {
-    pub(crate) fn new(guard: Arc<Guard>, metrics: Arc<Metrics>, router: watch::Receiver<Option<Router>>) -> Self {
-        Self { guard, metrics, router }
+    pub(crate) fn new(
+        guard: Arc<Guard>,
+        metrics: Arc<Metrics>,
+        router: watch::Receiver<Option<Router>>,
+        complain: Complain,
+    ) -> Self {
+        Self { guard, metrics, router, complain }
     }
 
     pub(crate) async fn answer(&self, request: Request<Incoming>) -> Response {
@@ -58,6 +69,10 @@ impl Front {
             Err(problem) => (problem.into_response(), From::Unknown),
         };
         let route = response.extensions_mut().remove::<MatchedPath>();
+        if let Some(Fault(what)) = response.extensions_mut().remove() {
+            let route = route.as_ref().map_or("?", MatchedPath::as_str);
+            (self.complain)(&format!("{method} {route}: {what}"));
+        }
         self.metrics.answered(&method, route.as_ref().map(MatchedPath::as_str), response.status(), begin.elapsed());
         let headers = response.headers_mut();
         for (name, value) in SAFE_HEADERS {
@@ -81,10 +96,13 @@ impl Front {
     }
 
     async fn routed(&self, request: Request<Body>, from: &From) -> Response {
-        let is_preflight =
-            request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+        let is_preflight = request.method() == Method::OPTIONS
+            && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
         if is_preflight && matches!(from, From::Allowed(_)) {
-            let allowed = [(header::ACCESS_CONTROL_ALLOW_METHODS, CORS_METHODS), (header::ACCESS_CONTROL_ALLOW_HEADERS, CORS_HEADERS)];
+            let allowed = [
+                (header::ACCESS_CONTROL_ALLOW_METHODS, CORS_METHODS),
+                (header::ACCESS_CONTROL_ALLOW_HEADERS, CORS_HEADERS),
+            ];
             return (StatusCode::NO_CONTENT, allowed).into_response();
         }
         match (request.method(), request.uri().path()) {

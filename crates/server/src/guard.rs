@@ -43,7 +43,13 @@ pub(crate) enum From {
 }
 
 impl Guard {
-    pub(crate) fn new(listen: SocketAddr, hosts: &[String], origins: &[String], tokens: Tokens, sessions: Sessions) -> Self {
+    pub(crate) fn new(
+        listen: SocketAddr,
+        hosts: &[String],
+        origins: &[String],
+        tokens: Tokens,
+        sessions: Sessions,
+    ) -> Self {
         let mut names: Vec<String> = ["localhost".to_owned()].into();
         if !listen.ip().is_unspecified() {
             names.push(spelled(listen.ip()));

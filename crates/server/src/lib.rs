@@ -40,4 +40,4 @@ mod upload;
 pub mod webhooks;
 
 pub use serve::{ServeError, Serving, Setup, Stop, serve};
-pub use service::{Around, Door};
+pub use service::{Around, Complain, Door};

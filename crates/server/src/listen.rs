@@ -30,7 +30,12 @@ const CLOSING: Duration = Duration::from_secs(10);
 const BREATH: Duration = Duration::from_millis(50);
 
 /// Takes connections until it is told to stop, and then waits for those under way.
-pub(crate) async fn serve(listener: TcpListener, front: Arc<Front>, connections: usize, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn serve(
+    listener: TcpListener,
+    front: Arc<Front>,
+    connections: usize,
+    mut stop: watch::Receiver<bool>,
+) {
     let places = Arc::new(Semaphore::new(connections));
     loop {
         // At the bound nobody is let in; the system lets a few more wait.

@@ -53,7 +53,8 @@ impl Metrics {
         let mut registry = Registry::with_prefix("skillrun");
         let answered = Family::<Answered, Counter>::default();
         registry.register("http_requests", "Requests by route and status", answered.clone());
-        let took = Family::<Routed, Histogram>::new_with_constructor(|| Histogram::new(exponential_buckets(0.001, 4.0, 8)));
+        let took =
+            Family::<Routed, Histogram>::new_with_constructor(|| Histogram::new(exponential_buckets(0.001, 4.0, 8)));
         registry.register("http_request_seconds", "Until an answer began", took.clone());
         let streams = Gauge::default();
         registry.register("http_streams", "Event streams that are open", streams.clone());

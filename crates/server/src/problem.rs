@@ -1,6 +1,8 @@
 //! What is said when something cannot be done: `application/problem+json` (RFC 9457), with a code that stays the same,
 //! whether trying again can help, and what to do.
 
+use std::ops::Deref;
+
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
@@ -101,9 +103,25 @@ pub struct FieldError {
     pub message: String,
 }
 
+/// What went wrong inside, for whoever keeps the service. Goes with the answer to the door, which tells it.
+#[derive(Debug, Clone)]
+pub(crate) struct Fault(pub(crate) String);
+
+/// A problem, on its way to an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem(Box<Told>);
+
+impl Deref for Problem {
+    type Target = Told;
+    fn deref(&self) -> &Told {
+        &self.0
+    }
+}
+
 /// The body of every answer that tells of a problem.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Problem {
+#[schemars(rename = "Problem")]
+pub struct Told {
     /// Always `about:blank`: `code` says which one it is.
     pub r#type: &'static str,
     /// The words of the HTTP status.
@@ -134,7 +152,7 @@ pub(crate) type Result<T, E = Problem> = std::result::Result<T, E>;
 
 impl Problem {
     pub(crate) fn new(code: ProblemCode, detail: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Told {
             r#type: "about:blank",
             title: code.status().canonical_reason().unwrap_or("Problem").to_owned(),
             status: code.status().as_u16(),
@@ -146,31 +164,38 @@ impl Problem {
             errors: Vec::new(),
             current: None,
             headers: Vec::new(),
-        }
+        }))
+    }
+
+    /// The same with these fields named.
+    #[must_use]
+    fn naming(mut self, errors: Vec<FieldError>) -> Self {
+        self.0.errors = errors;
+        self
     }
 
     /// One field of the request is wrong.
     pub(crate) fn field(field: impl Into<String>, message: impl Into<String>) -> Self {
         let (field, message) = (field.into(), message.into());
         let detail = format!("{field}: {message}");
-        Self { errors: vec![FieldError { field, message }], ..Self::new(ProblemCode::InvalidRequest, detail) }
+        Self::new(ProblemCode::InvalidRequest, detail).naming(vec![FieldError { field, message }])
     }
 
     #[must_use]
     pub(crate) fn of_run(mut self, run: RunId) -> Self {
-        self.run_id = Some(run);
+        self.0.run_id = Some(run);
         self
     }
 
     #[must_use]
     pub(crate) fn with_current(mut self, current: Value) -> Self {
-        self.current = Some(current);
+        self.0.current = Some(current);
         self
     }
 
     #[must_use]
     pub(crate) fn with_header(mut self, name: http::HeaderName, value: impl Into<HeaderValue>) -> Self {
-        self.headers.push((name, value.into()));
+        self.0.headers.push((name, value.into()));
         self
     }
 
@@ -185,15 +210,16 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let body = serde_json::to_vec(&*self.0).unwrap_or_default();
         let kind = (header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         let mut response = (self.code.status(), [kind], body).into_response();
         if self.code == ProblemCode::Unauthorized {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        response.headers_mut().extend(self.headers.into_iter().map(|(name, value)| (Some(name), value)));
-        // The middleware that logs takes it from here.
-        response.extensions_mut().insert(self.code);
+        if self.code == ProblemCode::Internal {
+            response.extensions_mut().insert(Fault(self.detail.clone()));
+        }
+        response.headers_mut().extend(self.0.headers.into_iter().map(|(name, value)| (Some(name), value)));
         response
     }
 }
@@ -203,9 +229,7 @@ impl From<LogError> for Problem {
         let run = error.run;
         let problem = match &error.kind {
             LogErrorKind::NotFound => return Self::run_not_found(run),
-            LogErrorKind::Gone => {
-                Self::new(ProblemCode::RunRemoved, format!("run {run} was removed to make room"))
-            }
+            LogErrorKind::Gone => Self::new(ProblemCode::RunRemoved, format!("run {run} was removed to make room")),
             LogErrorKind::NoSpace { .. } => Self::new(ProblemCode::DiskFull, error.to_string()),
             LogErrorKind::Held { .. } | LogErrorKind::Stale { .. } => {
                 Self::new(ProblemCode::OwnerSilent, error.to_string())
@@ -275,7 +299,7 @@ impl From<RuntimeError> for Problem {
 }
 
 /// Errors of the system that are no fault of ours.
-fn of_io(error: &std::io::Error) -> Option<Problem> {
+pub(crate) fn of_io(error: &std::io::Error) -> Option<Problem> {
     use std::io::ErrorKind;
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
         .then(|| Problem::new(ProblemCode::DiskFull, error.to_string()))
@@ -284,9 +308,9 @@ fn of_io(error: &std::io::Error) -> Option<Problem> {
 impl From<AcceptError> for Problem {
     fn from(error: AcceptError) -> Self {
         let words = error.to_string();
-        let about = |field: &str| Self {
-            errors: vec![FieldError { field: field.to_owned(), message: words.clone() }],
-            ..Self::new(ProblemCode::CannotRun, words.clone())
+        let about = |field: &str| {
+            let error = FieldError { field: field.to_owned(), message: words.clone() };
+            Self::new(ProblemCode::CannotRun, words.clone()).naming(vec![error])
         };
         match error {
             AcceptError::Runtime(error) => error.into(),
@@ -295,9 +319,11 @@ impl From<AcceptError> for Problem {
                     field: format!("{}{}", misfit.part, misfit.problem.path.replace('/', ".")),
                     message: misfit.problem.message.clone(),
                 };
-                Self { errors: misfits.iter().map(field).collect(), ..Self::new(ProblemCode::InputInvalid, words) }
+                Self::new(ProblemCode::InputInvalid, words.clone()).naming(misfits.iter().map(field).collect())
             }
-            AcceptError::Skill(_) | AcceptError::Input(InputError::Schema(_)) => about("skill").with_code(ProblemCode::SkillInvalid),
+            AcceptError::Skill(_) | AcceptError::Input(InputError::Schema(_)) => {
+                about("skill").with_code(ProblemCode::SkillInvalid)
+            }
             AcceptError::Engine(GetError::Unknown { .. } | GetError::Broken { .. })
             | AcceptError::NotInstalled(_)
             | AcceptError::EngineNotSupported { .. }
@@ -314,9 +340,8 @@ impl From<AcceptError> for Problem {
             AcceptError::Write { ref error, .. } => {
                 of_io(error).unwrap_or_else(|| Self::new(ProblemCode::Internal, words.clone()))
             }
-            AcceptError::QueueFull { .. } => {
-                Self::new(ProblemCode::QueueFull, words).with_header(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER))
-            }
+            AcceptError::QueueFull { .. } => Self::new(ProblemCode::QueueFull, words)
+                .with_header(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER)),
         }
     }
 }
@@ -328,7 +353,9 @@ impl Problem {
     /// The same words under another code.
     #[must_use]
     pub(crate) fn with_code(self, code: ProblemCode) -> Self {
-        let Self { detail, run_id, errors, current, headers, .. } = self;
-        Self { run_id, errors, current, headers, ..Self::new(code, detail) }
+        let Told { detail, run_id, errors, current, headers, .. } = *self.0;
+        let mut told = Self::new(code, detail).0;
+        (told.run_id, told.errors, told.current, told.headers) = (run_id, errors, current, headers);
+        Self(told)
     }
 }

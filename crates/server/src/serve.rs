@@ -21,7 +21,7 @@ use crate::housekeeping;
 use crate::listen;
 use crate::metrics::Metrics;
 use crate::routes;
-use crate::service::{Around, Door, Service};
+use crate::service::{Around, Complain, Door, Service};
 use crate::stopping::stopped;
 use crate::summaries::{Summaries, SummariesError};
 use crate::webhooks::{self, WebhookError, Webhooks};
@@ -34,7 +34,6 @@ const WAITING_THREADS: usize = 64;
 const HEAVY: usize = 8;
 
 /// Everything the service is made with.
-#[derive(Debug)]
 pub struct Setup {
     pub runtime: Arc<Runtime>,
     pub clock: Arc<dyn Clock>,
@@ -42,6 +41,13 @@ pub struct Setup {
     pub around: Around,
     pub webhooks: webhooks::Config,
     pub retention: Retention,
+    pub complain: Complain,
+}
+
+impl std::fmt::Debug for Setup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Setup").field("door", &self.door).finish_non_exhaustive()
+    }
 }
 
 /// Why there is no service.
@@ -109,7 +115,7 @@ pub fn serve(setup: Setup, stop: &Stop, told: impl FnOnce(&Serving) + Send + 'st
 }
 
 async fn serving(setup: Setup, stop: &Stop, told: impl FnOnce(&Serving) + Send + 'static) -> Result<(), ServeError> {
-    let Setup { runtime, clock, door, around, webhooks, retention } = setup;
+    let Setup { runtime, clock, door, around, webhooks, retention, complain } = setup;
     let data = runtime.data().clone();
     if let server_note::Server::Running(other) = ServerNote::read(&data)? {
         return Err(ServeError::Another { pid: other.pid, url: other.url });
@@ -122,7 +128,7 @@ async fn serving(setup: Setup, stop: &Stop, told: impl FnOnce(&Serving) + Send +
     let guard = Arc::new(Guard::new(listen, &door.hosts, &door.origins, Tokens::new(token, &data), sessions));
     let metrics = Arc::new(Metrics::new());
     let (router, when_ready) = watch::channel(None);
-    let front = Arc::new(Front::new(guard.clone(), metrics.clone(), when_ready));
+    let front = Arc::new(Front::new(guard.clone(), metrics.clone(), when_ready, complain));
     // It answers from now on; what needs runs waits until they are found.
     let accepting = tokio::spawn(listen::serve(listener, front, door.connections, stop.0.subscribe()));
 
@@ -152,7 +158,8 @@ async fn serving(setup: Setup, stop: &Stop, told: impl FnOnce(&Serving) + Send +
         if recovered.broken.is_empty() {
             dead.iter().for_each(|socket| drop(std::fs::remove_file(socket)));
         }
-        let listening = server_note::Listening { listen: at.to_string(), url: note_url, token_file, started_at: time.now() };
+        let listening =
+            server_note::Listening { listen: at.to_string(), url: note_url, token_file, started_at: time.now() };
         let note = ServerNote::of_this_process(listening)?;
         note.write(&folder)?;
         Ok::<_, ServeError>((recovered, summaries, webhooks, note))

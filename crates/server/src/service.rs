@@ -20,6 +20,9 @@ use crate::problem::{Problem, ProblemCode, Result};
 use crate::summaries::Summaries;
 use crate::webhooks::Webhooks;
 
+/// Told what went wrong inside: one sentence for whoever keeps the service.
+pub type Complain = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// What handlers have.
 #[derive(Debug)]
 pub(crate) struct Service {

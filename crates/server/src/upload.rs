@@ -18,7 +18,7 @@ use tokio::fs::OpenOptions;
 use tokio::io::AsyncWriteExt;
 
 use crate::extract::{JSON_MAX, announced, too_large, too_slow};
-use crate::problem::{Problem, ProblemCode, Result};
+use crate::problem::{Problem, ProblemCode, Result, of_io};
 use crate::service::Service;
 
 /// Parts of one form.
@@ -171,11 +171,8 @@ pub(crate) async fn receive(service: &Service, request: Request) -> Result<Form>
 }
 
 fn not_written(error: &std::io::Error) -> Problem {
-    let code = match error.kind() {
-        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => ProblemCode::DiskFull,
-        _ => ProblemCode::Internal,
-    };
-    Problem::new(code, format!("the files that were sent cannot be kept ({error})"))
+    let words = format!("the files that were sent cannot be kept ({error})");
+    of_io(error).unwrap_or_else(|| Problem::new(ProblemCode::Internal, words))
 }
 
 /// The next piece, unless it takes too long.

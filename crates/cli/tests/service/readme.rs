@@ -60,7 +60,8 @@ fn the_lines_of_the_readme_work_as_written() {
         .expect("bash");
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{stdout}\n{stderr}");
-    for expected in ["\"words\":9", "\"interactions\":[{", "name-a-release", "event: chat_event", "conversation.completed"]
+    for expected in
+        ["\"words\":9", "\"interactions\":[{", "name-a-release", "event: chat_event", "conversation.completed"]
     {
         assert!(stdout.contains(expected), "{expected} is not in:\n{stdout}");
     }
@@ -75,9 +76,8 @@ fn the_unit_is_one_that_systemd_takes() {
     let unit = fs::read_to_string(paths::workspace().join("deploy/skillrun.service")).expect("the unit");
     let lab = Lab::new();
     // Verified with programs and users that are here.
-    let there = unit
-        .replace("/usr/local/bin/skillrun", env!("CARGO_BIN_EXE_skillrun"))
-        .replace("User=skillrun", "User=root");
+    let there =
+        unit.replace("/usr/local/bin/skillrun", env!("CARGO_BIN_EXE_skillrun")).replace("User=skillrun", "User=root");
     assert_ne!(there, unit);
     fs::write(lab.path("skillrun.service"), there).expect("written");
     let verify = Command::new("systemd-analyze").arg("verify").arg(lab.path("skillrun.service")).output();

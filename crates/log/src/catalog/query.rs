@@ -87,8 +87,9 @@ impl Catalog {
     /// The question of one run, all of it.
     pub fn pending(&mut self, run: RunId) -> Result<Option<Pending>, CatalogError> {
         let id = run.to_string();
-        let fold: Option<Fold> = self
-            .ask(|db| db.query_row("SELECT fold FROM details WHERE run_id = ?1", [&id], |row| json(row, 0)).optional())?;
+        let fold: Option<Fold> = self.ask(|db| {
+            db.query_row("SELECT fold FROM details WHERE run_id = ?1", [&id], |row| json(row, 0)).optional()
+        })?;
         Ok(fold.and_then(|fold| fold.state.question))
     }
 

@@ -131,7 +131,8 @@ impl Conversation {
             return Ok(Found::Nothing);
         }
         taker.begin(Position { epoch: inner.epoch, after: position.after });
-        let last = inner.give(position.after, limits, taker).map_err(|error| failed(self.run, "a conversation", error))?;
+        let last =
+            inner.give(position.after, limits, taker).map_err(|error| failed(self.run, "a conversation", error))?;
         Ok(Found::Some(if last == inner.seq { inner.ends } else { Ends::NotYet }))
     }
 

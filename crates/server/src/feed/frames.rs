@@ -116,7 +116,8 @@ mod tests {
         rendering.show(7, b"{}");
         rendering.leave_out(8);
         let frames = rendering.done(Ends::NotYet);
-        let (five, seven) = ("id: 5.2\nevent: run_event\ndata: {\"a\":1}\n\n", "id: 7.2\nevent: run_event\ndata: {}\n\n");
+        let (five, seven) =
+            ("id: 5.2\nevent: run_event\ndata: {\"a\":1}\n\n", "id: 7.2\nevent: run_event\ndata: {}\n\n");
         let text = |after| String::from_utf8(frames.bytes_after(after).to_vec()).unwrap();
         assert_eq!(text(4), format!("{five}{seven}"));
         assert_eq!((text(5), text(6)), (seven.to_owned(), seven.to_owned()));

@@ -45,7 +45,9 @@ pub(crate) struct Feed {
 /// What readers are woken with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum State {
-    Going { times: u64 },
+    Going {
+        times: u64,
+    },
     /// The last event is in the ring.
     Over,
     /// It cannot be read any more, because it was removed for example; a reader finds out by itself why.

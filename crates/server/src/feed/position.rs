@@ -85,7 +85,8 @@ mod tests {
 
     #[test]
     fn everything_else_is_refused() {
-        for text in ["", " ", "-1", "+1", "1 ", "1.", ".1", "1.0", "1.2.3", "1e3", "0x1", "18446744073709551616", "٣"] {
+        for text in ["", " ", "-1", "+1", "1 ", "1.", ".1", "1.0", "1.2.3", "1e3", "0x1", "18446744073709551616", "٣"]
+        {
             assert_eq!(text.parse::<Position>(), Err(NoCursor), "{text:?}");
         }
     }

@@ -89,7 +89,10 @@ mod tests {
     #[test]
     fn readers_near_the_end_are_served_and_others_sent_away() {
         let mut ring = Ring::new(Head { epoch: Epoch(2), next_seq: Seq(11) });
-        assert_eq!((ring.after(at(9)), ring.after(at(10)), ring.after(at(12))), (Found::Elsewhere, Found::Nothing, Found::Nothing));
+        assert_eq!(
+            (ring.after(at(9)), ring.after(at(10)), ring.after(at(12))),
+            (Found::Elsewhere, Found::Nothing, Found::Nothing)
+        );
         ring.push(frames(10, 12, 1));
         ring.push(frames(12, 13, 1));
         let found = |position| match ring.after(position) {

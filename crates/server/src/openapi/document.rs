@@ -11,7 +11,7 @@ use skillrun_model::{fcmp, rasp};
 
 use super::bounds;
 use super::operation::{Answer, Body, Content, Header, Operation};
-use crate::problem::{Problem, ProblemCode};
+use crate::problem::{ProblemCode, Told};
 use crate::routes;
 
 const COMPONENTS: &str = "#/components/schemas/";
@@ -88,7 +88,7 @@ pub(super) type Paths = BTreeMap<String, Map<String, Value>>;
 /// The paths, and the types that occur in them.
 pub(super) fn parts() -> (Paths, [Map<String, Value>; 2]) {
     let mut types = Types::new();
-    let problem = types.given.subschema_for::<Problem>();
+    let problem = types.given.subschema_for::<Told>();
     let mut paths = Paths::new();
     for route in routes::all() {
         let operation = &route.operation;

@@ -19,7 +19,9 @@ type Told<'a> = (&'a str, &'a str, &'a Value);
 fn render(document: &Value) -> String {
     let mut all: Vec<Told<'_>> = Vec::new();
     for (path, methods) in document["paths"].as_object().into_iter().flatten() {
-        all.extend(methods.as_object().into_iter().flatten().map(|(method, told)| (method.as_str(), path.as_str(), told)));
+        all.extend(
+            methods.as_object().into_iter().flatten().map(|(method, told)| (method.as_str(), path.as_str(), told)),
+        );
     }
     // Runs first, what is about the service itself last.
     all.sort_by_key(|(_, path, _)| (!path.starts_with("/v1/runs"), !path.starts_with("/v1/"), *path));

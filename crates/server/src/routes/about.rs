@@ -27,8 +27,11 @@ const BEGIN_MAX: usize = 4 << 10;
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route {
-            operation: Operation::get("/healthz", "healthz", "Whether the process answers")
-                .answers_media(StatusCode::OK, "text/plain", "It does"),
+            operation: Operation::get("/healthz", "healthz", "Whether the process answers").answers_media(
+                StatusCode::OK,
+                "text/plain",
+                "It does",
+            ),
             handler: get(|| async { "ok\n" }),
         },
         Route {
@@ -44,15 +47,22 @@ pub(super) fn routes() -> Vec<Route> {
             handler: get(metrics),
         },
         Route {
-            operation: Operation::get("/openapi.json", "openapi", "This description")
-                .answers_media(StatusCode::OK, "application/json", "OpenAPI 3.1"),
+            operation: Operation::get("/openapi.json", "openapi", "This description").answers_media(
+                StatusCode::OK,
+                "application/json",
+                "OpenAPI 3.1",
+            ),
             handler: get(|| async { Json(openapi::document()) }),
         },
         Route {
-            operation: Operation::post("/v1/session", "begin_session", "Let a browser in, with the code of a one-time link")
-                .json_body::<Begin>(json!({"code": "the code of a link"}))
-                .answers_nothing(StatusCode::NO_CONTENT, "The cookie is set")
-                .problems(&[ProblemCode::Unauthorized]),
+            operation: Operation::post(
+                "/v1/session",
+                "begin_session",
+                "Let a browser in, with the code of a one-time link",
+            )
+            .json_body::<Begin>(json!({"code": "the code of a link"}))
+            .answers_nothing(StatusCode::NO_CONTENT, "The cookie is set")
+            .problems(&[ProblemCode::Unauthorized]),
             handler: post(begin),
         },
         Route {

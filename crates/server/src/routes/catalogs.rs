@@ -60,10 +60,14 @@ pub(super) fn routes() -> Vec<Route> {
             handler: delete(remove),
         },
         Route {
-            operation: Operation::get("/v1/engines", "list_engines", "Engines: what is installed, and how far each can be trusted")
-                .scope(Scope::Read)
-                .query::<EngineParams>()
-                .answers::<EngineList>(StatusCode::OK, "By name"),
+            operation: Operation::get(
+                "/v1/engines",
+                "list_engines",
+                "Engines: what is installed, and how far each can be trusted",
+            )
+            .scope(Scope::Read)
+            .query::<EngineParams>()
+            .answers::<EngineList>(StatusCode::OK, "By name"),
             handler: get(engines),
         },
     ]
@@ -205,6 +209,31 @@ pub(crate) struct SkillForm {
     skill: String,
 }
 
+/// Why a package is not taken. Where it lies on our disk is nobody's business.
+pub(super) fn refused(kind: &ArchiveErrorKind) -> Problem {
+    Problem::field("skill", kind.to_string()).with_code(archive_code(kind))
+}
+
+fn archive_code(kind: &ArchiveErrorKind) -> ProblemCode {
+    match kind {
+        ArchiveErrorKind::Exists(_) => ProblemCode::SkillExists,
+        ArchiveErrorKind::NotInstalled(_) => ProblemCode::SkillNotFound,
+        ArchiveErrorKind::Io(_) => ProblemCode::Internal,
+        ArchiveErrorKind::NotZip(_)
+        | ArchiveErrorKind::Zip64
+        | ArchiveErrorKind::TooManyEntries
+        | ArchiveErrorKind::Entry { .. }
+        | ArchiveErrorKind::SameName
+        | ArchiveErrorKind::TooLarge
+        | ArchiveErrorKind::Overlap
+        | ArchiveErrorKind::Layout
+        | ArchiveErrorKind::BadSkill(_)
+        | ArchiveErrorKind::NoName
+        | ArchiveErrorKind::InTheWay(_)
+        | ArchiveErrorKind::IsLink(_) => ProblemCode::SkillInvalid,
+    }
+}
+
 async fn install(
     _: Administers,
     State(service): State<Arc<Service>>,
@@ -215,38 +244,26 @@ async fn install(
     form.only(|part| part == "skill")?;
     let zip = form.one("skill")?.ok_or_else(|| Problem::field("skill", "is missing; send a zip"))?;
     let existing = if params.replace { Existing::Replace } else { Existing::Refuse };
-    service.clone().heavily(move || {
-        let installed = archive::install(&zip, &service.data.skills(), existing).map_err(|error| {
-            let code = match error.kind {
-                ArchiveErrorKind::Exists(_) => ProblemCode::SkillExists,
-                ArchiveErrorKind::Io(_) => ProblemCode::Internal,
-                ArchiveErrorKind::NotInstalled(_)
-                | ArchiveErrorKind::NotZip(_)
-                | ArchiveErrorKind::Zip64
-                | ArchiveErrorKind::TooManyEntries
-                | ArchiveErrorKind::Entry { .. }
-                | ArchiveErrorKind::SameName
-                | ArchiveErrorKind::TooLarge
-                | ArchiveErrorKind::Overlap
-                | ArchiveErrorKind::Layout
-                | ArchiveErrorKind::BadSkill(_)
-                | ArchiveErrorKind::NoName
-                | ArchiveErrorKind::InTheWay(_)
-                | ArchiveErrorKind::IsLink(_) => ProblemCode::SkillInvalid,
-            };
-            Problem::field("skill", error.to_string()).with_code(code)
-        })?;
-        drop(form);
-        Ok((StatusCode::CREATED, Json(skill_view(&service, &installed.skill))).into_response())
-    })
-    .await
+    service
+        .clone()
+        .heavily(move || {
+            let installed =
+                archive::install(&zip, &service.data.skills(), existing).map_err(|error| refused(&error.kind))?;
+            drop(form);
+            Ok((StatusCode::CREATED, Json(skill_view(&service, &installed.skill))).into_response())
+        })
+        .await
 }
 
-async fn remove(_: Administers, State(service): State<Arc<Service>>, InPath(name): InPath<String>) -> Result<StatusCode> {
+async fn remove(
+    _: Administers,
+    State(service): State<Arc<Service>>,
+    InPath(name): InPath<String>,
+) -> Result<StatusCode> {
     blocking(move || {
-        archive::remove(&name, &service.data.skills()).map_err(|error| match error.kind {
-            ArchiveErrorKind::Io(_) => Problem::new(ProblemCode::Internal, error.to_string()),
-            _ => not_found(&name),
+        archive::remove(&name, &service.data.skills()).map_err(|error| {
+            let is_ours = archive_code(&error.kind) == ProblemCode::Internal;
+            if is_ours { Problem::new(ProblemCode::Internal, error.to_string()) } else { not_found(&name) }
         })?;
         Ok(StatusCode::NO_CONTENT)
     })
@@ -266,9 +283,11 @@ async fn engines(
     Params(params): Params<EngineParams>,
 ) -> Result<Json<EngineList>> {
     let probing = if params.probe { Probing::On } else { Probing::Off };
-    service.clone().heavily(move || {
-        let around = &service.around;
-        Ok(Json(EngineList::of(&around.engines, around.of_engines(), probing)))
-    })
-    .await
+    service
+        .clone()
+        .heavily(move || {
+            let around = &service.around;
+            Ok(Json(EngineList::of(&around.engines, around.of_engines(), probing)))
+        })
+        .await
 }

@@ -49,42 +49,60 @@ pub(super) fn routes() -> Vec<Route> {
             operation: Operation::get("/v1/runs/{run_id}/events", "stream_events", "Follow the events of a run (RASP)")
                 .scope(Scope::Read)
                 .query::<StreamParams>()
-                .streams("Server-sent events `run_event`, whose `id` is the cursor; `reset` when the cursor does not hold")
+                .streams(
+                    "Server-sent events `run_event`, whose `id` is the cursor; `reset` when the cursor does not hold",
+                )
                 .answers_nothing(StatusCode::NO_CONTENT, "The run is over and you have everything")
                 .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::TooManyStreams]),
             handler: get(events),
         },
         Route {
-            operation: Operation::get("/v1/runs/{run_id}/chat", "stream_chat", "Follow the conversation of a run (FCMP)")
-                .scope(Scope::Read)
-                .query::<ChatParams>()
-                .streams("Server-sent events `chat_event`, whose `id` is the cursor; `reset` when the cursor does not hold")
-                .answers_nothing(StatusCode::NO_CONTENT, "The run is over and you have everything")
-                .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::TooManyStreams]),
+            operation: Operation::get(
+                "/v1/runs/{run_id}/chat",
+                "stream_chat",
+                "Follow the conversation of a run (FCMP)",
+            )
+            .scope(Scope::Read)
+            .query::<ChatParams>()
+            .streams("Server-sent events `chat_event`, whose `id` is the cursor; `reset` when the cursor does not hold")
+            .answers_nothing(StatusCode::NO_CONTENT, "The run is over and you have everything")
+            .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::TooManyStreams]),
             handler: get(chat),
         },
         Route {
-            operation: Operation::get("/v1/runs/{run_id}/events/history", "events_history", "Events of a run, page by page (RASP)")
-                .scope(Scope::Read)
-                .query::<HistoryParams>()
-                .answers_events("rasp")
-                .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::CursorReset]),
+            operation: Operation::get(
+                "/v1/runs/{run_id}/events/history",
+                "events_history",
+                "Events of a run, page by page (RASP)",
+            )
+            .scope(Scope::Read)
+            .query::<HistoryParams>()
+            .answers_events("rasp")
+            .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::CursorReset]),
             handler: get(events_history),
         },
         Route {
-            operation: Operation::get("/v1/runs/{run_id}/chat/history", "chat_history", "The conversation of a run, page by page (FCMP)")
-                .scope(Scope::Read)
-                .query::<ChatHistoryParams>()
-                .answers_events("fcmp")
-                .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::CursorReset]),
+            operation: Operation::get(
+                "/v1/runs/{run_id}/chat/history",
+                "chat_history",
+                "The conversation of a run, page by page (FCMP)",
+            )
+            .scope(Scope::Read)
+            .query::<ChatHistoryParams>()
+            .answers_events("fcmp")
+            .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::CursorReset]),
             handler: get(chat_history),
         },
         Route {
-            operation: Operation::get("/v1/runs/{run_id}/events/at", "events_at", "The events that are made of a byte of evidence")
-                .scope(Scope::Read)
-                .query::<AtParams>()
-                .answers_event_list()
-                .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved]),
+            operation: Operation::get(
+                "/v1/runs/{run_id}/events/at",
+                "events_at",
+                "The events that are made of a byte of evidence",
+            )
+            .scope(Scope::Read)
+            .query::<AtParams>()
+            .answers_event_list()
+            .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved]),
             handler: get(events_at),
         },
     ]
@@ -276,9 +294,8 @@ impl Filling {
     fn fits(&self, json: &[u8]) -> bool {
         let Wanted { from_ts, to_ts, taxonomy, .. } = self.wanted;
         let in_time = (from_ts.is_none() && to_ts.is_none())
-            || serde_json::from_slice::<Moment>(json).is_ok_and(|Moment { ts }| {
-                from_ts.is_none_or(|from| from <= ts) && to_ts.is_none_or(|to| ts <= to)
-            });
+            || serde_json::from_slice::<Moment>(json)
+                .is_ok_and(|Moment { ts }| from_ts.is_none_or(|from| from <= ts) && to_ts.is_none_or(|to| ts <= to));
         let in_taxonomy = taxonomy == Taxonomy::All
             || event_type(json).is_none_or(|event_type| event_type.category() != Category::Runtime);
         in_time && in_taxonomy
@@ -389,31 +406,37 @@ async fn chat_history(
     let ChatHistoryParams { cursor, from_seq, to_seq, from_ts, to_ts, limit } = params;
     let taxonomy = Taxonomy::All;
     let wanted = HistoryParams { cursor, from_seq, to_seq, from_ts, to_ts, limit, taxonomy }.wanted()?;
-    service.clone().heavily(move || {
-        let conversation = service.feeds.conversation(run)?;
-        let head = conversation.standing()?.head;
-        let end = Position { epoch: head.epoch, after: head.next_seq.0.saturating_sub(1) };
-        if wanted.after.is_some_and(|after| after.after > end.after || (after.after > 0 && after.epoch != end.epoch)) {
-            return Err(is_reset(run));
-        }
-        let from_moment = wanted.from_ts.map(|moment| conversation.before(moment)).transpose()?.unwrap_or(0);
-        let after = wanted.after.map_or(0, |after| after.after).max(wanted.from_seq.saturating_sub(1)).max(from_moment);
-        let mut at = Position { epoch: head.epoch, after };
-        let mut filling = Filling::new(wanted);
-        if at.after >= end.after {
-            return Ok(filling.page(end));
-        }
-        while !filling.is_full {
-            let limits = Limits { events: wanted.limit.max(1), bytes: PAGE_BYTES };
-            match conversation.read(at, limits, &mut filling)? {
-                Found::Some(_) => at.after = filling.last.map_or(at.after + 1, |last| last.max(at.after + 1)),
-                Found::Nothing => break,
-                Found::Reset(_) => return Err(is_reset(run)),
+    service
+        .clone()
+        .heavily(move || {
+            let conversation = service.feeds.conversation(run)?;
+            let head = conversation.standing()?.head;
+            let end = Position { epoch: head.epoch, after: head.next_seq.0.saturating_sub(1) };
+            if wanted
+                .after
+                .is_some_and(|after| after.after > end.after || (after.after > 0 && after.epoch != end.epoch))
+            {
+                return Err(is_reset(run));
             }
-        }
-        Ok(filling.page(end))
-    })
-    .await
+            let from_moment = wanted.from_ts.map(|moment| conversation.before(moment)).transpose()?.unwrap_or(0);
+            let after =
+                wanted.after.map_or(0, |after| after.after).max(wanted.from_seq.saturating_sub(1)).max(from_moment);
+            let mut at = Position { epoch: head.epoch, after };
+            let mut filling = Filling::new(wanted);
+            if at.after >= end.after {
+                return Ok(filling.page(end));
+            }
+            while !filling.is_full {
+                let limits = Limits { events: wanted.limit.max(1), bytes: PAGE_BYTES };
+                match conversation.read(at, limits, &mut filling)? {
+                    Found::Some(_) => at.after = filling.last.map_or(at.after + 1, |last| last.max(at.after + 1)),
+                    Found::Nothing => break,
+                    Found::Reset(_) => return Err(is_reset(run)),
+                }
+            }
+            Ok(filling.page(end))
+        })
+        .await
 }
 
 impl Taker for Filling {
@@ -458,16 +481,19 @@ async fn events_at(
         AtStream::Stdout => Stream::Stdout,
         AtStream::Stderr => Stream::Stderr,
     };
-    let found = service.clone().heavily(move || {
-        evidence_views::events_at::events_at(
-            &*service.log,
-            run,
-            AttemptNumber(params.attempt.get()),
-            stream,
-            params.offset,
-            PAGE_MAX,
-        )
-    })
-    .await?;
-    Ok(Json(AtPage { events: found.events, cut: found.rest == evidence_views::events_at::Rest::CutOff }).into_response())
+    let found = service
+        .clone()
+        .heavily(move || {
+            evidence_views::events_at::events_at(
+                &*service.log,
+                run,
+                AttemptNumber(params.attempt.get()),
+                stream,
+                params.offset,
+                PAGE_MAX,
+            )
+        })
+        .await?;
+    Ok(Json(AtPage { events: found.events, cut: found.rest == evidence_views::events_at::Rest::CutOff })
+        .into_response())
 }

@@ -33,13 +33,21 @@ pub(super) fn routes() -> Vec<Route> {
     let missing = [ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::EvidenceRemoved];
     vec![
         Route {
-            operation: Operation::get("/v1/runs/{run_id}/raw", "get_raw", "Bytes the engine wrote or was given, secrets masked")
-                .scope(Scope::Read)
-                .query::<RawParams>()
-                .answers_media(StatusCode::OK, "application/octet-stream", "All of them")
-                .answers_media(StatusCode::PARTIAL_CONTENT, "application/octet-stream", "Those asked for; Content-Range has the size")
-                .problems(&missing)
-                .problems(&[ProblemCode::NotFound, ProblemCode::RangeNotSatisfiable]),
+            operation: Operation::get(
+                "/v1/runs/{run_id}/raw",
+                "get_raw",
+                "Bytes the engine wrote or was given, secrets masked",
+            )
+            .scope(Scope::Read)
+            .query::<RawParams>()
+            .answers_media(StatusCode::OK, "application/octet-stream", "All of them")
+            .answers_media(
+                StatusCode::PARTIAL_CONTENT,
+                "application/octet-stream",
+                "Those asked for; Content-Range has the size",
+            )
+            .problems(&missing)
+            .problems(&[ProblemCode::NotFound, ProblemCode::RangeNotSatisfiable]),
             handler: get(raw),
         },
         Route {
@@ -50,12 +58,16 @@ pub(super) fn routes() -> Vec<Route> {
             handler: get(attempts),
         },
         Route {
-            operation: Operation::get("/v1/runs/{run_id}/recording.cast", "get_recording", "The run as a recording for a terminal player (asciicast v3)")
-                .scope(Scope::Read)
-                .answers_media(StatusCode::OK, "application/x-asciicast", "The recording, with a marker per event")
-                .answers_media(StatusCode::PARTIAL_CONTENT, "application/x-asciicast", "The part asked for")
-                .problems(&missing)
-                .problems(&[ProblemCode::RangeNotSatisfiable]),
+            operation: Operation::get(
+                "/v1/runs/{run_id}/recording.cast",
+                "get_recording",
+                "The run as a recording for a terminal player (asciicast v3)",
+            )
+            .scope(Scope::Read)
+            .answers_media(StatusCode::OK, "application/x-asciicast", "The recording, with a marker per event")
+            .answers_media(StatusCode::PARTIAL_CONTENT, "application/x-asciicast", "The part asked for")
+            .problems(&missing)
+            .problems(&[ProblemCode::RangeNotSatisfiable]),
             handler: get(recording),
         },
     ]
@@ -167,13 +179,15 @@ pub(super) fn each_event(service: &Service, run: RunId, mut take: impl FnMut(Eve
 }
 
 async fn attempts(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<AttemptList>> {
-    service.clone().heavily(move || {
-        let mut attempts = Attempts::default();
-        each_event(&service, run, |event| attempts.take(&event))?;
-        attempts.measure(&service.data.run(run).audit());
-        Ok(Json(AttemptList { attempts: attempts.into_list() }))
-    })
-    .await
+    service
+        .clone()
+        .heavily(move || {
+            let mut attempts = Attempts::default();
+            each_event(&service, run, |event| attempts.take(&event))?;
+            attempts.measure(&service.data.run(run).audit());
+            Ok(Json(AttemptList { attempts: attempts.into_list() }))
+        })
+        .await
 }
 
 async fn recording(
@@ -182,15 +196,17 @@ async fn recording(
     OfRun(run): OfRun,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let made = service.clone().heavily(move || {
-        let record = record(&service, run)?;
-        let folder = service.data.run(run);
-        Whole::made(service.data.root(), |file| {
-            let writer = CastWriter::new(&*service.log, &folder, &record, LONGEST_PAUSE);
-            writer.write(file).map_err(|error| Problem::new(ProblemCode::Internal, error.to_string()).of_run(run))
+    let made = service
+        .clone()
+        .heavily(move || {
+            let record = record(&service, run)?;
+            let folder = service.data.run(run);
+            Whole::made(service.data.root(), |file| {
+                let writer = CastWriter::new(&*service.log, &folder, &record, LONGEST_PAUSE);
+                writer.write(file).map_err(|error| Problem::new(ProblemCode::Internal, error.to_string()).of_run(run))
+            })
         })
-    })
-    .await?;
+        .await?;
     let part = download::range(&headers, made.size())?;
     Ok(download::send(made, part, &Called { media: "application/x-asciicast", name: format!("{run}.cast") }))
 }

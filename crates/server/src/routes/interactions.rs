@@ -36,24 +36,36 @@ pub(super) fn routes() -> Vec<Route> {
     let missing = [ProblemCode::RunNotFound, ProblemCode::RunRemoved];
     vec![
         Route {
-            operation: Operation::get("/v1/interactions", "list_open_interactions", "All questions that wait, of all runs")
-                .scope(Scope::Read)
-                .answers::<OpenList>(StatusCode::OK, "Those with the nearest deadline first"),
+            operation: Operation::get(
+                "/v1/interactions",
+                "list_open_interactions",
+                "All questions that wait, of all runs",
+            )
+            .scope(Scope::Read)
+            .answers::<OpenList>(StatusCode::OK, "Those with the nearest deadline first"),
             handler: get(open),
         },
         Route {
-            operation: Operation::get("/v1/runs/{run_id}/interaction", "get_interaction", "The question of a run that waits")
-                .scope(Scope::Read)
-                .answers::<Pending>(StatusCode::OK, "The question")
-                .answers_nothing(StatusCode::NO_CONTENT, "The run asks nothing at this moment")
-                .problems(&missing),
+            operation: Operation::get(
+                "/v1/runs/{run_id}/interaction",
+                "get_interaction",
+                "The question of a run that waits",
+            )
+            .scope(Scope::Read)
+            .answers::<Pending>(StatusCode::OK, "The question")
+            .answers_nothing(StatusCode::NO_CONTENT, "The run asks nothing at this moment")
+            .problems(&missing),
             handler: get(pending),
         },
         Route {
-            operation: Operation::get("/v1/runs/{run_id}/interactions", "list_interactions", "All questions of a run and what became of them")
-                .scope(Scope::Read)
-                .answers::<HistoryList>(StatusCode::OK, "The first first")
-                .problems(&missing),
+            operation: Operation::get(
+                "/v1/runs/{run_id}/interactions",
+                "list_interactions",
+                "All questions of a run and what became of them",
+            )
+            .scope(Scope::Read)
+            .answers::<HistoryList>(StatusCode::OK, "The first first")
+            .problems(&missing),
             handler: get(history),
         },
         Route {
@@ -95,12 +107,14 @@ pub(crate) struct HistoryList {
 }
 
 async fn history(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<HistoryList>> {
-    service.clone().heavily(move || {
-        let mut history = History::default();
-        each_event(&service, run, |event| history.take(&event))?;
-        Ok(Json(HistoryList { interactions: history.into_list() }))
-    })
-    .await
+    service
+        .clone()
+        .heavily(move || {
+            let mut history = History::default();
+            each_event(&service, run, |event| history.take(&event))?;
+            Ok(Json(HistoryList { interactions: history.into_list() }))
+        })
+        .await
 }
 
 /// An answer: free text, whatever kind of question it is.
@@ -187,4 +201,3 @@ fn say(service: &Service, run: RunId, body: ReplyBody, form: Option<&Form>) -> R
     service.runtime.reply_anywhere(run, Reply { interaction_id, text, files, request_id: idempotency_key })?;
     Ok(())
 }
-

@@ -58,7 +58,9 @@ pub(crate) fn router(service: Arc<Service>) -> Router {
     router
         .merge(page::router())
         .layer(DefaultBodyLimit::disable())
-        .method_not_allowed_fallback(|| async { Problem::new(ProblemCode::MethodNotAllowed, "this cannot be done here") })
+        .method_not_allowed_fallback(|| async {
+            Problem::new(ProblemCode::MethodNotAllowed, "this cannot be done here")
+        })
         .fallback(|| async { Problem::new(ProblemCode::NotFound, "there is nothing here") })
         .layer(CatchPanicLayer::custom(|_| {
             Problem::new(ProblemCode::Internal, "skillrun has a fault in it and could not answer").into_response()

@@ -75,26 +75,38 @@ pub(super) fn routes() -> Vec<Route> {
             handler: get(bundle),
         },
         Route {
-            operation: Operation::get("/v1/runs/{run_id}/diff", "get_diff", "Files each attempt created, changed and deleted")
-                .scope(Scope::Read)
-                .query::<DiffParams>()
-                .answers::<Diff>(StatusCode::OK, "The changes")
-                .problems(&missing)
-                .problems(&[ProblemCode::EvidenceRemoved]),
+            operation: Operation::get(
+                "/v1/runs/{run_id}/diff",
+                "get_diff",
+                "Files each attempt created, changed and deleted",
+            )
+            .scope(Scope::Read)
+            .query::<DiffParams>()
+            .answers::<Diff>(StatusCode::OK, "The changes")
+            .problems(&missing)
+            .problems(&[ProblemCode::EvidenceRemoved]),
             handler: get(diff),
         },
         Route {
-            operation: Operation::get("/v1/runs/{run_id}/diagnosis", "get_diagnosis", "Why a run is as it is, and what to do")
-                .scope(Scope::Read)
-                .answers::<Diagnosis>(StatusCode::OK, "The diagnosis")
-                .problems(&missing),
+            operation: Operation::get(
+                "/v1/runs/{run_id}/diagnosis",
+                "get_diagnosis",
+                "Why a run is as it is, and what to do",
+            )
+            .scope(Scope::Read)
+            .answers::<Diagnosis>(StatusCode::OK, "The diagnosis")
+            .problems(&missing),
             handler: get(diagnosis),
         },
         Route {
-            operation: Operation::get("/v1/runs/{run_id}/webhooks", "list_deliveries", "What addresses were told of the run, and whether they heard it")
-                .scope(Scope::Read)
-                .answers::<DeliveryList>(StatusCode::OK, "The first first")
-                .problems(&missing),
+            operation: Operation::get(
+                "/v1/runs/{run_id}/webhooks",
+                "list_deliveries",
+                "What addresses were told of the run, and whether they heard it",
+            )
+            .scope(Scope::Read)
+            .answers::<DeliveryList>(StatusCode::OK, "The first first")
+            .problems(&missing),
             handler: get(deliveries),
         },
     ]
@@ -158,15 +170,17 @@ async fn artifact(
     let path = names.get("path").cloned().unwrap_or_default();
     let missing = move || Problem::new(ProblemCode::NotFound, "the run has no such artifact").of_run(run);
     let name = Path::new(&path).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let file = service.clone().heavily(move || {
-        // Only what the run has named; and no link is followed on the way.
-        if !artifacts_of(&service, run)?.iter().any(|entry| entry.path == path) {
-            return Err(missing());
-        }
-        let opened = artifacts::open(&service.data.run(run).workspace(), Path::new(&path));
-        opened.and_then(Whole::new).map_err(|_| missing())
-    })
-    .await?;
+    let file = service
+        .clone()
+        .heavily(move || {
+            // Only what the run has named; and no link is followed on the way.
+            if !artifacts_of(&service, run)?.iter().any(|entry| entry.path == path) {
+                return Err(missing());
+            }
+            let opened = artifacts::open(&service.data.run(run).workspace(), Path::new(&path));
+            opened.and_then(Whole::new).map_err(|_| missing())
+        })
+        .await?;
     let part = download::range(&headers, file.size())?;
     Ok(download::send(file, part, &Called { media: "application/octet-stream", name }))
 }
@@ -186,23 +200,25 @@ async fn bundle(
     headers: HeaderMap,
 ) -> Result<Response> {
     let kind = if params.full { BundleKind::Full } else { BundleKind::Result };
-    let made = service.clone().heavily(move || {
-        service.log.head(run)?;
-        let folder = service.data.run(run);
-        Whole::made(service.data.root(), |file| {
-            bundle::write(&folder, kind, file).map(drop).map_err(|error| {
-                let code = match error {
-                    BundleError::NoResult => ProblemCode::NotYet,
-                    BundleError::Read { .. }
-                    | BundleError::Evidence(_)
-                    | BundleError::Write(_)
-                    | BundleError::Zip(_) => ProblemCode::Internal,
-                };
-                Problem::new(code, error.to_string()).of_run(run)
+    let made = service
+        .clone()
+        .heavily(move || {
+            service.log.head(run)?;
+            let folder = service.data.run(run);
+            Whole::made(service.data.root(), |file| {
+                bundle::write(&folder, kind, file).map(drop).map_err(|error| {
+                    let code = match error {
+                        BundleError::NoResult => ProblemCode::NotYet,
+                        BundleError::Read { .. }
+                        | BundleError::Evidence(_)
+                        | BundleError::Write(_)
+                        | BundleError::Zip(_) => ProblemCode::Internal,
+                    };
+                    Problem::new(code, error.to_string()).of_run(run)
+                })
             })
         })
-    })
-    .await?;
+        .await?;
     let part = download::range(&headers, made.size())?;
     Ok(download::send(made, part, &Called { media: "application/zip", name: format!("{run}.zip") }))
 }
@@ -234,40 +250,44 @@ async fn diff(
     OfRun(run): OfRun,
     Params(params): Params<DiffParams>,
 ) -> Result<Json<Diff>> {
-    service.clone().heavily(move || {
-        let last = view(&service, run)?.row.attempt;
-        let wanted = params.attempt.map_or(1..=last.0, |number| number.get()..=number.get().min(last.0));
-        let failed = |error: skillrun_runtime::looking::changes::ChangesError| {
-            Problem::new(ProblemCode::Internal, error.to_string()).of_run(run)
-        };
-        let mut attempts = Vec::new();
-        let mut left = CHANGES;
-        for attempt in wanted.map(AttemptNumber) {
-            let Some(mut list) = Changes::open(&service.data.run(run), attempt).map_err(failed)? else { continue };
-            let mut changes = Vec::new();
-            let mut cut = false;
-            while let Some(change) = list.next_change().map_err(failed)? {
-                if left == 0 {
-                    cut = true;
-                    break;
+    service
+        .clone()
+        .heavily(move || {
+            let last = view(&service, run)?.row.attempt;
+            let wanted = params.attempt.map_or(1..=last.0, |number| number.get()..=number.get().min(last.0));
+            let failed = |error: skillrun_runtime::looking::changes::ChangesError| {
+                Problem::new(ProblemCode::Internal, error.to_string()).of_run(run)
+            };
+            let mut attempts = Vec::new();
+            let mut left = CHANGES;
+            for attempt in wanted.map(AttemptNumber) {
+                let Some(mut list) = Changes::open(&service.data.run(run), attempt).map_err(failed)? else { continue };
+                let mut changes = Vec::new();
+                let mut cut = false;
+                while let Some(change) = list.next_change().map_err(failed)? {
+                    if left == 0 {
+                        cut = true;
+                        break;
+                    }
+                    left -= 1;
+                    changes.push(change);
                 }
-                left -= 1;
-                changes.push(change);
+                attempts.push(AttemptChanges { attempt, changes, cut });
             }
-            attempts.push(AttemptChanges { attempt, changes, cut });
-        }
-        Ok(Json(Diff { attempts }))
-    })
-    .await
+            Ok(Json(Diff { attempts }))
+        })
+        .await
 }
 
 async fn diagnosis(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<Diagnosis>> {
-    service.clone().heavily(move || {
-        record(&service, run)?;
-        let owner = owner(&service, run);
-        Ok(Json(diagnose(&service.data, &service.log, run, owner, service.now())?))
-    })
-    .await
+    service
+        .clone()
+        .heavily(move || {
+            record(&service, run)?;
+            let owner = owner(&service, run);
+            Ok(Json(diagnose(&service.data, &service.log, run, owner, service.now())?))
+        })
+        .await
 }
 
 /// Who works on it: this process, or another one that answers.
@@ -290,7 +310,8 @@ async fn deliveries(_: Reads, State(service): State<Arc<Service>>, OfRun(run): O
     blocking(move || {
         service.log.head(run)?;
         let deliveries = service.webhooks.records(run);
-        let deliveries = deliveries.map_err(|error| Problem::new(ProblemCode::Internal, error.to_string()).of_run(run))?;
+        let deliveries =
+            deliveries.map_err(|error| Problem::new(ProblemCode::Internal, error.to_string()).of_run(run))?;
         Ok(Json(DeliveryList { deliveries }))
     })
     .await

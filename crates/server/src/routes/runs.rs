@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use axum::Json;
 use axum::extract::{FromRequest, Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::Json;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -58,7 +58,9 @@ pub(super) fn routes() -> Vec<Route> {
                 .scope(Scope::Run)
                 .query::<WaitParams>()
                 .header("Idempotency-Key", KEY_PATTERN, "The same key with the same request makes no second run")
-                .json_body::<CreateRun>(json!({"skill": "count-words", "engine": "scripted", "input": {"text": "one two three"}}))
+                .json_body::<CreateRun>(
+                    json!({"skill": "count-words", "engine": "scripted", "input": {"text": "one two three"}}),
+                )
                 .multipart_body::<CreateRunForm>()
                 .answers::<RunView>(StatusCode::ACCEPTED, "The run was accepted")
                 .answers::<RunView>(StatusCode::OK, created)
@@ -204,9 +206,10 @@ async fn create(
 }
 
 fn webhooks(service: &Service, urls: &[String]) -> Result<Vec<crate::webhooks::Url>> {
-    service.webhooks.check_urls(urls).map_err(|error| {
-        Problem::field("webhooks", error.to_string()).with_code(ProblemCode::AddressRefused)
-    })
+    service
+        .webhooks
+        .check_urls(urls)
+        .map_err(|error| Problem::field("webhooks", error.to_string()).with_code(ProblemCode::AddressRefused))
 }
 
 /// Why there is no run: of the request, or of the runtime.
@@ -300,7 +303,10 @@ fn may_again(service: &Service, who: &Granted, again: &Again) -> Result<()> {
     let (options, defaults) = (&again.new.options, service.runtime.defaults());
     let is_listed = || service.around.skills.list().skills.iter().any(|found| found.root == again.new.skill.root);
     let reaching = [
-        ("options.permission", options.permission == Some(Permission::Full) && options.permission != defaults.permission),
+        (
+            "options.permission",
+            options.permission == Some(Permission::Full) && options.permission != defaults.permission,
+        ),
         ("options.home", options.home == Some(HomeChoice::User) && options.home != defaults.home),
         ("options.env", !options.env.is_empty()),
         ("options.secrets", !options.secrets.is_empty()),
@@ -339,9 +345,7 @@ fn skill(service: &Service, is_admin: bool, create: &CreateRun, form: Option<&Fo
 
 fn unpacked(zip: &Path, folder: &Path) -> Result<Skill> {
     let installed = archive::install(zip, &folder.join("skill"), Existing::Refuse);
-    installed
-        .map(|installed| installed.skill)
-        .map_err(|error| Problem::field("skill", error.to_string()).with_code(ProblemCode::SkillInvalid))
+    installed.map(|installed| installed.skill).map_err(|error| super::catalogs::refused(&error.kind))
 }
 
 async fn retry(

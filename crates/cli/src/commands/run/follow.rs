@@ -13,9 +13,9 @@ use skillrun_log::{Answer, Cursor, EventLog, FileLog, Limits};
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::Event;
 use skillrun_model::{RunId, RunStatus};
-use skillrun_runtime::result::RunResult;
 use skillrun_runtime::Reply;
 use skillrun_runtime::owners::{Ask, Kind, ask as ask_owner};
+use skillrun_runtime::result::RunResult;
 use skillrun_translate::FcmpTranslator;
 use skillrun_translate::transcript::{Asks, Transcript};
 

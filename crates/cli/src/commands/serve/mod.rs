@@ -85,6 +85,7 @@ fn setup(settings: &Settings, owner: &Owner, args: &Serve) -> Result<Setup, Fail
             },
         },
         retention: settings.retention.clone(),
+        complain: Arc::new(|what| note(&format!("fault: {what}"))),
     })
 }
 
