@@ -42,7 +42,7 @@ pub mod retention;
 mod run;
 pub mod runtime;
 pub mod verify;
-mod views;
+pub mod views;
 mod worker;
 mod workspace;
 

@@ -12,6 +12,7 @@ use skillrun_model::{RunId, RunStatus};
 use skillrun_translate::FcmpTranslator;
 
 use crate::cache::{self, CacheKey};
+use crate::data_folder::RunFolder;
 use crate::error::RuntimeError;
 use crate::record::RunRecord;
 use crate::result;
@@ -32,6 +33,18 @@ pub(crate) fn write(tools: &Tools, run: RunId) {
     {
         cache::remember(&tools.data, &key, run).ok();
     }
+}
+
+/// Removes them, because the Log they were made from has changed. They are made again when the run is over again, and
+/// whoever wants them meanwhile makes them from the Log.
+pub fn forget(folder: &RunFolder) -> io::Result<()> {
+    for path in [folder.fcmp(), folder.diagnostics()] {
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(())
 }
 
 fn make(log: &FileLog, run: RunId, fcmp: &Path, diagnostics: &Path) -> Result<(), RuntimeError> {

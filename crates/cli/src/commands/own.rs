@@ -71,6 +71,9 @@ pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failu
         let run = place.run(word)?;
         place.log.cut_at_damage(run)?;
         place.log.release(run);
+        let folder = place.folder(run);
+        skillrun_runtime::views::forget(&folder)
+            .map_err(|error| Failure::Write { path: folder.fcmp().display().to_string(), error })?;
         crate::place::note(&format!(
             "the Log of run {run} ends before the damage now; what came after is kept beside it"
         ));

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! id: <epoch>-<number>
-//! event: reset            forget what you have; data: {"runs": [...], "total": {...}}
+//! event: reset            forget what you have; data: {"runs": [...]}, the newest
 //! event: run              a run as it is now
 //! event: removed          {"run_id": ...}
 //! ```
