@@ -54,7 +54,10 @@ impl Guard {
         if !listen.ip().is_unspecified() {
             names.push(spelled(listen.ip()));
         }
-        names.extend(hosts.iter().map(|host| host.to_ascii_lowercase()));
+        // A name is the same at every port.
+        let bare =
+            |host: &String| Authority::try_from(host.as_str()).map_or(host.clone(), |name| name.host().to_owned());
+        names.extend(hosts.iter().map(bare).map(|host| host.to_ascii_lowercase()));
         let origins = origins.iter().filter_map(|origin| HeaderValue::from_str(origin.trim_end_matches('/')).ok());
         Self { hosts: names, origins: origins.collect(), tokens, sessions }
     }
@@ -186,5 +189,73 @@ impl FromRequestParts<Arc<Service>> for Administers {
     type Rejection = Problem;
     async fn from_request_parts(parts: &mut Parts, service: &Arc<Service>) -> Result<Self> {
         granted(parts, service, Scope::Admin).map(|_| Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::TokenFile;
+    use skillrun_runtime::DataFolder;
+
+    fn guard(hosts: &[&str], origins: &[&str]) -> (tempfile::TempDir, Guard) {
+        let folder = tempfile::tempdir().unwrap();
+        let data = DataFolder::new(folder.path());
+        let token = TokenFile::load_or_make(&TokenFile::default_path(&data), [7; 32]).unwrap();
+        let own = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let listen = SocketAddr::from(([192, 0, 2, 7], 7333));
+        let sessions = Sessions::new([1; 32]);
+        (folder, Guard::new(listen, &own(hosts), &own(origins), Tokens::new(token, &data), sessions))
+    }
+
+    fn admitted(guard: &Guard, headers: &[(&str, &str)]) -> std::result::Result<From, ProblemCode> {
+        let mut request = http::Request::builder().uri("/v1/runs");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        guard.admits(&request.body(()).unwrap().into_parts().0).map_err(|problem| problem.code)
+    }
+
+    #[test]
+    fn names_of_ours_are_known_at_every_port() {
+        let (_folder, guard) = guard(&["Runs.Example.org:8443", "other.example.org"], &[]);
+        let ours = [
+            "localhost",
+            "LOCALHOST:1",
+            "127.0.0.1:7333",
+            "127.9.9.9",
+            "[::1]:80",
+            "192.0.2.7:7333",
+            "runs.example.org",
+        ];
+        for host in ours.into_iter().chain(["runs.example.org:1", "other.example.org:8443"]) {
+            assert_eq!(admitted(&guard, &[("host", host)]), Ok(From::Unknown), "{host}");
+        }
+        for host in ["example.org", "evil.example.org", "localhost.example.org", "192.0.2.8", "u@localhost", "", "a b"]
+        {
+            assert_eq!(admitted(&guard, &[("host", host)]), Err(ProblemCode::HostRefused), "{host}");
+        }
+    }
+
+    #[test]
+    fn pages_of_others_are_refused_unless_they_are_named() {
+        let (_folder, guard) = guard(&[], &["https://app.example.org/"]);
+        let from = |origin: &str| admitted(&guard, &[("host", "localhost:7333"), ("origin", origin)]);
+        assert_eq!(from("http://localhost:7333"), Ok(From::OwnPage));
+        assert_eq!(
+            from("https://app.example.org"),
+            Ok(From::Allowed(HeaderValue::from_static("https://app.example.org")))
+        );
+        for origin in
+            ["http://localhost:7334", "http://localhost", "null", "https://evil.example.org", "localhost:7333"]
+        {
+            assert_eq!(from(origin), Err(ProblemCode::OriginRefused), "{origin}");
+        }
+        let site = |site: &str, mode: &str| {
+            admitted(&guard, &[("host", "localhost"), ("sec-fetch-site", site), ("sec-fetch-mode", mode)])
+        };
+        assert_eq!(site("same-origin", "cors"), Ok(From::OwnPage));
+        assert_eq!(site("cross-site", "navigate"), Ok(From::Unknown), "a link, which brings no session with it");
+        assert_eq!(site("cross-site", "no-cors"), Err(ProblemCode::OriginRefused));
     }
 }
