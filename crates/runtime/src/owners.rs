@@ -18,6 +18,7 @@ mod client;
 mod listen;
 mod message;
 
+pub(crate) use client::pid_of;
 pub use client::{ask, crashed};
 pub use listen::Listening;
 pub use message::{Ask, Asked, Kind, Trouble};

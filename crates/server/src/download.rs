@@ -17,7 +17,7 @@ use http_body::Frame;
 use tokio::sync::mpsc;
 
 use crate::blocking::blocking;
-use crate::problem::{Problem, ProblemCode, Result};
+use crate::problem::{Problem, ProblemCode, Result, of_io};
 
 /// What is read at once.
 const PIECE: usize = 256 << 10;
@@ -43,7 +43,10 @@ impl Whole {
 
     /// What `write` writes, in a file without a name.
     pub(crate) fn made(folder: &std::path::Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<Self> {
-        let failed = |error: io::Error| Problem::new(ProblemCode::Internal, format!("it cannot be made ({error})"));
+        let failed = |error: io::Error| {
+            let words = format!("it cannot be made ({error})");
+            of_io(&error).unwrap_or_else(|| Problem::new(ProblemCode::Internal, words))
+        };
         let mut file = tempfile::tempfile_in(folder).map_err(failed)?;
         write(&mut file)?;
         file.flush().and_then(|()| file.rewind()).map_err(failed)?;

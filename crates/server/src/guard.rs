@@ -130,7 +130,12 @@ impl Guard {
         let granted = session.ok_or_else(|| missing("this needs a token"))?;
         let changes = !matches!(parts.method, Method::GET | Method::HEAD);
         // A browser names the page of every request that changes something.
-        if changes && parts.extensions.get::<From>() != Some(&From::OwnPage) {
+        let is_refused = match parts.extensions.get::<From>() {
+            Some(From::OwnPage) => false,
+            Some(From::Unknown) | None => changes,
+            Some(From::Allowed(_)) => true,
+        };
+        if is_refused {
             return Err(Problem::new(ProblemCode::OriginRefused, "a session is for the page of this server alone"));
         }
         Ok(granted)

@@ -46,19 +46,16 @@ pub(crate) async fn keep(service: Arc<Service>, retention: Retention, mut stop: 
 }
 
 fn take_up_orphans(service: &Service) {
-    let dead = crashed(&service.data);
-    if dead.is_empty() {
+    if crashed(&service.data).is_empty() {
         return;
     }
     let take_up = || -> Result<Recovered, RuntimeError> {
         let (mut catalog, _) = Catalog::open(&service.data.catalog(), &service.data.runs())?;
         catalog.refresh(&service.log)?;
-        service.runtime.recover(&mut catalog)
+        service.runtime.recover_from_dead(&mut catalog)
     };
     // Where one could not be taken up it is tried again.
-    if take_up().is_ok_and(|recovered| recovered.broken.is_empty()) {
-        dead.iter().for_each(|socket| drop(std::fs::remove_file(socket)));
-    }
+    take_up().ok();
 }
 
 fn remove_old(service: &Service, rules: &Retention) {

@@ -39,5 +39,5 @@ pub mod summaries;
 mod upload;
 pub mod webhooks;
 
-pub use serve::{ServeError, Serving, Setup, Stop, serve};
+pub use serve::{ServeError, Serving, Setup, Stop, Stopped, serve};
 pub use service::{Around, Complain, Door};

@@ -7,28 +7,30 @@ use std::time::Duration;
 
 use skillrun_log::Catalog;
 use skillrun_log::catalog::CatalogError;
-use skillrun_runtime::owners::crashed;
-use skillrun_runtime::{Clock, Retention, Runtime, RuntimeError};
+use skillrun_runtime::{Clock, DataFolder, Retention, Runtime, RuntimeError};
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 
 use crate::auth::{AuthError, ServerNote, Sessions, TokenFile, Tokens, random, server_note};
 use crate::blocking::blocking;
 use crate::feed::Feeds;
 use crate::front::Front;
-use crate::guard::Guard;
+use crate::guard;
 use crate::housekeeping;
 use crate::listen;
 use crate::metrics::Metrics;
 use crate::routes;
 use crate::service::{Around, Complain, Door, Service};
 use crate::stopping::stopped;
-use crate::summaries::{Summaries, SummariesError};
+use crate::summaries::{Change, Guard, Since, Summaries, SummariesError};
 use crate::webhooks::{self, WebhookError, Webhooks};
 
 /// Threads that answer; those that wait for files are apart.
 const THREADS: usize = 2;
-const WAITING_THREADS: usize = 64;
+const WAITING_THREADS: usize = 256;
+
+/// How long what is done without being asked is waited for at the end.
+const CLOSING: Duration = Duration::from_secs(5);
 
 /// Requests that read much, at the same time.
 const HEAVY: usize = 8;
@@ -99,8 +101,23 @@ impl Stop {
     }
 }
 
+/// A service that has stopped. The data folder is still its own until this is dropped: runs are to be let go first.
+#[must_use = "the data folder belongs to this service until this is dropped"]
+#[derive(Debug)]
+pub struct Stopped {
+    data: DataFolder,
+    note: ServerNote,
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        // A note that stays is seen to be one of a process that is gone.
+        self.note.remove(&self.data).ok();
+    }
+}
+
 /// Serves until it is told to stop. `told` is called once, when it is ready.
-pub fn serve(setup: Setup, stop: &Stop, told: impl FnOnce(&Serving) + Send + 'static) -> Result<(), ServeError> {
+pub fn serve(setup: Setup, stop: &Stop, told: impl FnOnce(&Serving) + Send + 'static) -> Result<Stopped, ServeError> {
     let threads = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
         .max_blocking_threads(WAITING_THREADS)
@@ -114,8 +131,13 @@ pub fn serve(setup: Setup, stop: &Stop, told: impl FnOnce(&Serving) + Send + 'st
     served
 }
 
-async fn serving(setup: Setup, stop: &Stop, told: impl FnOnce(&Serving) + Send + 'static) -> Result<(), ServeError> {
+async fn serving(
+    setup: Setup,
+    stop: &Stop,
+    told: impl FnOnce(&Serving) + Send + 'static,
+) -> Result<Stopped, ServeError> {
     let Setup { runtime, clock, door, around, webhooks, retention, complain } = setup;
+    let has_configured = !webhooks.urls.is_empty();
     let data = runtime.data().clone();
     if let server_note::Server::Running(other) = ServerNote::read(&data)? {
         return Err(ServeError::Another { pid: other.pid, url: other.url });
@@ -125,10 +147,10 @@ async fn serving(setup: Setup, stop: &Stop, told: impl FnOnce(&Serving) + Send +
     let listen = listener.local_addr().map_err(|error| ServeError::Listen { listen: door.listen, error })?;
     let token = TokenFile::load_or_make(&door.token_file, random::bytes()?)?;
     let sessions = Sessions::load_or_make(&data, random::bytes()?)?;
-    let guard = Arc::new(Guard::new(listen, &door.hosts, &door.origins, Tokens::new(token, &data), sessions));
+    let guard = Arc::new(guard::Guard::new(listen, &door.hosts, &door.origins, Tokens::new(token, &data), sessions));
     let metrics = Arc::new(Metrics::new());
     let (router, when_ready) = watch::channel(None);
-    let front = Arc::new(Front::new(guard.clone(), metrics.clone(), when_ready, complain));
+    let front = Arc::new(Front::new(guard.clone(), metrics.clone(), when_ready, complain.clone()));
     // It answers from now on; what needs runs waits until they are found.
     let accepting = tokio::spawn(listen::serve(listener, front, door.connections, stop.0.subscribe()));
 
@@ -139,10 +161,9 @@ async fn serving(setup: Setup, stop: &Stop, told: impl FnOnce(&Serving) + Send +
     let (starting, folder, time) = (runtime.clone(), data.clone(), clock.clone());
     let found = blocking(move || {
         housekeeping::tidy(&folder, time.now());
-        let dead = crashed(&folder);
         let (mut catalog, _) = Catalog::open(&folder.catalog(), &folder.runs())?;
         catalog.refresh(starting.log())?;
-        let recovered = starting.recover(&mut catalog)?;
+        let recovered = starting.recover_from_dead(&mut catalog)?;
         let summaries = Summaries::start(starting.log().clone(), &folder)?;
         let setup = webhooks::Setup {
             data: folder.clone(),
@@ -154,9 +175,6 @@ async fn serving(setup: Setup, stop: &Stop, told: impl FnOnce(&Serving) + Send +
         let webhooks = Arc::new(Webhooks::start(setup)?);
         for run in catalog.not_terminal()? {
             webhooks.watch(run, Vec::new())?;
-        }
-        if recovered.broken.is_empty() {
-            dead.iter().for_each(|socket| drop(std::fs::remove_file(socket)));
         }
         let listening =
             server_note::Listening { listen: at.to_string(), url: note_url, token_file, started_at: time.now() };
@@ -176,6 +194,7 @@ async fn serving(setup: Setup, stop: &Stop, told: impl FnOnce(&Serving) + Send +
     };
     let telling = webhooks.clone();
     let _bell = log.subscribe_all(Arc::new(move |run| telling.look(run)));
+    let _watch = has_configured.then(|| watch_all(&summaries, &webhooks));
     let service = Arc::new(Service {
         runtime: runtime.clone(),
         data: data.clone(),
@@ -187,7 +206,8 @@ async fn serving(setup: Setup, stop: &Stop, told: impl FnOnce(&Serving) + Send +
         metrics,
         around,
         clock: clock.clone(),
-        heavy: Semaphore::new(HEAVY),
+        complain,
+        heavy: Arc::new(Semaphore::new(HEAVY)),
         streams_max: door.connections,
     });
     router.send_replace(Some(routes::router(service.clone())));
@@ -203,13 +223,51 @@ async fn serving(setup: Setup, stop: &Stop, told: impl FnOnce(&Serving) + Send +
     // Streams end; their clients come again, with a cursor.
     feeds.stop();
     accepting.await.ok();
-    keeping.await.ok();
-    blocking(move || {
-        webhooks.stop();
-        note.remove(&data).ok();
-    })
-    .await;
-    Ok(())
+    // A look at everything that is under way is no reason to stay.
+    tokio::time::timeout(CLOSING, keeping).await.ok();
+    blocking(move || webhooks.stop()).await;
+    Ok(Stopped { data, note })
+}
+
+/// Configured addresses are told of every run, whoever made it and whoever owns it: what changes is watched.
+fn watch_all(summaries: &Arc<Summaries>, webhooks: &Arc<Webhooks>) -> Guard {
+    let bell = Arc::new(Notify::new());
+    let rung = bell.clone();
+    let guard = summaries.subscribe(Arc::new(move || rung.notify_one()));
+    let (summaries, webhooks) = (Arc::downgrade(summaries), webhooks.clone());
+    tokio::spawn(async move {
+        let mut number = 0;
+        loop {
+            let Some(summaries) = summaries.upgrade() else { return };
+            let since = blocking(move || summaries.since(Some((summaries.epoch(), number)))).await;
+            let changes = match since {
+                Ok(Since::Changes(changes)) => changes,
+                // More changed than is kept; what is not over is found at the next start.
+                Ok(Since::Reset { number: last, .. }) => {
+                    number = last;
+                    continue;
+                }
+                Err(_) => Vec::new(),
+            };
+            let Some((last, _)) = changes.last() else {
+                bell.notified().await;
+                continue;
+            };
+            number = *last;
+            let telling = webhooks.clone();
+            blocking(move || {
+                for (_, change) in changes {
+                    if let Change::Row(row) = change {
+                        // A disk that is full now may not be at the next change.
+                        telling.watch(row.run_id, Vec::new()).ok();
+                        telling.look(row.run_id);
+                    }
+                }
+            })
+            .await;
+        }
+    });
+    guard
 }
 
 fn url(listen: SocketAddr) -> String {

@@ -1,4 +1,4 @@
-//! The service as handlers see it, and its life: bound, ready, stopped.
+//! The service as handlers see it.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -24,7 +24,6 @@ use crate::webhooks::Webhooks;
 pub type Complain = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What handlers have.
-#[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) data: DataFolder,
@@ -36,8 +35,9 @@ pub(crate) struct Service {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) around: Around,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) complain: Complain,
     /// Turns for what reads much.
-    pub(crate) heavy: Semaphore,
+    pub(crate) heavy: Arc<Semaphore>,
     /// Streams at the same time.
     pub(crate) streams_max: usize,
 }
@@ -70,6 +70,12 @@ impl Around {
     }
 }
 
+impl std::fmt::Debug for Service {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Service").field("data", &self.data).finish_non_exhaustive()
+    }
+}
+
 impl Service {
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
@@ -77,9 +83,13 @@ impl Service {
 
     /// Work that reads much: only some of it at the same time, so that what is quick never waits for a thread.
     pub(crate) async fn heavily<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
-        // Never closed, so there is always a turn.
-        let _turn = self.heavy.acquire().await.ok();
-        blocking(work).await
+        // Never closed, so there is always a turn. It is kept until the work is done, even if nobody waits any more.
+        let turn = self.heavy.clone().acquire_owned().await.ok();
+        blocking(move || {
+            let _turn = turn;
+            work()
+        })
+        .await
     }
 
     /// Room for one more stream.

@@ -1,14 +1,12 @@
 //! `skillrun recover`: goes on with runs that nobody owns. `skillrun own`: the same in the background, for ourselves.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use skillrun_log::EventLog;
 use skillrun_model::RunId;
-use skillrun_runtime::owners::crashed;
 use skillrun_runtime::runtime::{Recovered, TakenUp};
 
 use crate::args::{Form, Global, Own, Recover};
@@ -53,16 +51,8 @@ fn take(place: &Place, owner: &Owner, word: &str) -> Result<(), Failure> {
 }
 
 fn recover_all(place: &Place, owner: &Owner) -> Result<Recovered, Failure> {
-    let dead = crashed(&place.settings.data);
     let mut catalog = place.catalog()?;
-    let recovered = owner.runtime.recover(&mut catalog)?;
-    // Their runs have an owner again; where one could not be opened, the next owner tries once more.
-    if recovered.broken.is_empty() {
-        for socket in dead {
-            fs::remove_file(socket).ok();
-        }
-    }
-    Ok(recovered)
+    Ok(owner.runtime.recover_from_dead(&mut catalog)?)
 }
 
 pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failure> {
@@ -86,7 +76,7 @@ pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failu
             "{} taken up, {} waiting for an answer, {} with an owner\n",
             recovered.working.len(),
             recovered.waiting,
-            recovered.somebody_elses
+            recovered.somebody_elses.len()
         );
         output::print(&text)?;
     }
@@ -107,7 +97,7 @@ pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failu
         Form::Json => output::print_json(&serde_json::json!({
             "taken_up": ended,
             "waiting": recovered.waiting,
-            "with_an_owner": recovered.somebody_elses,
+            "with_an_owner": recovered.somebody_elses.len(),
             "broken": recovered.broken.iter().map(|(run, why)| (run.to_string(), why.clone())).collect::<BTreeMap<_, _>>(),
         }))?,
     }

@@ -54,7 +54,7 @@ pub(super) fn refresh(store: &mut Store, log: &FileLog) -> Result<Refreshed, Tro
     store.write(|db| {
         let mut rows = Rows::prepare(db)?;
         for run in behind {
-            match rows.bring_up(run, &runs, log)? {
+            match rows.bring_up(run, &runs, log, u64::MAX)?.0 {
                 Change::Row => (refreshed.runs, refreshed.changed) = (refreshed.runs + 1, refreshed.changed + 1),
                 Change::None => refreshed.runs += 1,
                 Change::Removed => refreshed.removed += 1,
@@ -106,6 +106,14 @@ fn as_json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
     serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
 }
 
+/// Whether a row goes as far as its Log did when it was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    End,
+    /// There is more than was to be read at once.
+    Limit,
+}
+
 /// What became of a row.
 pub(super) enum Change {
     Row,
@@ -145,15 +153,30 @@ impl<'db> Rows<'db> {
         })
     }
 
-    pub(super) fn bring_up(&mut self, run: RunId, runs: &Runs, log: &FileLog) -> Result<Change, Trouble> {
+    /// Reads at most about `most` bytes of the Log.
+    pub(super) fn bring_up(
+        &mut self,
+        run: RunId,
+        runs: &Runs,
+        log: &FileLog,
+        most: u64,
+    ) -> Result<(Change, Reach), Trouble> {
         let kept = self.find(run)?;
+        let mut reach = Reach::End;
         let folded = match runs.look(run) {
-            Seen::Nothing => return self.remove(run),
+            Seen::Nothing => return self.remove(run).map(|change| (change, reach)),
             Seen::Log(seen) => {
                 let before = kept.as_ref().map_or_else(|| Folded::nothing(seen), |kept| kept.folded.clone());
-                match read_on(log, run, before, seen) {
-                    Ok(folded) => folded,
-                    Err(Gone) => return self.remove(run),
+                let begin = if before.goes_on_in(seen) { before.mark.bytes } else { 0 };
+                let to = seen.bytes.min(begin.saturating_add(most));
+                match read_on(log, run, before, Mark { bytes: to, ..seen }) {
+                    Ok(folded) => {
+                        if to < seen.bytes && folded.damage.is_none() {
+                            reach = Reach::Limit;
+                        }
+                        folded
+                    }
+                    Err(Gone) => return self.remove(run).map(|change| (change, reach)),
                 }
             }
             Seen::Unreadable(damage) => {
@@ -165,14 +188,14 @@ impl<'db> Rows<'db> {
         };
         if folded.fold.state.last_seq == 0 && folded.damage.is_none() {
             // The beginning of a first line, and no event.
-            return self.remove(run);
+            return self.remove(run).map(|change| (change, reach));
         }
         let row = Row::of(run, &folded);
         if kept.is_some_and(|kept| kept.row == row && kept.folded.mark == folded.mark) {
-            return Ok(Change::None);
+            return Ok((Change::None, reach));
         }
         self.put(&row, &folded)?;
-        Ok(Change::Row)
+        Ok((Change::Row, reach))
     }
 
     fn find(&mut self, run: RunId) -> rusqlite::Result<Option<Kept>> {

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension};
 use skillrun_model::RunId;
 
 use super::folders::{Mark, Runs, Seen};
-use super::refresh::{Rows, json, mark, run_id};
+use super::refresh::{Reach, Rows, json, mark, run_id};
 use super::row::Row;
 use super::store::Store;
 use super::trouble::{CatalogError, Trouble};
@@ -41,7 +41,13 @@ impl Catalog {
 }
 
 /// Brings the rows of some runs up to date with their Logs.
-pub(super) fn refresh(store: &mut Store, log: &FileLog, wanted: &[RunId]) -> Result<Vec<Current>, Trouble> {
+/// Of each at most about `most` bytes are read at once.
+pub(super) fn refresh(
+    store: &mut Store,
+    log: &FileLog,
+    wanted: &[RunId],
+    most: u64,
+) -> Result<(Vec<Current>, Vec<RunId>), Trouble> {
     let runs = Runs::open(log.runs()).map_err(Trouble::Other)?;
     let behind = store.read(|db| {
         let mut marks = db.prepare("SELECT inode, epoch, bytes, damaged FROM runs WHERE run_id = ?1")?;
@@ -57,13 +63,21 @@ pub(super) fn refresh(store: &mut Store, log: &FileLog, wanted: &[RunId]) -> Res
         }
         Ok(behind)
     })?;
+    let mut left = Vec::new();
     if !behind.is_empty() {
-        store.write(|db| {
+        left = store.write(|db| {
             let mut rows = Rows::prepare(db)?;
-            behind.into_iter().try_for_each(|run| rows.bring_up(run, &runs, log).map(drop))
+            let mut left = Vec::new();
+            for run in &behind {
+                match rows.bring_up(*run, &runs, log, most)?.1 {
+                    Reach::End => {}
+                    Reach::Limit => left.push(*run),
+                }
+            }
+            Ok(left)
         })?;
     }
-    store.read(|db| current(db, wanted))
+    Ok((store.read(|db| current(db, wanted))?, left))
 }
 
 fn current(db: &Connection, wanted: &[RunId]) -> rusqlite::Result<Vec<Current>> {

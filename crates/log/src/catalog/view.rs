@@ -67,12 +67,23 @@ impl Catalog {
 
     /// The same for some runs, in the order asked for.
     pub fn refresh_some(&mut self, log: &FileLog, runs: &[RunId]) -> Result<Vec<Current>, CatalogError> {
+        self.refresh_within(log, runs, u64::MAX).map(|(current, _)| current)
+    }
+
+    /// The same, and of each Log about `most` bytes are read at once; gives those runs too whose Logs have more. So one
+    /// that writes without a pause keeps nobody waiting.
+    pub fn refresh_within(
+        &mut self,
+        log: &FileLog,
+        runs: &[RunId],
+        most: u64,
+    ) -> Result<(Vec<Current>, Vec<RunId>), CatalogError> {
         if !self.store.is_at(&self.path) {
             self.refresh(log)?;
         }
         let mut tried = 0;
         loop {
-            match some::refresh(&mut self.store, log, runs) {
+            match some::refresh(&mut self.store, log, runs, most) {
                 Ok(current) => return Ok(current),
                 Err(trouble) => self.mend(trouble, tried)?,
             }

@@ -25,6 +25,12 @@ pub fn ask(data: &DataFolder, pid: u32, ask: Ask) -> io::Result<Asked> {
     Ok(serde_json::from_slice(&answer)?)
 }
 
+/// The process whose socket this is or was.
+pub(crate) fn pid_of(socket: &std::path::Path) -> Option<u32> {
+    let name = socket.file_stem()?.to_str()?;
+    name.strip_prefix("was-").unwrap_or(name).parse().ok()
+}
+
 /// Sockets of owners that have died without a word. Their runs are nobody's now.
 pub fn crashed(data: &DataFolder) -> Vec<PathBuf> {
     let entries = fs::read_dir(data.owners()).into_iter().flatten().flatten();

@@ -1,5 +1,6 @@
 //! Runs that somebody else has left: found again, and gone on with.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use skillrun_collect::protocol::Request;
@@ -11,6 +12,7 @@ use skillrun_model::{AttemptNumber, RunId, RunStatus};
 
 use super::{Inner, Runtime};
 use crate::error::RuntimeError;
+use crate::owners;
 use crate::record::RunRecord;
 use crate::run::Run;
 
@@ -31,7 +33,8 @@ pub enum TakenUp {
 pub struct Recovered {
     pub working: Vec<RunId>,
     pub waiting: usize,
-    pub somebody_elses: usize,
+    /// Another process has them.
+    pub somebody_elses: Vec<RunId>,
     /// Runs that cannot go on, and why.
     pub broken: Vec<(RunId, String)>,
 }
@@ -61,11 +64,32 @@ impl Runtime {
                 Ok(TakenUp::Working) => recovered.working.push(run),
                 Ok(TakenUp::Waiting) => recovered.waiting += 1,
                 Ok(TakenUp::Over) => {}
-                Ok(TakenUp::SomebodyElses) => recovered.somebody_elses += 1,
+                Ok(TakenUp::SomebodyElses) => recovered.somebody_elses.push(run),
                 Err(error) => recovered.broken.push((run, error.to_string())),
             }
         }
         self.inner.wind_up();
+        Ok(recovered)
+    }
+
+    /// The same, and forgets owners that have died, once all their runs have another.
+    pub fn recover_from_dead(&self, catalog: &mut Catalog) -> Result<Recovered, RuntimeError> {
+        let dead = owners::crashed(self.data());
+        let recovered = self.recover(catalog)?;
+        if !recovered.broken.is_empty() {
+            // Where one could not be opened, the next owner tries once more.
+            return Ok(recovered);
+        }
+        // One that closes its socket before it lets its runs go has not died; whoever looks next finds them free.
+        let holders: HashSet<u32> =
+            recovered.somebody_elses.iter().filter_map(|run| self.log().last_writer(*run)).collect();
+        for socket in dead {
+            let holds = owners::pid_of(&socket).is_some_and(|pid| holders.contains(&pid));
+            if !holds {
+                // What is left is found again next time.
+                std::fs::remove_file(socket).ok();
+            }
+        }
         Ok(recovered)
     }
 }

@@ -9,11 +9,11 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde::Deserialize;
-use skillrun_log::{Answer, Cursor, EventLog, FileLog, Head, Limits, LogError, LogErrorKind, Seq};
+use skillrun_log::{Answer, Cursor, Epoch, EventLog, FileLog, Head, Limits, LogError, LogErrorKind, Seq};
 use skillrun_model::fcmp::FcmpEvent;
 use skillrun_model::{RunId, Timestamp};
 use skillrun_runtime::RunFolder;
@@ -26,13 +26,14 @@ use super::source::{Read, Standing};
 /// Every so many events their place is remembered.
 const STRIDE: u64 = 64;
 
-/// Longest line that is read back: a message of 4 MiB, escaped, and its envelope.
-const LINE_MAX: usize = 32 << 20;
+/// Longest line that is read back; an event is no longer than the one of the Log it was made from.
+const LINE_MAX: usize = skillrun_log::MAX_LINE;
 
 #[derive(Debug)]
 pub(crate) struct Conversation {
     log: Arc<FileLog>,
     run: RunId,
+    scratch: PathBuf,
     inner: Mutex<Inner>,
 }
 
@@ -47,7 +48,16 @@ struct Inner {
     ends: Ends,
     /// How far the Log was read. None for a view that was found complete.
     reading: Option<Reading>,
-    epoch: skillrun_log::Epoch,
+    epoch: Epoch,
+    stage: Stage,
+}
+
+/// Whether what is remembered is what is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Whole,
+    /// Something failed in between.
+    HalfDone,
 }
 
 #[derive(Debug)]
@@ -102,7 +112,7 @@ impl Conversation {
     pub(crate) fn open(log: Arc<FileLog>, run: RunId, folder: &RunFolder, scratch: &Path) -> Result<Self, LogError> {
         let epoch = log.head(run)?.epoch;
         // Of a Log that has lost events, the file may still tell them.
-        let finished = (epoch == skillrun_log::Epoch::FIRST).then(|| Inner::of_finished(&folder.fcmp(), epoch));
+        let finished = (epoch == Epoch::FIRST).then(|| Inner::of_finished(&folder.fcmp(), epoch));
         let inner = match finished {
             Some(Ok(Some(inner))) => inner,
             // It can be made again.
@@ -110,18 +120,41 @@ impl Conversation {
                 Inner::empty(scratch, epoch).map_err(|error| failed(run, scratch, error))?
             }
         };
-        Ok(Self { log, run, inner: Mutex::new(inner) })
+        Ok(Self { log, run, scratch: scratch.to_owned(), inner: Mutex::new(inner) })
+    }
+
+    /// In which epoch its events were seen.
+    pub(crate) fn epoch(&self) -> Result<Epoch, LogError> {
+        self.lock().map(|inner| inner.epoch)
+    }
+
+    /// What was left half done is begun anew: the same comes out of it.
+    fn lock(&self) -> Result<MutexGuard<'_, Inner>, LogError> {
+        let mut inner = self.inner.lock().unwrap_or_else(|poisoned| {
+            self.inner.clear_poison();
+            poisoned.into_inner()
+        });
+        if inner.stage == Stage::HalfDone {
+            self.begin_anew(&mut inner)?;
+        }
+        Ok(inner)
+    }
+
+    fn begin_anew(&self, inner: &mut Inner) -> Result<(), LogError> {
+        let epoch = self.log.head(self.run)?.epoch;
+        *inner = Inner::empty(&self.scratch, epoch).map_err(|error| failed(self.run, &self.scratch, error))?;
+        Ok(())
     }
 
     pub(crate) fn standing(&self) -> Result<Standing, LogError> {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.lock()?;
         while self.translate_more(&mut inner)? {}
         Ok(Standing { head: inner.head(), ends: inner.ends })
     }
 
     /// Gives what comes after a position to `taker`, as much as the limits say.
     pub(crate) fn read(&self, position: Position, limits: Limits, taker: &mut impl Taker) -> Result<Found, LogError> {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.lock()?;
         while inner.seq <= position.after && self.translate_more(&mut inner)? {}
         let is_foreign = position.after > 0 && position.epoch != inner.epoch;
         if is_foreign || position.after > inner.seq {
@@ -131,14 +164,17 @@ impl Conversation {
             return Ok(Found::Nothing);
         }
         taker.begin(Position { epoch: inner.epoch, after: position.after });
-        let last =
-            inner.give(position.after, limits, taker).map_err(|error| failed(self.run, "a conversation", error))?;
+        let last = inner.give(position.after, limits, taker).map_err(|error| {
+            // Somebody has changed the file, or the disk cannot be trusted; it is made again.
+            inner.stage = Stage::HalfDone;
+            failed(self.run, &self.scratch, error)
+        })?;
         Ok(Found::Some(if last == inner.seq { inner.ends } else { Ends::NotYet }))
     }
 
     /// The seq before the first event that happened at a moment or later. Everything before it is older.
     pub(crate) fn before(&self, moment: Timestamp) -> Result<u64, LogError> {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.lock()?;
         while self.translate_more(&mut inner)? {}
         let at = inner.places.partition_point(|place| place.before < moment);
         Ok(at.saturating_sub(1) as u64 * STRIDE)
@@ -151,40 +187,42 @@ impl Conversation {
             Answer::Page(page) if page.is_empty() => Ok(false),
             Answer::Page(page) => {
                 let events = page.events()?;
+                inner.stage = Stage::HalfDone;
                 reading.cursor = page.cursor();
                 let mut made = Vec::new();
                 for event in events {
                     reading.translator.push(event, &mut |event| made.push(event));
                 }
                 inner.epoch = page.epoch();
-                inner.add(&made).map_err(|error| failed(self.run, "a conversation", error))?;
+                inner.add(&made).map_err(|error| failed(self.run, &self.scratch, error))?;
+                inner.stage = Stage::Whole;
                 Ok(true)
             }
-            Answer::Reset(head) => {
-                inner.forget(head.epoch).map_err(|error| failed(self.run, "a conversation", error))?;
-                Ok(true)
-            }
+            Answer::Reset(_) => self.begin_anew(inner).map(|()| true),
         }
     }
 }
 
 fn failed(run: RunId, place: impl AsRef<Path>, source: io::Error) -> LogError {
-    LogError { run, kind: LogErrorKind::Io { place: place.as_ref().display().to_string(), source } }
+    let place = place.as_ref().display().to_string();
+    let is_full = matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+    let kind = if is_full { LogErrorKind::NoSpace { place, source } } else { LogErrorKind::Io { place, source } };
+    LogError { run, kind }
 }
 
 impl Inner {
-    fn empty(scratch: &Path, epoch: skillrun_log::Epoch) -> io::Result<Self> {
+    fn empty(scratch: &Path, epoch: Epoch) -> io::Result<Self> {
         let reading = Reading { cursor: Cursor::BEGINNING, translator: FcmpTranslator::default() };
         Ok(Self::over(tempfile::tempfile_in(scratch)?, epoch, Some(reading)))
     }
 
-    fn over(lines: File, epoch: skillrun_log::Epoch, reading: Option<Reading>) -> Self {
+    fn over(lines: File, epoch: Epoch, reading: Option<Reading>) -> Self {
         let (ends, latest) = (Ends::NotYet, Timestamp::EPOCH);
-        Self { lines, size: 0, seq: 0, places: Vec::new(), latest, ends, reading, epoch }
+        Self { lines, size: 0, seq: 0, places: Vec::new(), latest, ends, reading, epoch, stage: Stage::Whole }
     }
 
     /// From `fcmp.jsonl`, if that goes to the end of the conversation.
-    fn of_finished(path: &Path, epoch: skillrun_log::Epoch) -> io::Result<Option<Self>> {
+    fn of_finished(path: &Path, epoch: Epoch) -> io::Result<Option<Self>> {
         let mut inner = Self::over(File::open(path)?, epoch, None);
         let mut reader = BufReader::with_capacity(256 << 10, inner.lines.try_clone()?);
         let mut line = Vec::new();
@@ -227,14 +265,6 @@ impl Inner {
         self.lines.write_all(&text)
     }
 
-    fn forget(&mut self, epoch: skillrun_log::Epoch) -> io::Result<()> {
-        let reading = Reading { cursor: Cursor::BEGINNING, translator: FcmpTranslator::default() };
-        self.lines.set_len(0)?;
-        let lines = self.lines.try_clone()?;
-        *self = Self::over(lines, epoch, Some(reading));
-        Ok(())
-    }
-
     fn head(&self) -> Head {
         Head { epoch: self.epoch, next_seq: Seq(self.seq + 1) }
     }
@@ -249,7 +279,13 @@ impl Inner {
         while given < limits.events && bytes < limits.bytes {
             line.clear();
             (&mut reader).take(LINE_MAX as u64).read_until(b'\n', &mut line)?;
-            let Some(json) = line.strip_suffix(b"\n") else { break };
+            let Some(json) = line.strip_suffix(b"\n") else {
+                // As many lines as events were promised.
+                if seq < self.seq {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+                break;
+            };
             seq += 1;
             if seq > after {
                 taker.take(seq, json);
@@ -297,5 +333,91 @@ impl<'a> LineHead<'a> {
             }
             Ok(_) | Err(_) => Ends::NotYet,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skillrun_log::Durability;
+    use skillrun_model::rasp::data::RunStatusChange;
+    use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream};
+    use skillrun_model::{AttemptNumber, EngineName, RunStatus};
+    use skillrun_runtime::DataFolder;
+
+    fn event(run: RunId, seq: u64) -> Event {
+        let engine = EngineName::new("scripted");
+        Event {
+            run_id: run,
+            seq,
+            ts: Timestamp::EPOCH.plus_nanos(seq * 1_000_000),
+            attempt_number: AttemptNumber(1),
+            source: Source { engine, stream: SourceStream::Control, parser: None, confidence: 1.0 },
+            level: Level::Info,
+            data: Data::RunStatus(RunStatusChange { status: Some(RunStatus::Running), phase: None, detail: None }),
+            correlation: Correlation::default(),
+            raw_ref: RawRef::default(),
+        }
+    }
+
+    #[derive(Default)]
+    struct Taken(Vec<(u64, String)>);
+
+    impl Taker for Taken {
+        fn take(&mut self, seq: u64, json: &[u8]) {
+            self.0.push((seq, String::from_utf8(json.to_vec()).unwrap()));
+        }
+        fn begin(&mut self, _: Position) {}
+    }
+
+    fn all(conversation: &Conversation) -> Vec<(u64, String)> {
+        let mut taken = Taken::default();
+        let mut at = Position::BEGINNING;
+        while let Found::Some(_) = conversation.read(at, Limits { events: 50, bytes: 1 << 20 }, &mut taken).unwrap() {
+            at.after = taken.0.last().unwrap().0;
+        }
+        taken.0
+    }
+
+    #[test]
+    fn what_was_left_half_done_is_made_again_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = DataFolder::new(folder.path());
+        let log = Arc::new(FileLog::new(data.runs()));
+        let run = RunId::new(1, [7; 10]);
+        log.create(run).unwrap();
+        let events: Vec<Event> = (1..=200).map(|seq| event(run, seq)).collect();
+        log.append(run, Seq(1), &events[..150], Durability::Derived).unwrap();
+        let conversation = Conversation::open(log.clone(), run, &data.run(run), folder.path()).unwrap();
+        let before = all(&conversation);
+        assert_eq!(before.iter().map(|(seq, _)| *seq).collect::<Vec<_>>(), (1..=150).collect::<Vec<_>>());
+        // A full disk: remembered, and only half of it written.
+        {
+            let mut inner = conversation.inner.lock().unwrap();
+            inner.stage = Stage::HalfDone;
+            inner.seq += 3;
+            inner.size += 1000;
+        }
+        assert_eq!(all(&conversation), before);
+        // A file that somebody has cut: told once, and then made again.
+        conversation.inner.lock().unwrap().lines.set_len(100).unwrap();
+        let again =
+            conversation.read(Position { after: 140, ..Position::BEGINNING }, Limits::default(), &mut Taken::default());
+        assert!(again.is_err());
+        assert_eq!(all(&conversation), before);
+        // A fault in the middle of it.
+        let fault = std::thread::scope(|scope| {
+            let fault = || {
+                let mut inner = conversation.inner.lock().unwrap();
+                inner.stage = Stage::HalfDone;
+                inner.places.clear();
+                panic!("on purpose");
+            };
+            scope.spawn(fault).join()
+        });
+        assert!(fault.is_err());
+        log.append(run, Seq(151), &events[150..], Durability::Derived).unwrap();
+        let after = all(&conversation);
+        assert_eq!((after.len(), &after[..150]), (200, &before[..]));
     }
 }

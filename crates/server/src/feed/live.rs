@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use skillrun_log::{FileLog, LogError, Subscription};
+use skillrun_log::{EventLog, FileLog, LogError, Subscription};
 use skillrun_model::RunId;
 use skillrun_runtime::DataFolder;
 use tokio::sync::{Notify, Semaphore, watch};
@@ -90,13 +90,20 @@ impl Feeds {
 
     /// Blocking.
     pub(crate) fn conversation(&self, run: RunId) -> Result<Arc<Conversation>, LogError> {
-        let mut kept = lock(&self.conversations);
-        if let Some(at) = kept.iter().position(|(known, _)| *known == run) {
-            let found = kept.remove(at);
-            kept.push(found.clone());
-            return Ok(found.1);
+        // A run that is gone has none, and one that was mended another one.
+        let head = self.log.head(run);
+        let found = {
+            let mut kept = lock(&self.conversations);
+            let at = kept.iter().position(|(known, _)| *known == run);
+            at.map(|at| kept.remove(at).1)
+        };
+        let epoch = head?.epoch;
+        if let Some(found) = found
+            && found.epoch()? == epoch
+        {
+            lock(&self.conversations).push((run, found.clone()));
+            return Ok(found);
         }
-        drop(kept);
         let opened = Conversation::open(self.log.clone(), run, &self.data.run(run), self.data.root())?;
         let opened = Arc::new(opened);
         let mut kept = lock(&self.conversations);
@@ -116,9 +123,16 @@ impl Feeds {
         Ok(Reader::new(self.clone(), source, feed, position))
     }
 
+    /// The feed that others read, if it goes on: one that is over or broken has nothing for whoever comes now.
+    fn going(&self, key: (RunId, Kind)) -> Option<Arc<Feed>> {
+        let found = lock(&self.live).get(&key).and_then(Weak::upgrade)?;
+        let is_going = matches!(*found.news.borrow(), State::Going { .. });
+        is_going.then_some(found)
+    }
+
     async fn feed(self: &Arc<Self>, source: &Source) -> Result<Arc<Feed>, LogError> {
         let key = (source.run(), source.kind());
-        if let Some(feed) = lock(&self.live).get(&key).and_then(Weak::upgrade) {
+        if let Some(feed) = self.going(key) {
             return Ok(feed);
         }
         let bell = Arc::new(Notify::new());
@@ -138,11 +152,11 @@ impl Feeds {
             bell,
             _subscription: subscription,
         });
-        let mut live = lock(&self.live);
         // Somebody else may have made one meanwhile; one is enough.
-        if let Some(other) = live.get(&key).and_then(Weak::upgrade) {
+        if let Some(other) = self.going(key) {
             return Ok(other);
         }
+        let mut live = lock(&self.live);
         live.retain(|_, feed| feed.strong_count() > 0);
         live.insert(key, Arc::downgrade(&feed));
         drop(live);
@@ -184,6 +198,7 @@ impl Drop for Feed {
 
 /// Reads what is new for as long as somebody wants it.
 async fn follow(feed: Weak<Feed>, source: Source, bell: Arc<Notify>) {
+    let _ending = Ending(feed.clone());
     let source = Arc::new(source);
     loop {
         bell.notified().await;
@@ -191,6 +206,20 @@ async fn follow(feed: Weak<Feed>, source: Source, bell: Arc<Notify>) {
         match blocking(move || read_all(&feed, &source)).await {
             Going::On => {}
             Going::Over => return,
+        }
+    }
+}
+
+/// A feed that nobody feeds any more, for whatever reason, says so.
+struct Ending(Weak<Feed>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if let Some(feed) = self.0.upgrade() {
+            feed.news.send_modify(|state| match state {
+                State::Going { .. } => *state = State::Broken,
+                State::Over | State::Broken => {}
+            });
         }
     }
 }

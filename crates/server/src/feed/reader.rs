@@ -93,9 +93,14 @@ impl Reader {
 
     async fn by_itself(&mut self) -> Result<Bytes, LogError> {
         // Never closed, so there is always a turn.
-        let _turn = self.feeds.catching_up.clone().acquire_owned().await.ok();
+        let turn = self.feeds.catching_up.clone().acquire_owned().await.ok();
         let (source, position) = (self.source.clone(), self.position);
-        Ok(match (blocking(move || source.read(position)).await?, self.stage) {
+        let read = move || {
+            // Kept until it is done, even if nobody waits any more.
+            let _turn = turn;
+            source.read(position)
+        };
+        Ok(match (blocking(read).await?, self.stage) {
             (Read::Frames(frames), _) => self.takes(&frames),
             (Read::Nothing, Stage::New) => {
                 self.stage = Stage::Reading;

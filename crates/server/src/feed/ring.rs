@@ -53,7 +53,8 @@ impl Ring {
         self.to = frames.to();
         self.bytes += frames.len();
         self.frames.push_back(Arc::new(frames));
-        while self.bytes > BYTES || self.frames.len() > PIECES {
+        // The last one stays whatever its size: all who follow want it at this moment.
+        while self.frames.len() > 1 && (self.bytes > BYTES || self.frames.len() > PIECES) {
             let Some(first) = self.frames.pop_front() else { return };
             self.bytes -= first.len();
             self.from = first.to().after;

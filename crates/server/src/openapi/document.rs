@@ -1,6 +1,7 @@
 //! The document: routes, parameters, bodies and answers, and every type in them once.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use http::Method;
 use schemars::generate::SchemaSettings;
@@ -45,6 +46,12 @@ fn only_plain_defaults(schema: &mut Schema) {
     if matches!(schema.get("default"), Some(Value::Null | Value::Object(_) | Value::Array(_))) {
         schema.remove("default");
     }
+}
+
+/// The same as text; made once, because it does not change while the program runs.
+pub fn text() -> &'static str {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    TEXT.get_or_init(|| document().to_string())
 }
 
 /// OpenAPI 3.1 of the whole service.

@@ -8,5 +8,5 @@ mod operation;
 #[cfg(test)]
 mod tests;
 
-pub use document::document;
+pub use document::{document, text};
 pub(crate) use operation::Operation;

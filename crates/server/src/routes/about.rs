@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -52,7 +51,7 @@ pub(super) fn routes() -> Vec<Route> {
                 "application/json",
                 "OpenAPI 3.1",
             ),
-            handler: get(|| async { Json(openapi::document()) }),
+            handler: get(|| async { ([(header::CONTENT_TYPE, "application/json")], openapi::text()) }),
         },
         Route {
             operation: Operation::post(

@@ -40,6 +40,9 @@ const PAGE_MAX: usize = 1000;
 /// Bytes on one page, beside one event of any size.
 const PAGE_BYTES: usize = 4 << 20;
 
+/// So many are looked at together, however few are wanted.
+const LOOK: usize = 100;
+
 /// Events that are looked at for one page when most of them do not fit.
 const LOOKED_AT: usize = 20_000;
 
@@ -382,7 +385,7 @@ async fn events_history(
             return Ok(filling.page(end));
         }
         while !filling.is_full {
-            let limits = Limits { events: (wanted.limit - filling.count).max(1), bytes: PAGE_BYTES };
+            let limits = Limits { events: wanted.limit.max(LOOK), bytes: PAGE_BYTES };
             match log.read(run, at.cursor(), limits)? {
                 Answer::Page(page) if page.is_empty() => break,
                 Answer::Page(page) => {
@@ -427,7 +430,7 @@ async fn chat_history(
                 return Ok(filling.page(end));
             }
             while !filling.is_full {
-                let limits = Limits { events: wanted.limit.max(1), bytes: PAGE_BYTES };
+                let limits = Limits { events: wanted.limit.max(LOOK), bytes: PAGE_BYTES };
                 match conversation.read(at, limits, &mut filling)? {
                     Found::Some(_) => at.after = filling.last.map_or(at.after + 1, |last| last.max(at.after + 1)),
                     Found::Nothing => break,

@@ -16,6 +16,8 @@ use skillrun_log::catalog::Waiting;
 use skillrun_model::interaction::Pending;
 use skillrun_model::{InteractionId, RunId};
 use skillrun_runtime::looking::interactions::{Asked, History};
+use skillrun_runtime::owners::Kind;
+use skillrun_runtime::runtime::Heard;
 use skillrun_runtime::{Reply, reply_files};
 
 use super::Route;
@@ -198,6 +200,18 @@ fn say(service: &Service, run: RunId, body: ReplyBody, form: Option<&Form>) -> R
     let ReplyBody { interaction_id, text, idempotency_key } = body;
     let paths: Vec<PathBuf> = form.into_iter().flat_map(|form| &form.files).map(|(_, path)| path.clone()).collect();
     let files = reply_files(&service.data.run(run), interaction_id, &paths)?;
-    service.runtime.reply_anywhere(run, Reply { interaction_id, text, files, request_id: idempotency_key })?;
+    let names = files.clone();
+    let heard = service.runtime.reply_anywhere(run, Reply { interaction_id, text, files, request_id: idempotency_key });
+    // What came with an answer that does not count is of no use. Where nobody knows whether it does, it stays.
+    let is_of_no_use = match &heard {
+        Ok(Heard::Here | Heard::Elsewhere) => false,
+        Ok(Heard::Before) => true,
+        Err(error) => matches!(error.kind(), Kind::Stale | Kind::Repeated | Kind::Over | Kind::NotFound),
+    };
+    if is_of_no_use {
+        let inputs = service.data.run(run).inputs();
+        names.iter().for_each(|name| drop(std::fs::remove_file(inputs.join(name))));
+    }
+    heard?;
     Ok(())
 }

@@ -194,14 +194,15 @@ async fn create(
     let Asked { create, form, fingerprint } = asked(&service, request).await?;
     let urls = webhooks(&service, &create.webhooks)?;
     let making = service.clone();
-    let run = blocking(move || {
-        let run = submit(&making, key, fingerprint, || new_run(&making, &who, &create, form.as_ref()))?;
-        // What came with it is in the run now.
-        drop(form);
-        making.webhooks.watch(run, urls).map_err(|error| Problem::new(ProblemCode::Internal, error.to_string()))?;
-        Ok::<_, Problem>(run)
-    })
-    .await?;
+    let run = service
+        .heavily(move || {
+            let run = submit(&making, key, fingerprint, || new_run(&making, &who, &create, form.as_ref()))?;
+            // What came with it is in the run now.
+            drop(form);
+            watch(&making, run, urls);
+            Ok::<_, Problem>(run)
+        })
+        .await?;
     accepted(&service, run, wait).await
 }
 
@@ -210,6 +211,13 @@ fn webhooks(service: &Service, urls: &[String]) -> Result<Vec<crate::webhooks::U
         .webhooks
         .check_urls(urls)
         .map_err(|error| Problem::field("webhooks", error.to_string()).with_code(ProblemCode::AddressRefused))
+}
+
+/// The run is made, so it is told whatever happens to this: a client that sent it again would have two.
+fn watch(service: &Service, run: RunId, urls: Vec<crate::webhooks::Url>) {
+    if let Err(error) = service.webhooks.watch(run, urls) {
+        (service.complain)(&format!("run {run}: nobody is told of it ({error})"));
+    }
 }
 
 /// Why there is no run: of the request, or of the runtime.
@@ -384,7 +392,7 @@ async fn retry(
             Ok(again.new)
         };
         let new = submit(&making, key, fingerprint.finalize(), make)?;
-        making.webhooks.watch(new, urls).map_err(|error| Problem::new(ProblemCode::Internal, error.to_string()))?;
+        watch(&making, new, urls);
         Ok::<_, Problem>(new)
     })
     .await?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use skillrun_log::FileLog;
-use skillrun_log::catalog::{Catalog, CatalogError, Query, Row, RowState};
+use skillrun_log::catalog::{Catalog, CatalogError, Current, Query, Row, RowState};
 use skillrun_model::RunId;
 
 use super::changes::Changes;
@@ -17,6 +17,9 @@ const SNAPSHOT: usize = 200;
 
 /// So many changes are given at once; whoever gets so many asks again.
 const PAGE: usize = 500;
+
+/// So many bytes of a Log are read before somebody else has a turn.
+const GLANCE: u64 = 1 << 20;
 
 /// What happened after a cursor.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,12 +66,23 @@ impl Book {
     /// Looks at some runs.
     pub(super) fn look_at(&mut self, runs: &[RunId]) -> Result<Vec<Option<Row>>, CatalogError> {
         let current = self.catalog.refresh_some(&self.log, runs)?;
+        Ok(self.are_now(current))
+    }
+
+    /// The same, but of a run that writes much only the next part. Gives those that are not done.
+    pub(super) fn glance_at(&mut self, runs: &[RunId]) -> Result<Vec<RunId>, CatalogError> {
+        let (current, behind) = self.catalog.refresh_within(&self.log, runs, GLANCE)?;
+        self.are_now(current);
+        Ok(behind)
+    }
+
+    fn are_now(&mut self, current: Vec<Current>) -> Vec<Option<Row>> {
         let rows = current.into_iter().map(|current| {
             let (state, row) = current.row.unzip();
             self.is_now(current.run_id, state);
             row
         });
-        Ok(rows.collect())
+        rows.collect()
     }
 
     /// Looks at all runs, those of other processes too.

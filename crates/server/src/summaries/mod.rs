@@ -7,7 +7,8 @@
 //!
 //! # What holds
 //!
-//! - What this process appended before somebody asks is in the answer; what others did is, after a second.
+//! - What this process appended before somebody asks is in the answer, unless it is more than a megabyte of one run,
+//!   which comes in pieces, so that a run that floods keeps nobody waiting; what others did is there after a second.
 //! - Each change of a row has a number, and numbers grow. Whoever takes everything after the last number it was given
 //!   misses no run's last state, and never sees a run as it was before.
 //! - A change is "look again": the row that is given is the one that is there, not the one that was there then. So of a

@@ -19,6 +19,9 @@ use super::book::{Book, Since};
 use super::epoch::Epoch;
 
 /// News of this process are told together, so often at most while somebody listens.
+/// Between two looks at a run that writes much; others have their turn then.
+const BREATH: Duration = Duration::from_millis(2);
+
 const TOGETHER: Duration = Duration::from_millis(50);
 
 /// News of other processes are looked for so often while somebody listens or asks.
@@ -66,6 +69,8 @@ struct News {
     runs: HashSet<RunId>,
     /// There were too many to keep.
     is_all: bool,
+    /// Some of them have more than was read at once.
+    is_behind: bool,
     is_over: bool,
 }
 
@@ -213,20 +218,37 @@ impl Shared {
         }
     }
 
-    /// Uses the book when everything that this process has done is in it, and what others have done lately.
+    /// These are looked at again soon.
+    fn is_behind(&self, runs: Vec<RunId>) {
+        if runs.is_empty() {
+            return;
+        }
+        let mut news = lock(&self.news);
+        news.runs.extend(runs);
+        news.is_behind = true;
+        self.has_news.notify_all();
+    }
+
+    /// Uses the book when what this process has done is in it, and what others have done lately. A run that has written
+    /// more than is read at once may be as it was a moment ago.
     fn fresh<T>(&self, ask: impl FnOnce(&mut Book) -> Result<T, CatalogError>) -> Result<T, CatalogError> {
         self.with_book(|book| {
             // Taken with the book in hand: what is not here any more is in the book.
             let News { runs, is_all, .. } = {
                 let mut news = lock(&self.news);
-                News { runs: mem::take(&mut news.runs), is_all: mem::take(&mut news.is_all), is_over: false }
+                News {
+                    runs: mem::take(&mut news.runs),
+                    is_all: mem::take(&mut news.is_all),
+                    is_behind: mem::take(&mut news.is_behind),
+                    is_over: false,
+                }
             };
             let others_due = book.looked.elapsed() >= OTHERS;
             let looked = if is_all || others_due {
                 book.look_at_all()
             } else {
                 let runs: Vec<RunId> = runs.iter().copied().collect();
-                book.look_at(&runs).map(drop)
+                book.glance_at(&runs).map(|behind| self.is_behind(behind))
             };
             if looked.is_err() {
                 // Looked at again, by whoever is next.
@@ -276,6 +298,7 @@ impl Shared {
             let has_listeners = !lock(&self.listeners).all.is_empty();
             let has_news = news.is_all || !news.runs.is_empty();
             let due = match (has_news, has_listeners) {
+                (true, _) if news.is_behind => Some(last.at + BREATH),
                 (true, true) => Some((last.at + last.pause).min(last.all_at + OTHERS)),
                 (false, true) => Some(last.all_at + OTHERS),
                 (true, false) => Some(last.at + OTHERS),

@@ -48,7 +48,7 @@ pub(crate) fn run(global: &Global, args: &Serve) -> Result<ExitCode, Failure> {
     });
     // Hosts go on by themselves, and the next start finds them.
     owner.leave_runs();
-    served?;
+    drop(served?);
     Ok(ExitCode::SUCCESS)
 }
 

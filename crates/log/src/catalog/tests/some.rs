@@ -30,6 +30,28 @@ fn one_row_is_brought_up_and_no_other() {
 }
 
 #[test]
+fn a_large_log_is_read_in_pieces_and_comes_out_the_same() {
+    let world = World::new();
+    let run = run_id(1);
+    // Each piece is a page of a megabyte, so there must be more than one.
+    (0..40).for_each(|_| world.append(run, &vec![text(8_000); 10]));
+    world.append(run_id(2), &life());
+    let (mut catalog, _) = world.open();
+    let mut looks = 0;
+    let row = loop {
+        looks += 1;
+        let (current, behind) = catalog.refresh_within(&world.log, &[run, run_id(2)], 1).expect("refreshed");
+        assert!(current[1].row.is_some(), "the small one is there at once");
+        if behind.is_empty() {
+            break current[0].row.clone().expect("a row").1;
+        }
+        assert_eq!(behind, [run]);
+    };
+    assert!(looks > 2, "{looks}");
+    assert_eq!(Some(&row), world.rows_from_scratch().iter().find(|row| row.run_id == run));
+}
+
+#[test]
 fn a_mended_file_has_all_rows_again() {
     let world = World::new();
     (1..4).for_each(|number| world.append(run_id(number), &life()));
