@@ -171,7 +171,9 @@ impl<'db> Rows<'db> {
                 let to = seen.bytes.min(begin.saturating_add(most));
                 match read_on(log, run, before, Mark { bytes: to, ..seen }) {
                     Ok(folded) => {
-                        if to < seen.bytes && folded.damage.is_none() {
+                        // Without any progress there is a torn end, and nothing to come back for.
+                        let has_more = folded.mark.bytes < seen.bytes && folded.mark.bytes > begin;
+                        if to < seen.bytes && has_more && folded.damage.is_none() {
                             reach = Reach::Limit;
                         }
                         folded
