@@ -39,7 +39,7 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
         succeeded(&server.run("quick", Some(60))?)?;
     }
     sleep(CALM);
-    idle(&format!("idle, after {} small runs", sizes.small_runs), server.memory()?, server.own_memory()?, table);
+    idle_later(&format!("idle, after {} small runs", sizes.small_runs), server.memory()?, server.own_memory()?, table);
 
     let run = server.start("waits")?;
     let request = server.client.head("GET", &format!("/v1/runs/{run}/events"), &[]);
@@ -75,4 +75,9 @@ fn idle(name: &str, memory: u64, own: u64, table: &mut Table) {
     if memory >= IDLE_TARGET {
         table.missed(format!("service: {name}: {}", mb(memory)));
     }
+}
+
+/// For information: pages of the program's file that were used once stay, as long as nobody else wants the memory.
+fn idle_later(name: &str, memory: u64, own: u64, table: &mut Table) {
+    table.service(name, &mb(memory), "–", &format!("{} without pages of its file", mb(own)), "–");
 }

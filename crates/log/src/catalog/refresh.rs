@@ -30,7 +30,8 @@ pub struct Refreshed {
     pub removed: usize,
 }
 
-pub(super) fn refresh(store: &mut Store, log: &FileLog) -> Result<Refreshed, Trouble> {
+/// Of each Log at most about `most` bytes are read; gives those runs too that have more.
+pub(super) fn refresh(store: &mut Store, log: &FileLog, most: u64) -> Result<(Refreshed, Vec<RunId>), Trouble> {
     let runs = Runs::open(log.runs()).map_err(Trouble::Other)?;
     let mut marks = store.read(marks)?;
     let mut refreshed = Refreshed::default();
@@ -47,21 +48,26 @@ pub(super) fn refresh(store: &mut Store, log: &FileLog) -> Result<Refreshed, Tro
     // Rows without a folder.
     behind.extend(marks.into_keys());
     if behind.is_empty() {
-        return Ok(refreshed);
+        return Ok((refreshed, Vec::new()));
     }
     // In the order of the tables, so that one page is filled after the other.
     behind.sort_by_cached_key(RunId::to_string);
     store.write(|db| {
         let mut rows = Rows::prepare(db)?;
+        let mut left = Vec::new();
         for run in behind {
-            match rows.bring_up(run, &runs, log, u64::MAX)?.0 {
+            let (change, reach) = rows.bring_up(run, &runs, log, most)?;
+            if reach == Reach::Limit {
+                left.push(run);
+            }
+            match change {
                 Change::Row => (refreshed.runs, refreshed.changed) = (refreshed.runs + 1, refreshed.changed + 1),
                 Change::None => refreshed.runs += 1,
                 Change::Removed => refreshed.removed += 1,
                 Change::NoRun => {}
             }
         }
-        Ok(refreshed)
+        Ok((refreshed, left))
     })
 }
 

@@ -44,13 +44,18 @@ impl Catalog {
 
     /// Brings every row up to date with its Log. `log` is of the folder the catalog was opened for.
     pub fn refresh(&mut self, log: &FileLog) -> Result<Refreshed, CatalogError> {
+        self.refresh_all_within(log, u64::MAX).map(|(refreshed, _)| refreshed)
+    }
+
+    /// The same, and of each Log about `most` bytes are read at once; gives those runs too whose Logs have more.
+    pub fn refresh_all_within(&mut self, log: &FileLog, most: u64) -> Result<(Refreshed, Vec<RunId>), CatalogError> {
         if !self.store.is_at(&self.path) {
             // Deleted: made again, the same.
             self.open_again(Known::Nothing)?;
         }
         let mut tried = 0;
         loop {
-            match refresh::refresh(&mut self.store, log) {
+            match refresh::refresh(&mut self.store, log, most) {
                 Ok(refreshed) => return Ok(refreshed),
                 Err(trouble) => self.mend(trouble, tried)?,
             }

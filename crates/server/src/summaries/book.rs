@@ -86,9 +86,10 @@ impl Book {
     }
 
     /// Looks at all runs, those of other processes too.
-    pub(super) fn look_at_all(&mut self) -> Result<(), CatalogError> {
+    /// Of one that writes much only the next part; gives those that are not done.
+    pub(super) fn look_at_all(&mut self) -> Result<Vec<RunId>, CatalogError> {
         let began = Instant::now();
-        self.catalog.refresh(&self.log)?;
+        let (_, behind) = self.catalog.refresh_all_within(&self.log, GLANCE)?;
         // Another process may have brought the rows up to date, so it does not matter which of them we changed.
         let states = self.catalog.states()?;
         let gone = self.known.keys().filter(|run| !states.contains_key(run)).map(|run| (*run, None));
@@ -99,7 +100,7 @@ impl Book {
         changed.sort_by_cached_key(|(run, _)| run.to_string());
         changed.into_iter().for_each(|(run, state)| self.is_now(run, state));
         self.looked = began;
-        Ok(())
+        Ok(behind)
     }
 
     /// A run was seen so; a change if it was another way before.

@@ -244,12 +244,13 @@ impl Shared {
                 }
             };
             let others_due = book.looked.elapsed() >= OTHERS;
-            let looked = if is_all || others_due {
+            let behind = if is_all || others_due {
                 book.look_at_all()
             } else {
                 let runs: Vec<RunId> = runs.iter().copied().collect();
-                book.glance_at(&runs).map(|behind| self.is_behind(behind))
+                book.glance_at(&runs)
             };
+            let looked = behind.map(|behind| self.is_behind(behind));
             if looked.is_err() {
                 // Looked at again, by whoever is next.
                 let mut news = lock(&self.news);
