@@ -7,3 +7,4 @@ mod readme;
 mod safety;
 mod stories;
 mod streams;
+mod webhooks;
