@@ -1,7 +1,7 @@
 //! Views of a run's evidence that are made when somebody asks. All of them read through the mask.
 //!
 //! - [`raw`]: any part of one stream of one attempt.
-//! - [`events_at`]: which events a byte went into.
+//! - [`mod@events_at`]: which events a byte went into.
 //! - [`cast`]: the run as a recording of a terminal.
 //! - `line`: the little of a line of the Log that these must understand.
 

@@ -1,7 +1,7 @@
 //! Which files an attempt changed: reads `fs-diff.N.json`, whose format is told in `collect::snapshot`. It has one entry
 //! to a line, so that a list of a million changes is never in memory.
 //!
-//! - [`Entries`]: the lines, and which part of the file each stands in. [`Changes`]: the same, understood.
+//! - `Entries`: the lines, and which part of the file each stands in. [`Changes`]: the same, understood.
 //! - [`why_none`]: why there is no such file.
 
 #[cfg(test)]
