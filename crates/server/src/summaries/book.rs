@@ -63,13 +63,13 @@ impl Book {
         self.changes.last()
     }
 
-    /// Looks at some runs.
-    pub(super) fn look_at(&mut self, runs: &[RunId]) -> Result<Vec<Option<Row>>, CatalogError> {
-        let current = self.catalog.refresh_some(&self.log, runs)?;
-        Ok(self.are_now(current))
+    /// Looks at the next part of a run; it is not done as long as it is given back.
+    pub(super) fn look_at_part(&mut self, run: RunId) -> Result<(Option<Row>, Vec<RunId>), CatalogError> {
+        let (current, behind) = self.catalog.refresh_within(&self.log, &[run], GLANCE)?;
+        Ok((self.are_now(current).pop().flatten(), behind))
     }
 
-    /// The same, but of a run that writes much only the next part. Gives those that are not done.
+    /// Looks at some runs, of one that writes much only the next part. Gives those that are not done.
     pub(super) fn glance_at(&mut self, runs: &[RunId]) -> Result<Vec<RunId>, CatalogError> {
         let (current, behind) = self.catalog.refresh_within(&self.log, runs, GLANCE)?;
         self.are_now(current);

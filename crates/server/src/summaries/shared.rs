@@ -19,6 +19,9 @@ use super::book::{Book, Since};
 use super::epoch::Epoch;
 
 /// News of this process are told together, so often at most while somebody listens.
+/// So many parts of one Log are read for one question.
+const PARTS: u32 = 1000;
+
 /// Between two looks at a run that writes much; others have their turn then.
 const BREATH: Duration = Duration::from_millis(2);
 
@@ -137,7 +140,17 @@ impl Summaries {
 
     /// One run, whoever owns it; none when there is no such run.
     pub fn get(&self, run: RunId) -> Result<Option<Row>, CatalogError> {
-        self.shared.with_book(|book| Ok(book.look_at(&[run])?.pop().flatten()))
+        // In pieces, so that others have their turns while a large Log is read.
+        let mut part = 0;
+        loop {
+            let (row, behind) = self.shared.with_book(|book| book.look_at_part(run))?;
+            part += 1;
+            // One that writes faster than it is read is shown as it was a moment ago.
+            if behind.is_empty() || part == PARTS {
+                return Ok(row);
+            }
+            thread::sleep(BREATH);
+        }
     }
 
     /// The question of one run, all of it; ask for the run first.
