@@ -1,7 +1,6 @@
 //! Connections: how many, how long their requests may take to arrive, and how they end.
 
 use std::io;
-use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,8 +43,8 @@ pub(crate) async fn serve(
             () = stopped(&mut stop) => break,
         };
         match accepted {
-            Ok((stream, peer, place)) => {
-                tokio::spawn(connection(stream, peer, front.clone(), stop.clone(), place));
+            Ok((stream, place)) => {
+                tokio::spawn(connection(stream, front.clone(), stop.clone(), place));
             }
             Err(_) => tokio::time::sleep(BREATH).await,
         }
@@ -56,18 +55,14 @@ pub(crate) async fn serve(
     tokio::time::timeout(CLOSING, places.acquire_many(all)).await.ok();
 }
 
-async fn next(
-    listener: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
+async fn next(listener: &TcpListener, places: &Arc<Semaphore>) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
     let place = places.clone().acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, peer) = listener.accept().await?;
-    Ok((stream, peer, place))
+    let (stream, _) = listener.accept().await?;
+    Ok((stream, place))
 }
 
 async fn connection(
     stream: TcpStream,
-    _peer: SocketAddr,
     front: Arc<Front>,
     mut stop: watch::Receiver<bool>,
     _place: OwnedSemaphorePermit,

@@ -8,13 +8,16 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use http::{HeaderValue, header};
+use http::{HeaderName, HeaderValue, header};
 use http_body::Frame;
 use tokio::sync::watch;
 
 use crate::feed::frames::{HEARTBEAT, OPENING};
 use crate::metrics::OpenStream;
 use crate::stopping::stopped;
+
+/// What a browser sends when it comes again: the id of the last event it has.
+pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// A comment at least so often.
 pub(crate) const BEAT: Duration = Duration::from_secs(15);
@@ -32,7 +35,7 @@ pub(crate) fn stream(giver: impl Giver, stop: watch::Receiver<bool>, open: OpenS
         (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
         // For proxies that collect before they pass on.
-        (http::HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
+        (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
     ];
     let giving = Giving { giver, stop, stage: Stage::New, _open: open };
     (headers, Body::new(Pieces { next: Some(Box::pin(giving.next())) })).into_response()

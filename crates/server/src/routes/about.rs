@@ -25,6 +25,7 @@ const BEGIN_MAX: usize = 4 << 10;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
+        // The door answers these two itself, before there is a router; they stand here to be described.
         Route {
             operation: Operation::get("/healthz", "healthz", "Whether the process answers").answers_media(
                 StatusCode::OK,

@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skillrun_log::{Answer, EventLog, Limits};
@@ -29,9 +29,7 @@ use crate::guard::Reads;
 use crate::openapi::Operation;
 use crate::problem::{Problem, ProblemCode, Result};
 use crate::service::Service;
-use crate::sse::{self, Giver};
-
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+use crate::sse::{self, Giver, LAST_EVENT_ID};
 
 /// Events on one page of a history.
 const PAGE: usize = 100;
@@ -253,6 +251,13 @@ struct Wanted {
     taxonomy: Taxonomy,
 }
 
+impl Wanted {
+    /// Whether its cursor is beyond the end, or of another epoch.
+    fn is_foreign_to(&self, end: Position) -> bool {
+        self.after.is_some_and(|after| after.after > end.after || (after.after > 0 && after.epoch != end.epoch))
+    }
+}
+
 impl HistoryParams {
     fn wanted(&self) -> Result<Wanted> {
         let limit = self.limit.unwrap_or(PAGE);
@@ -378,7 +383,7 @@ async fn events_history(
             Some(after) if after.after.saturating_add(1) >= first => after,
             Some(_) | None => Position { epoch: head.epoch, after: first - 1 },
         };
-        if wanted.after.is_some_and(|after| after.after > end.after || (after.after > 0 && after.epoch != end.epoch)) {
+        if wanted.is_foreign_to(end) {
             return Err(is_reset(run));
         }
         if at.after >= end.after {
@@ -415,10 +420,7 @@ async fn chat_history(
             let conversation = service.feeds.conversation(run)?;
             let head = conversation.standing()?.head;
             let end = Position { epoch: head.epoch, after: head.next_seq.0.saturating_sub(1) };
-            if wanted
-                .after
-                .is_some_and(|after| after.after > end.after || (after.after > 0 && after.epoch != end.epoch))
-            {
+            if wanted.is_foreign_to(end) {
                 return Err(is_reset(run));
             }
             let from_moment = wanted.from_ts.map(|moment| conversation.before(moment)).transpose()?.unwrap_or(0);

@@ -14,7 +14,7 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName};
+use http::HeaderMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -28,10 +28,8 @@ use crate::guard::Reads;
 use crate::openapi::Operation;
 use crate::problem::{ProblemCode, Result};
 use crate::service::Service;
-use crate::sse::{self, Giver};
+use crate::sse::{self, Giver, LAST_EVENT_ID};
 use crate::summaries::{Change, Epoch, Guard, Since, Summaries};
-
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 pub(super) fn routes() -> Vec<Route> {
     vec![Route {
