@@ -8,6 +8,8 @@ export interface FollowOptions {
   cursor?: string | undefined;
   /** Ends the stream at once, without an error. */
   signal?: AbortSignal | undefined;
+  /** Told whenever the stream comes to be connected, and whenever it no longer is. */
+  connected?: ((is: boolean) => void) | undefined;
 }
 
 /** Something a stream of a run gives. `id` is the cursor that goes on after it. */
@@ -70,7 +72,7 @@ async function* follow<Item extends { type: string }>(
   open: Open,
   read: (event: SseEvent) => Item | undefined,
   isLast: (item: Item) => boolean,
-  { cursor, signal }: FollowOptions,
+  { cursor, signal, connected }: FollowOptions,
 ): AsyncGenerator<Item, void, undefined> {
   let last = cursor;
   let failures = 0;
@@ -86,6 +88,7 @@ async function* follow<Item extends { type: string }>(
         shortest = (error.retryAfter ?? 0) * 1000;
       } else if (response) {
         const parser = new SseParser();
+        connected?.(true);
         for await (const event of connection.events(response, parser)) {
           if (signal?.aborted) return;
           if (event.event !== "reset" && isKnown(event.id, last)) continue;
@@ -99,6 +102,7 @@ async function* follow<Item extends { type: string }>(
       }
     } finally {
       connection.close();
+      connected?.(false);
     }
     await pause(backoff(failures, shortest, Math.random()), signal);
     failures += 1;

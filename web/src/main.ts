@@ -1,0 +1,9 @@
+// Where the page begins.
+import { mount } from "svelte";
+import App from "./app/App.svelte";
+import "./styles/tokens.css";
+import "./styles/base.css";
+
+const target = document.getElementById("app");
+if (!target) throw new Error("index.html has lost its #app");
+mount(App, { target });

@@ -1,0 +1,26 @@
+// States in words, one table for the whole page. Only `succeeded` and `completed` sound like success.
+import type { RunStatus } from "@skillrun/client";
+import { type Word, defineWords } from "./words.ts";
+
+export const statusWords = defineWords({
+  queued: { en: "queued", zh: "排队中" },
+  running: { en: "running", zh: "运行中" },
+  waiting_user: { en: "waits for an answer", zh: "等待回答" },
+  succeeded: { en: "succeeded", zh: "成功" },
+  failed: { en: "failed", zh: "失败" },
+  canceled: { en: "canceled", zh: "已取消" },
+} satisfies Record<RunStatus, Word>);
+
+export const unknownStatus: Word = { en: "unreadable", zh: "无法读取" };
+
+/** How a status looks. The sign differs as well as the colour. */
+export type Tone = "calm" | "busy" | "warn" | "good" | "bad";
+
+export const statusTone = {
+  queued: { tone: "calm", sign: "○" },
+  running: { tone: "busy", sign: "◐" },
+  waiting_user: { tone: "warn", sign: "?" },
+  succeeded: { tone: "good", sign: "✓" },
+  failed: { tone: "bad", sign: "✕" },
+  canceled: { tone: "calm", sign: "⊘" },
+} as const satisfies Record<RunStatus, { tone: Tone; sign: string }>;
