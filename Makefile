@@ -41,12 +41,15 @@ build: ## Build the release binary, target/release/skillrun
 .PHONY: test
 test: ## Format, lint, documentation and all tests
 	$(call timed,format,cargo fmt --all --check)
+	$(call timed,page,$(WEB_BUILD))
 	$(call timed,build,cargo build --workspace --locked --all-targets)
 	$(call timed,lint,cargo clippy --workspace --locked --all-targets -- -D warnings)
 	$(call timed,docs,RUSTDOCFLAGS='-D warnings' cargo doc --workspace --locked --no-deps --document-private-items --quiet)
 	$(call timed,tests,$(RUN_TESTS))
 	$(call timed,api,$(API_CHECK))
 	$(call timed,client,$(CLIENT_CHECK))
+	$(call timed,page check,$(WEB_CHECK))
+	$(call timed,browser,$(WEB_BROWSER))
 
 API_CHECK = python3 testkit/api/check.py target/debug/skillrun
 
@@ -65,6 +68,23 @@ client: ## Build and test the TypeScript client against the real server
 	cargo build --locked -p skillrun
 	$(call timed,client,$(CLIENT_CHECK))
 
+# The web page. It goes into the program, so it is built before it.
+WEB_NPM = npm --prefix web
+WEB_BUILD = $(WEB_NPM) ci --silent --no-audit --no-fund; $(WEB_NPM) run --silent build -- --logLevel warn; $(WEB_NPM) run --silent size
+WEB_CHECK = $(WEB_NPM) run --silent check; $(WEB_NPM) run --silent test -- --reporter=dot
+WEB_BROWSER = web/scripts/browser.sh; $(WEB_NPM) run --silent e2e
+
+.PHONY: web
+web: ## Build the web page, which the next build of the program takes in
+	$(call timed,page,$(WEB_BUILD))
+
+.PHONY: web-check
+web-check: ## Check and test the web page, in a browser too
+	$(call timed,page,$(WEB_BUILD))
+	cargo build --locked -p skillrun
+	$(call timed,page check,$(WEB_CHECK))
+	$(call timed,browser,$(WEB_BROWSER))
+
 .PHONY: chaos
 chaos: ## The tests that kill at random, for longer
 	SKILLRUN_CHAOS_ROUNDS=100 cargo test --locked -p skillrun --test capture -- kill:: --nocapture
@@ -77,6 +97,7 @@ schemas: ## Write schemas/ and the types of the client anew
 	cargo run --quiet --locked -p skillrun -- schema rasp > schemas/rasp.schema.json
 	cargo run --quiet --locked -p skillrun -- schema fcmp > schemas/fcmp.schema.json
 	cargo run --quiet --locked -p skillrun -- schema openapi > schemas/openapi.json
+	cargo run --quiet --locked -p skillrun -- schema words > schemas/words.json
 	$(CLIENT_INSTALL)
 	$(CLIENT_NPM) run --silent generate
 

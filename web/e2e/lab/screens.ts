@@ -1,0 +1,98 @@
+// A server with something to see on every screen, and the screens.
+import { type Page, expect } from "@playwright/test";
+import type { Server } from "./server.ts";
+import { answer } from "./script.ts";
+
+export interface Runs {
+  succeeded: string;
+  failed: string;
+  waiting: string;
+  artifact: string;
+}
+
+/** One run of each kind, with files, tools, questions, odd lines and two attempts. */
+export async function furnish(server: Server): Promise<Runs> {
+  await server.skill("weigh-parcels", "Weighs parcels and says what they cost. Use it before parcels are sent.", {
+    input: {
+      type: "object",
+      required: ["city"],
+      properties: {
+        city: { type: "string", title: "City", description: "Where the parcel goes." },
+        weight: { type: "number", title: "Weight", minimum: 0, default: 1.5 },
+        express: { type: "boolean", title: "Express" },
+        size: { enum: ["small", "medium", "large"], title: "Size" },
+      },
+    },
+  });
+  const ask = {
+    kind: "choose_one",
+    prompt: "The parcel for **Basel** is over 20 kg. How should it travel?",
+    options: [{ value: "rail", label: "By rail", default: true }, { value: "road", label: "By road" }],
+    default_decision_policy: "safe_default",
+  };
+  const skill = "weigh-parcels";
+  const succeeded = await server.played(
+    [
+      [
+        { think: "First I look at what lies in the folder." },
+        { tool: { name: "shell", input: { command: "ls parcels" }, output: "basel.json\nbern.json\n" } },
+        { say: "There are **two parcels**:\n\n| city | kg |\n| --- | --- |\n| Basel | 23 |\n| Bern | 4 |\n\nThe first is *heavy*." },
+        { stderr: "warn: scale 2 answers slowly\n" },
+        { usage: { input: 812, output: 140 } },
+        { ask },
+      ],
+      [
+        { say: "Then it goes by rail." },
+        { tool: { name: "shell", input: { command: "price --rail basel" }, output: "no such tariff\n", status: "failed" } },
+        { tool: { name: "shell", input: { command: "price basel" }, output: "12.40\n" } },
+        { raw: "scale 2 ready\n" },
+        { write: { path: "artifacts/prices.md", content: "# Prices\n\n- Basel: 12.40\n- Bern: 6.10\n" } },
+        { write: { path: "artifacts/prices.json", content: '[{"city":"Basel","price":12.4},{"city":"Bern","price":6.1}]' } },
+        { usage: { input: 1904, output: 220 } },
+        answer("Basel 12.40, Bern 6.10"),
+      ],
+    ],
+    { skill, mode: "interactive", input: { city: "Basel" } },
+  );
+  await server.client.reply(succeeded, { interaction_id: 1, text: "rail" }, { wait: 60 });
+  const failed = await server.played(
+    [[{ say: "I weigh the parcel for Chur." }, { tool: { name: "shell", input: { command: "weigh chur" }, status: "open" } }, { stderr: "error: rate limit\n" }, { fail: "The model is overloaded. Try again later." }]],
+    { skill, input: { city: "Chur" } },
+  );
+  const waiting = await server.played([[{ say: "One question before I go on." }, { ask }], [answer()]], {
+    skill,
+    mode: "interactive",
+    input: { city: "Bern" },
+    options: { interactive_require_user_reply: false, session_timeout_sec: 1_800 },
+  });
+  return { succeeded, failed, waiting, artifact: "artifacts/prices.md" };
+}
+
+export interface Screen {
+  name: string;
+  hash: string;
+  /** Waits until there is something to see. */
+  ready: (page: Page) => Promise<void>;
+}
+
+export function allScreens({ succeeded, failed, waiting }: Runs): Screen[] {
+  const sees = (testId: string) => async (page: Page) => {
+    await expect(page.getByTestId(testId).first()).toBeVisible();
+  };
+  const run = (id: string, pane: string): string => `#/runs/${id}/${pane}`;
+  return [
+    { name: "inbox", hash: "#/inbox", ready: sees("question") },
+    { name: "runs", hash: "#/runs", ready: sees("run-row") },
+    { name: "start", hash: "#/start/weigh-parcels", ready: sees("start-form") },
+    { name: "run", hash: run(succeeded, "conversation"), ready: sees("verdict") },
+    { name: "run-waiting", hash: run(waiting, "conversation"), ready: sees("question") },
+    { name: "run-failed", hash: run(failed, "conversation"), ready: sees("next-action") },
+    { name: "timeline", hash: `${run(succeeded, "timeline")}?seq=8`, ready: sees("timeline-event") },
+    { name: "evidence", hash: `${run(succeeded, "evidence")}?seq=8`, ready: sees("bytes-row") },
+    { name: "links", hash: `${run(succeeded, "links")}?seq=8`, ready: sees("link-node") },
+    { name: "files", hash: run(succeeded, "files"), ready: sees("change") },
+    { name: "skills", hash: "#/skills", ready: sees("skill-row") },
+    { name: "skill", hash: "#/skills/weigh-parcels", ready: sees("patched") },
+    { name: "engines", hash: "#/engines", ready: sees("engine-row") },
+  ];
+}

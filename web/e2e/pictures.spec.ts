@@ -1,0 +1,33 @@
+// Pictures of every screen for docs/pictures, made from a server with something to see on each. They are made anew with
+// SKILLRUN_PICTURES=1; without it the same screens are taken and thrown away, so that this cannot rot.
+import { mkdirSync } from "node:fs";
+import { resolve } from "node:path";
+import { allScreens, furnish } from "./lab/screens.ts";
+import { go, test } from "./lab/test.ts";
+
+const isKept = process.env["SKILLRUN_PICTURES"] === "1";
+const folder = isKept ? resolve("../docs/pictures") : resolve("test-results/pictures");
+
+test("a picture of every screen", async ({ page, server }) => {
+  mkdirSync(folder, { recursive: true });
+  const runs = await furnish(server);
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  for (const { name, hash, ready } of allScreens(runs)) {
+    await go(page, hash);
+    await ready(page);
+    await page.evaluate(() => new Promise((done) => setTimeout(done, 300)));
+    await page.screenshot({ path: `${folder}/${name}.png`, animations: "disabled" });
+  }
+  // The page in the dark, in Chinese and on a telephone.
+  await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
+  await go(page, `#/runs/${runs.succeeded}/timeline?seq=8`);
+  await page.getByTestId("timeline-event").first().waitFor();
+  await page.screenshot({ path: `${folder}/dark.png`, animations: "disabled" });
+  await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+  await page.evaluate(() => localStorage.setItem("skillrun.language", "zh"));
+  await page.setViewportSize({ width: 390, height: 844 });
+  await go(page, "#/inbox");
+  await page.reload();
+  await page.getByTestId("question").first().waitFor();
+  await page.screenshot({ path: `${folder}/narrow-chinese.png`, animations: "disabled" });
+});

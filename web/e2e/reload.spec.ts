@@ -1,0 +1,71 @@
+// A page that was loaded anew, lost its connection or its server shows what one shows that never did.
+import { answer, talk } from "./lab/script.ts";
+import { conversation, rows, verdict } from "./lab/look.ts";
+import { Wire } from "./lab/wire.ts";
+import { expect, go, test } from "./lab/test.ts";
+
+const LINES = 30;
+
+/** Every line once, in order, whatever else stands between them. */
+function saysAllOnce(seen: { text: string }[]): void {
+  const lines = seen.map((row) => /\bline (\d+)\b/.exec(row.text)?.[1]).filter((line) => line !== undefined);
+  expect(lines).toEqual(Array.from({ length: LINES }, (_, index) => String(index + 1)));
+}
+
+test("a reload in the middle of a run gives the same page as not reloading", async ({ page, context, server }) => {
+  const run = await server.play([[...talk(LINES, 120), answer()]]);
+  const patient = await context.newPage();
+  await patient.goto(`${server.url}/#/runs/${run}/conversation`);
+  await go(page, `#/runs/${run}/conversation`);
+  for (const line of [5, 14]) {
+    await expect(rows(page).filter({ hasText: new RegExp(`line ${line}\\b`) })).toHaveCount(1);
+    await page.reload();
+  }
+  for (const one of [page, patient]) await expect(verdict(one)).toHaveAttribute("data-status", "succeeded");
+  const [reloaded, never] = [await conversation(page), await conversation(patient)];
+  expect(reloaded).toEqual(never);
+  saysAllOnce(reloaded);
+  expect(await page.getByTestId("verdict").innerText()).toBe(await patient.getByTestId("verdict").innerText());
+  await expect(rows(page).last()).toBeVisible();
+});
+
+test("a connection that breaks loses no row and doubles none", async ({ context, server }) => {
+  const wire = await Wire.to(server.url);
+  const page = await context.newPage();
+  await page.goto(server.link.replace(server.url, wire.url));
+  await page.getByRole("navigation").waitFor();
+  const run = await server.play([[...talk(LINES, 150), answer()]]);
+  await go(page, `#/runs/${run}/conversation`);
+  for (const line of [3, 10]) {
+    await expect(rows(page).filter({ hasText: new RegExp(`line ${line}\\b`) })).toHaveCount(1);
+    wire.cut();
+    await expect(page.getByTestId("away")).toBeVisible();
+    wire.mend();
+    await expect(page.getByTestId("away")).toBeHidden();
+  }
+  await expect(verdict(page)).toHaveAttribute("data-status", "succeeded", { timeout: 30_000 });
+  await expect(rows(page).filter({ hasText: `line ${LINES}` })).toHaveCount(1);
+  saysAllOnce(await conversation(page));
+  await page.close();
+  await wire.remove();
+});
+
+for (const way of ["stop", "kill"] as const) {
+  test(`a server that is started again (${way}) loses no row and doubles none`, async ({ page, server }) => {
+    const run = await server.play([[...talk(LINES, 150), answer()]]);
+    await go(page, `#/runs/${run}/conversation`);
+    await expect(rows(page).filter({ hasText: /line 4\b/ })).toHaveCount(1);
+    await server[way]();
+    await expect(page.getByTestId("away")).toBeVisible();
+    // What was seen stays.
+    await expect(rows(page).filter({ hasText: /line 4\b/ })).toHaveCount(1);
+    await server.startAgain();
+    await expect(page.getByTestId("away")).toBeHidden();
+    await expect(verdict(page)).toHaveAttribute("data-status", "succeeded", { timeout: 30_000 });
+    await expect(rows(page).filter({ hasText: `line ${LINES}` })).toHaveCount(1);
+    saysAllOnce(await conversation(page));
+
+    await go(page, "#/runs");
+    await expect(page.getByTestId("run-row")).toHaveCount(1);
+  });
+}

@@ -1,0 +1,24 @@
+// How heavy the page is: what a browser loads at first, and what it loads when it is asked for. Fails above the limit.
+import { readFileSync, readdirSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+
+const LIMIT = 150_000;
+const dist = new URL("../dist/", import.meta.url);
+const html = readFileSync(new URL("index.html", dist), "utf8");
+const first = new Set([...html.matchAll(/(?:src|href)="\/(assets\/[^"]+)"/g)].map((found) => found[1]));
+const weigh = (name) => gzipSync(readFileSync(new URL(name, dist)), { level: 9 }).length;
+
+let script = 0;
+for (const file of readdirSync(new URL("assets/", dist)).sort()) {
+  const name = `assets/${file}`;
+  const bytes = weigh(name);
+  const when = first.has(name) ? "at first" : "when asked for";
+  console.log(`${String(bytes).padStart(8)} bytes gzip  ${when.padEnd(14)}  ${name}`);
+  // Everything but the terminal counts, also what is loaded later.
+  if (file.endsWith(".js") && !/^Terminal|^xterm/i.test(file)) script += bytes;
+}
+console.log(`${String(script).padStart(8)} bytes gzip  of script without the terminal; at most ${LIMIT}`);
+if (script >= LIMIT) {
+  console.error("the page is too heavy: look at what was imported last");
+  process.exit(1);
+}
