@@ -3,8 +3,9 @@ import { ProblemError } from "./problem.js";
 import { type FollowOptions, type RunsItem, type StreamItem, followChat, followEvents, followRuns } from "./stream.js";
 import type {
   ArtifactList, AttemptList, ChatHistoryQuery, CreateRun, DeliveryList, Diagnosis, Diff, EngineList, EventsAt,
-  EventsAtQuery, EventsHistoryQuery, FcmpEvent, Interaction, InteractionList, ListRunsQuery, OpenInteractionList, Page,
-  RaspEvent, RawQuery, Reply, RetryRun, Run, RunList, RunResult, RunSummary, Skill, SkillList, Taxonomy,
+  EventsAtQuery, EventsHistoryQuery, FcmpEvent, Interaction, InteractionList, ListRunsQuery, OpenInteractionList,
+  Outline, OutlineQuery, Page, PatchedSkill, PatchedSkillQuery, RaspEvent, RawQuery, Reply, RetryRun, Run, RunList,
+  RunRequest, RunResult, RunSummary, Skill, SkillCheck, SkillList, Taxonomy,
 } from "./types.js";
 
 export interface ClientOptions {
@@ -98,6 +99,11 @@ export class SkillrunClient {
     return this.json(of(run), { query: { wait }, signal });
   }
 
+  /** What was asked for, as it was accepted; secrets are masked. */
+  request(run: string, options: RequestOptions = {}): Promise<RunRequest> {
+    return this.json(`${of(run)}/request`, options);
+  }
+
   cancelRun(run: string, { wait, signal }: WaitOptions = {}): Promise<Run> {
     return this.json(`${of(run)}/cancel`, { method: "POST", query: { wait }, signal });
   }
@@ -143,6 +149,11 @@ export class SkillrunClient {
 
   eventsAt(run: string, query: EventsAtQuery, options: RequestOptions = {}): Promise<EventsAt> {
     return this.json(`${of(run)}/events/at`, { query, ...options });
+  }
+
+  /** Many events in a few numbers each. There may be fewer than asked for: go on after the last until `last_seq`. */
+  outline(run: string, query: OutlineQuery = {}, options: RequestOptions = {}): Promise<Outline> {
+    return this.json(`${of(run)}/events/outline`, { query, ...options });
   }
 
   followEvents(run: string, options: FollowOptions & { taxonomy?: Taxonomy } = {}): AsyncGenerator<StreamItem<RaspEvent>, void, undefined> {
@@ -215,6 +226,16 @@ export class SkillrunClient {
     return this.json(`/v1/skills/${encodeURIComponent(name)}`, options);
   }
 
+  /** Its text as the agent will read it, with the rules that are added in a run. */
+  patchedSkill(name: string, query: PatchedSkillQuery = {}, options: RequestOptions = {}): Promise<PatchedSkill> {
+    return this.json(`/v1/skills/${encodeURIComponent(name)}/patched`, { query, ...options });
+  }
+
+  /** What is wrong with the skill in a zip; nothing is kept. */
+  validateSkill(zip: Blob, options: RequestOptions = {}): Promise<SkillCheck> {
+    return this.json("/v1/validate", { method: "POST", form: form([["skill", zip]]), ...options });
+  }
+
   installSkill(zip: Blob, { replace, signal }: RequestOptions & { replace?: boolean } = {}): Promise<Skill> {
     return this.json("/v1/skills", { method: "POST", query: { replace }, form: form([["skill", zip]]), signal });
   }
@@ -242,17 +263,17 @@ export class SkillrunClient {
 
   /** Whether the service has found its runs and takes requests. */
   async isReady(options: RequestOptions = {}): Promise<boolean> {
-    return (await this.request("/readyz", options)).ok;
+    return (await this.ask("/readyz", options)).ok;
   }
 
   // How requests are sent
 
   /** For streams: the answer as it is, whatever its status. */
   private open(path: string, query: Record<string, QueryValue>, signal: AbortSignal): Promise<Response> {
-    return this.request(path, { query, headers: { Accept: "text/event-stream" }, signal });
+    return this.ask(path, { query, headers: { Accept: "text/event-stream" }, signal });
   }
 
-  private request(path: string, sent: Sent): Promise<Response> {
+  private ask(path: string, sent: Sent): Promise<Response> {
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(sent.query ?? {})) {
       if (value !== undefined && value !== null) query.set(name, String(value));
@@ -276,7 +297,7 @@ export class SkillrunClient {
   }
 
   private async send(path: string, sent: Sent): Promise<Response> {
-    const response = await this.request(path, sent);
+    const response = await this.ask(path, sent);
     if (!response.ok) throw await ProblemError.from(response);
     return response;
   }

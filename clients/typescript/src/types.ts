@@ -28,6 +28,7 @@ export type RunError = Schemas["RunError"];
 export type RunList = Schemas["RunList"];
 export type CreateRun = Schemas["CreateRun"];
 export type RetryRun = Schemas["RetryRun"];
+export type RunRequest = Schemas["RunRequest"];
 export type RunOptions = Schemas["RunOptions"];
 export type Interaction = Schemas["Interaction"];
 export type AskOption = Schemas["AskOption"];
@@ -50,6 +51,8 @@ export type Diagnosis = Schemas["Diagnosis"];
 export type Diff = Schemas["Diff"];
 export type EngineList = Schemas["EngineList"];
 export type Skill = Schemas["Skill"];
+export type SkillCheck = Schemas["SkillCheck"];
+export type PatchedSkill = Schemas["PatchedSkill"];
 export type SkillList = Schemas["SkillList"];
 export type Problem = Schemas["Problem"];
 export type ProblemCode = Schemas["ProblemCode"];
@@ -58,10 +61,15 @@ export type ProblemCode = Schemas["ProblemCode"];
 export type Page<Event> = Schemas["PageFoot"] & { events: Event[] };
 export type EventsAt = { events: RaspEvent[]; cut: boolean };
 
+/** Events in columns: what stands at one place in each of them is about one event. */
+export type Outline = Schemas["Outline"];
+
 type Query<Operation extends keyof operations> = NonNullable<operations[Operation]["parameters"]["query"]>;
 export type ListRunsQuery = Query<"list_runs">;
 export type EventsHistoryQuery = Query<"events_history">;
 export type ChatHistoryQuery = Query<"chat_history">;
 export type EventsAtQuery = Query<"events_at">;
+export type PatchedSkillQuery = Query<"get_patched_skill">;
+export type OutlineQuery = Query<"events_outline">;
 export type RawQuery = Query<"get_raw">;
 export type Taxonomy = NonNullable<Query<"stream_events">["taxonomy"]>;

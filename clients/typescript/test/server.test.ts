@@ -55,6 +55,18 @@ test("a run is made, waited for, and gives a result", async () => {
   assert.notEqual(second.run_id, run.run_id);
 });
 
+test("what was asked for can be looked at, and so can a skill before it is used", async () => {
+  const first = await server.client.createRun({ skill: "count-words", engine: "scripted", input: { text: "one two" } }, { wait: 60 });
+  const again = await server.client.retryRun(first.run_id, { input: { text: "three" } }, { wait: 60 });
+  const asked = await server.client.request(again.run_id);
+  assert.deepEqual([asked.retry_of, asked.input, asked.skill.name], [first.run_id, { text: "three" }, "count-words"]);
+  const patched = await server.client.patchedSkill("count-words", { mode: "auto", engine: "scripted" });
+  const names = patched.layers.map((layer) => layer.name);
+  assert.deepEqual([patched.mode, names], ["auto", ["artifacts", "auto", "completion"]]);
+  const broken = server.client.validateSkill(new Blob(["no zip"]));
+  await assert.rejects(broken, (error) => error instanceof ProblemError && error.code === "SKILL_INVALID");
+});
+
 test("files come with a run, and go from it", async () => {
   const files = { table: new File(["name,count\na,1\n"], "table.csv", { type: "text/csv" }) };
   const run = await server.client.createRun({ skill: "report-on-table", engine: "scripted" }, { files, wait: 60 });
@@ -181,6 +193,8 @@ test("everything else answers", async () => {
   assert.deepEqual((await client.deliveries(run)).deliveries, []);
   assert.ok((await client.recording(run)).size > 0);
   assert.ok((await client.eventsAt(run, { attempt: 1, stream: "stdout", offset: 0 })).events.length > 0);
+  const outline = await client.outline(run, { from_seq: 2, limit: 3 });
+  assert.deepEqual([outline.first_seq, outline.ts.length, outline.groups_of.length], [2, 3, 3]);
   assert.ok(Array.isArray((await client.openInteractions()).interactions));
   await assert.rejects(client.removeSkill("no-such-skill"), { code: "SKILL_NOT_FOUND" });
   await assert.rejects(client.installSkill(new Blob(["no zip"])), { code: "SKILL_INVALID" });

@@ -1,4 +1,4 @@
-//! The published JSON Schemas and the description of the service: up to date, and true of every event the program writes.
+//! The published JSON Schemas, the description of the service and our words: up to date, and true of every event the program writes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,7 @@ fn committed_schemas_are_what_the_program_prints() {
         ("rasp", committed("rasp")),
         ("fcmp", committed("fcmp")),
         ("openapi", paths::workspace().join("schemas/openapi.json")),
+        ("words", paths::workspace().join("schemas/words.json")),
     ];
     for (name, path) in files {
         let output = Command::new(SKILLRUN).args(["schema", name]).output().expect("skillrun runs");

@@ -39,5 +39,6 @@ mod withdraw;
 pub use error::CollectError;
 pub use owner::{Attached, Owner, attach};
 pub use plan::Plan;
+pub use secrets::Secrets;
 pub use start::start;
 pub use withdraw::withdraw;

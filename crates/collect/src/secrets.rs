@@ -24,7 +24,7 @@ pub(crate) const SHORTEST: usize = 8;
 
 /// All spellings of all secret values of an attempt.
 #[derive(Default)]
-pub(crate) struct Secrets {
+pub struct Secrets {
     spellings: Vec<Spelling>,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    pub(crate) fn new<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Self {
+    pub fn new<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut spellings = BTreeSet::new();
         for value in values.into_iter().filter(|value| value.len() >= SHORTEST) {
             spellings.insert(value.to_vec());
@@ -48,8 +48,8 @@ impl Secrets {
         Self { spellings: spellings.iter().map(|bytes| Spelling::new(bytes)).collect() }
     }
 
-    /// Same-length mask of a whole text, for views that are made at once (text diffs).
-    pub(crate) fn mask(&self, bytes: &mut [u8]) {
+    /// Same-length mask of a whole text, for views that are made at once (text diffs, requests).
+    pub fn mask(&self, bytes: &mut [u8]) {
         let mut found = Vec::new();
         Scanner::new().push(self, bytes, &mut found);
         for range in found {

@@ -127,7 +127,8 @@ fn with_commands(kinds: &[NextActionKind], run: RunId) -> Vec<NextAction> {
     kinds.iter().map(|kind| NextAction { action: *kind, command: command(*kind, run) }).collect()
 }
 
-fn command(kind: NextActionKind, run: RunId) -> String {
+/// The command that does it. Words in capitals are for the user to fill in.
+pub fn command(kind: NextActionKind, run: RunId) -> String {
     match kind {
         NextActionKind::Reply => format!("skillrun reply {run} TEXT"),
         NextActionKind::Retry | NextActionKind::RetryLater => format!("skillrun retry {run}"),

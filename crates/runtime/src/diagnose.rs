@@ -174,6 +174,21 @@ pub enum MomentKind {
     Ended,
 }
 
+impl MomentKind {
+    pub const ALL: &'static [Self] = &[
+        Self::Created,
+        Self::AttemptStarted,
+        Self::FirstOutput,
+        Self::LastOutput,
+        Self::AttemptSettled,
+        Self::Asked,
+        Self::Answered,
+        Self::NotAnswered,
+        Self::CancelAsked,
+        Self::Ended,
+    ];
+}
+
 /// Everything a diagnosis is made of.
 #[derive(Debug)]
 struct Material {

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use skillrun_log::FileLog;
 use skillrun_model::RunId;
+use skillrun_skill::Layers;
 
 pub use anywhere::Heard;
 pub(crate) use stats::Counters;
@@ -28,6 +29,8 @@ use crate::accept::{self, AcceptError, Checked, NewRun, Options};
 use crate::data_folder::DataFolder;
 use crate::error::RuntimeError;
 use crate::limits::SlotLimits;
+use crate::looking::hidden::Hidden;
+use crate::record::{RecordError, RunRecord};
 use crate::requests::{self, Found, RequestKey, SubmitError, Submitted, WasNew};
 use crate::run::Run;
 use desk::Desk;
@@ -64,6 +67,16 @@ impl Runtime {
     /// What requests are filled in with.
     pub fn defaults(&self) -> &Options {
         &self.inner.surroundings.defaults
+    }
+
+    /// The rules that are added to skills.
+    pub fn layers(&self) -> &Layers {
+        &self.inner.surroundings.layers
+    }
+
+    /// What of the request of a run nobody is shown.
+    pub fn hidden(&self, record: &RunRecord) -> Result<Hidden, RecordError> {
+        Hidden::of(&self.inner.surroundings, record)
     }
 
     pub fn log(&self) -> &Arc<FileLog> {

@@ -7,7 +7,7 @@
 //! - `serve`: the life of the service. `service`: what handlers have. `housekeeping`: what is done without being asked.
 //! - `listen`, `front`: connections and the door. `guard`, `auth`: who may do what.
 //! - `routes`: what can be asked, one file per thing. `extract`, `upload`: requests taken apart. `api`: their types, `integers` in them.
-//! - `download`: answers that are files. `page`: pages that need no program around them.
+//! - `download`: answers that are files. `page`: the web page, and a few that need no program around them.
 //! - `feed`, `sse`: streams of one run. `summaries`: all runs in a few words, and what changes about them.
 //! - `webhooks`: tells addresses of ends and of questions.
 //! - `problem`: what is said when something cannot be done. `openapi`: all of it described. `metrics`: numbers.

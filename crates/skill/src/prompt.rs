@@ -128,11 +128,26 @@ fn value_of(placeholder: &Placeholder<'_>, skill_name: &str, values: &PromptValu
     })
 }
 
-fn default_prompt(skill_name: &str, values: &PromptValues<'_>) -> String {
-    let mut prompt = format!(
+/// What an engine will be told first, as far as it is known without a run: placeholders stay, and input, parameter and
+/// files are not there. Without an engine: what those are told for which the skill has no words of their own.
+pub fn unfilled(skill: &Skill, engine: Option<&EngineName>) -> String {
+    let prompts = &skill.runner.prompts;
+    let own = match engine {
+        Some(engine) => prompts.for_engine(engine).map(|(text, _)| text),
+        None => prompts.common.as_deref(),
+    };
+    own.map_or_else(|| default_beginning(&skill.name, Path::new("{{skill_path}}")), str::to_owned)
+}
+
+fn default_beginning(skill_name: &str, skill_path: &Path) -> String {
+    format!(
         "Use the skill \"{skill_name}\" at {}: read its SKILL.md and follow it from the first step to the last.\n",
-        values.skill_path.display(),
-    );
+        skill_path.display(),
+    )
+}
+
+fn default_prompt(skill_name: &str, values: &PromptValues<'_>) -> String {
+    let mut prompt = default_beginning(skill_name, values.skill_path);
     if !values.input.is_empty() || !values.parameter.is_empty() {
         // No line of JSON begins with a backtick, so nothing in it can close the fence.
         let both = pretty(&json!({"input": values.input, "parameter": values.parameter}));
@@ -274,5 +289,18 @@ mod tests {
         assert_eq!(given.prompt(&skill).unwrap(), "codex's");
         given.engine = EngineName::new("gemini");
         assert_eq!(given.prompt(&skill).unwrap(), "all");
+    }
+
+    #[test]
+    fn without_a_run_placeholders_stay() {
+        let (_folder, plain) = skill("{}");
+        let told = unfilled(&plain, None);
+        assert_eq!(told.replace("{{skill_path}}", "/w/.agents/skills/demo"), Given::nothing().prompt(&plain).unwrap());
+        let (_folder, own) = skill(r#"{"entrypoint": {"prompts": {"common": "{{input.a}}", "codex": "codex's"}}}"#);
+        let of = |engine: &str| unfilled(&own, Some(&EngineName::new(engine)));
+        assert_eq!(
+            (unfilled(&own, None), of("codex"), of("gemini")),
+            ("{{input.a}}".into(), "codex's".into(), "{{input.a}}".into())
+        );
     }
 }

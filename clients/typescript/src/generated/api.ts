@@ -396,6 +396,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/runs/{run_id}/events/outline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Many events of a run in a few numbers each, to draw them
+         * @description Needs the scope `read`.
+         */
+        get: operations["events_outline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/{run_id}/interaction": {
         parameters: {
             query?: never;
@@ -488,6 +508,26 @@ export interface paths {
          * @description Needs the scope `read`.
          */
         get: operations["get_recording"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/request": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What was asked for, as it was accepted
+         * @description Needs the scope `read`.
+         */
+        get: operations["get_request"];
         put?: never;
         post?: never;
         delete?: never;
@@ -638,6 +678,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/skills/{name}/patched": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A skill as the agent will read it, with the rules that are added in a run
+         * @description Needs the scope `read`.
+         */
+        get: operations["get_patched_skill"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/stream": {
         parameters: {
             query?: never;
@@ -658,10 +718,104 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/validate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What is wrong with a skill in a zip; nothing is kept
+         * @description Needs the scope `run`.
+         */
+        post: operations["validate_skill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description How a run is carried out: what the request says, else the skill, else the settings. */
+        AcceptedOptions: {
+            /**
+             * Format: uint32
+             * @description So often it is decided without a person.
+             */
+            auto_decision_limit: number;
+            /** @description How the engine goes on after a question. */
+            continuation: components["schemas"]["Continuation"];
+            /** @description What to do when nobody answers; null: what the skill says, else the question. */
+            default_decision_policy: components["schemas"]["DecisionPolicy"] | null;
+            /** @description How hard the model thinks, in the engine's own words; null: the engine's choice. */
+            effort: string | null;
+            /** @description Names of variables that the engine gets. */
+            env: string[];
+            /**
+             * Format: double
+             * @description An attempt that takes longer is ended.
+             */
+            hard_timeout_sec: number;
+            /** @description The engine's home folder. */
+            home: components["schemas"]["HomeChoice"];
+            /** @description False: when nobody answers in time, it is decided without a person. */
+            interactive_require_user_reply: boolean;
+            /**
+             * Format: double
+             * @description So long a process may stay after it has finished its answer; null: the engine's own time.
+             */
+            linger_sec: number | null;
+            /**
+             * Format: uint32
+             * @description So many turns the run may have; null: any number.
+             */
+            max_attempt: number | null;
+            /**
+             * Format: uint64
+             * @description An attempt that writes more is ended.
+             */
+            max_bytes: number;
+            permission: components["schemas"]["Permission"];
+            /**
+             * Format: int32
+             * @description Higher is sooner.
+             */
+            priority: number;
+            /** @description How the engine's output is read. */
+            profile: components["schemas"]["ProfileId"];
+            /** @description The same, and their values are masked wherever they turn up. */
+            secrets: string[];
+            /**
+             * Format: double
+             * @description So long a question waits.
+             */
+            session_timeout_sec: number;
+            /** @description Whether the workspace is compared before and after. */
+            snapshot: components["schemas"]["Snapshot"];
+            /**
+             * Format: double
+             * @description An attempt that is silent for longer is ended.
+             */
+            stall_timeout_sec: number;
+        };
+        /** @description A layer, and the lines it has become. */
+        AddedLayer: {
+            /** Format: uint */
+            from_line: number;
+            name: components["schemas"]["SkillLayer"];
+            origin: components["schemas"]["SkillLayerOrigin"];
+            /**
+             * Format: uint
+             * @description The last of its lines.
+             */
+            to_line: number;
+        };
         /** @description The engine says that it has changed a file. */
         ArtifactCreated: {
             change: components["schemas"]["FileChange"];
@@ -1159,6 +1313,8 @@ export interface components {
         /** @description An engine and what is found of it on this machine, as data. */
         Engine: {
             continuation: components["schemas"]["Continuation"];
+            /** @description A command that installs it, for people. None: there is none, or it is part of this program. */
+            install: string | null;
             /** @description As a request says it. */
             name: string;
             /** @description `shipped`, or the operator's file. */
@@ -1170,6 +1326,11 @@ export interface components {
             /** @description None when it is not installed. */
             program: string | null;
             tested: components["schemas"]["EngineTested"];
+            /**
+             * @description The first and the last version whose output is known to be read well. None: none was ever
+             *     tested, or it is part of this program.
+             */
+            tested_versions: string[] | null;
             /** @description As people say it. */
             title: string;
             /** @description None when it was not asked, or tells none. */
@@ -1478,6 +1639,53 @@ export interface components {
         OsText: string | {
             hex: string;
         };
+        /**
+         * @description Events in columns: what stands at one place in each of them is about one event. There may be fewer than were asked
+         *     for; go on with `from_seq` after the last one until you have `last_seq`.
+         */
+        Outline: {
+            /** @description Its attempt; 0 before the first. */
+            attempts: number[];
+            /**
+             * Format: uint32
+             * @description Changes when events were lost that somebody may have seen.
+             */
+            epoch: number;
+            /**
+             * Format: uint64
+             * @description The seq of the first event here, and each has the one after that before it. Where there is no event, what was
+             *     asked for.
+             */
+            first_seq: number;
+            /** @description What the events here belong to. */
+            groups: components["schemas"]["OutlineGroup"][];
+            /** @description What it belongs to, as a place in `groups`; null where it stands alone. */
+            groups_of: (number | null)[];
+            /**
+             * Format: uint64
+             * @description The last event the run has at this moment.
+             */
+            last_seq: number;
+            /** @description How bad it is: 0 info, 1 warning, 2 error. */
+            levels: number[];
+            /** @description The types that occur here. */
+            names: components["schemas"]["EventType"][];
+            /** @description When it happened, in milliseconds since 1970. */
+            ts: number[];
+            /** @description Its type, as a place in `names`. */
+            types: number[];
+        };
+        /** @description Something that several events are about. */
+        OutlineGroup: {
+            /** @description As in the correlation of the events. */
+            id: string;
+            kind: components["schemas"]["OutlineGroupKind"];
+        };
+        /**
+         * @description What several events can be about.
+         * @enum {string}
+         */
+        OutlineGroupKind: "tool_call" | "interaction" | "artifact";
         /** @description How much the engine wrote, as far as the Log has it. */
         OutputBytes: {
             /**
@@ -1492,6 +1700,8 @@ export interface components {
         };
         /** @description What comes after the events of a page. */
         PageFoot: {
+            /** @description A stream that is opened with it goes on after this page. */
+            cursor: string;
             /**
              * Format: uint32
              * @description Changes when events were lost that somebody may have seen.
@@ -1519,6 +1729,21 @@ export interface components {
         };
         /** @description What they were taken for. */
         PassageKind: ("marker" | "answer") | "end";
+        /** @description A skill with the rules that are added to it in a run. `RUN` stands for the id that the run will have. */
+        PatchedSkill: {
+            /**
+             * Format: uint
+             * @description From this line on nothing is the skill's own.
+             */
+            added_from_line: number;
+            /** @description In the order in which they stand. */
+            layers: components["schemas"]["AddedLayer"][];
+            mode: components["schemas"]["ExecutionMode"];
+            name: string;
+            /** @description What the engine is told first, with its placeholders; a run adds input, parameter and files. */
+            prompt: string;
+            text: string;
+        };
         /** @description What an engine may do without asking. */
         Permission: "read_only" | "workspace" | "full";
         /**
@@ -1898,6 +2123,37 @@ export interface components {
             /** @description JSON, as when it is sent alone. */
             request: components["schemas"]["Reply"];
         };
+        /** @description The engine as it was when the run was accepted. */
+        RequestEngine: {
+            name: string;
+            /** @description Whether it keeps to the permission of the run. */
+            posture: components["schemas"]["Posture"];
+            /** @description Null when it told none. */
+            version: string | null;
+        };
+        /** @description A file that came with the request. */
+        RequestFile: {
+            name: string;
+            /**
+             * Format: uint64
+             * @description Null when it is not there any more.
+             */
+            size: number | null;
+            slot: string;
+        };
+        /** @description The skill as it was when the run was accepted. */
+        RequestSkill: {
+            /** @description blake3 of all its files. */
+            hash: string;
+            name: string;
+            version: string | null;
+        };
+        /** @description A folder of the user that the engine works in. */
+        RequestWorkspace: {
+            path: string;
+            /** @description Whether other runs may work there at the same time. */
+            share: boolean;
+        };
         /**
          * @description Who or what answered a question.
          * @enum {string}
@@ -2108,6 +2364,33 @@ export interface components {
             scope: components["schemas"]["InteractionScope"];
             truncated?: boolean;
         };
+        /** @description What was asked for, with every default filled in. */
+        RunRequest: {
+            /** @description Runs the same again, as a new run. */
+            command: string;
+            created_at: components["schemas"]["Timestamp"];
+            engine: components["schemas"]["RequestEngine"];
+            /** @description By slot. */
+            files: components["schemas"]["RequestFile"][];
+            input: {
+                [key: string]: unknown;
+            };
+            mode: components["schemas"]["ExecutionMode"];
+            /** @description In the engine's own words; null: the engine's choice. */
+            model: string | null;
+            options: components["schemas"]["AcceptedOptions"];
+            parameter: {
+                [key: string]: unknown;
+            };
+            /** @description The caller's own name for the request. */
+            request_id: string | null;
+            /** @description The run that this one is a retry of. */
+            retry_of: components["schemas"]["RunId"] | null;
+            run_id: components["schemas"]["RunId"];
+            skill: components["schemas"]["RequestSkill"];
+            /** @description Null: a folder inside the run. */
+            workspace: components["schemas"]["RequestWorkspace"] | null;
+        };
         /** @description What came of a run. Written once, at its end. */
         RunResult: {
             /** @description Files that count. */
@@ -2267,6 +2550,39 @@ export interface components {
             unsupported_engines: string[];
             version: string | null;
         };
+        /** @description A skill that was looked at and not kept. */
+        SkillCheck: {
+            /** @description Patterns of files that count as artifacts. */
+            artifacts: string[];
+            /** @description When to use it, in its own words. */
+            description: string;
+            /** @description Empty: all of them. */
+            engines: string[];
+            /** @description What is wrong or odd about it. */
+            findings: components["schemas"]["SkillFinding"][];
+            /** @description blake3 of all its files. */
+            hash: string | null;
+            /** @description Whether one of this name is installed, which this one would replace. */
+            is_installed: boolean;
+            /**
+             * Format: uint32
+             * @description So many turns a run may have; null: as the settings say.
+             */
+            max_attempt: number | null;
+            /** @description The modes it can be run in. */
+            modes: components["schemas"]["ExecutionMode"][];
+            /** @description As it would be installed. */
+            name: string;
+            /** @description Why it could not be run, if it could not. */
+            problem: string | null;
+            /** @description JSON Schemas of input, parameter and output, those there are. */
+            schemas: {
+                [key: string]: unknown;
+            };
+            /** @description Engines it cannot be run on. */
+            unsupported_engines: string[];
+            version: string | null;
+        };
         /** @description Something that is wrong or odd about a skill. */
         SkillFinding: {
             /** @description Inside the skill. */
@@ -2282,6 +2598,13 @@ export interface components {
             /** @description A zip with the skill. */
             skill: string;
         };
+        /**
+         * @description One of the texts that are added to a skill.
+         * @enum {string}
+         */
+        SkillLayer: "artifacts" | "auto" | "interactive" | "completion";
+        /** @description Who wrote a layer. */
+        SkillLayerOrigin: "shipped" | "operator";
         /** @description Skills by name. */
         SkillList: {
             skills: components["schemas"]["SkillSummary"][];
@@ -4219,6 +4542,97 @@ export interface operations {
             };
         };
     };
+    events_outline: {
+        parameters: {
+            query?: {
+                /** @description The first seq that is wanted, 1 unless told. */
+                from_seq?: number;
+                /** @description At most so many, 20000 unless told, 50000 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events, in columns */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Outline"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: CURSOR_RESET */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_interaction: {
         parameters: {
             query?: never;
@@ -4697,6 +5111,83 @@ export interface operations {
             };
             /** @description A problem: RANGE_NOT_SATISFIABLE */
             416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_request: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request, with every default filled in and secrets masked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunRequest"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5522,6 +6013,88 @@ export interface operations {
             };
         };
     };
+    get_patched_skill: {
+        parameters: {
+            query?: {
+                /** @description One of `GET /v1/engines`, whose first words are told. Left out: those of engines that have no words of their own. */
+                engine?: string;
+                /** @description Left out: what the skill prefers. */
+                mode?: "auto" | "interactive";
+            };
+            header?: never;
+            path: {
+                /** @description The skill, as the list of skills tells. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its text, and which lines were added */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PatchedSkill"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: SKILL_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: CANNOT_RUN, SKILL_INVALID */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     stream_runs: {
         parameters: {
             query?: {
@@ -5581,6 +6154,111 @@ export interface operations {
             };
             /** @description A problem: STOPPING */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    validate_skill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": components["schemas"]["SkillForm"];
+            };
+        };
+        responses: {
+            /** @description The skill, and what is wrong or odd about it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillCheck"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_SLOW */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: SKILL_INVALID */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: DISK_FULL */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };

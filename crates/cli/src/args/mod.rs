@@ -138,11 +138,11 @@ pub(crate) enum Command {
     Normalize(Normalize),
     /// Run an engine, or any command, and record every byte it writes
     Capture(Capture),
-    /// Print the JSON Schema of a protocol, or OpenAPI of the service
+    /// Print the schema of a protocol or of the service, or our words
     Schema {
-        /// Of what
+        /// Which
         #[arg(value_enum)]
-        protocol: Protocol,
+        document: Published,
     },
     /// Explain a code, such as ENGINE_END_MISSING, or list all codes
     Explain {
@@ -185,13 +185,15 @@ Write it to where the shell looks:
   fish  ~/.config/fish/completions/skillrun.fish";
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Protocol {
-    /// The events of the Log
+pub(crate) enum Published {
+    /// The events of the Log, as JSON Schema
     Rasp,
-    /// What a conversation frontend reads
+    /// What a conversation frontend reads, as JSON Schema
     Fcmp,
     /// The HTTP service, as OpenAPI 3.1
     Openapi,
+    /// What states and codes are called in English
+    Words,
 }
 
 /// Prints help, or what is wrong. Exit code 2 would be taken for the command's where a command was to be run.

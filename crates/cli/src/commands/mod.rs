@@ -63,7 +63,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Open(json) => open::run(&global, json.form()).map(done),
         Command::Normalize(args) => normalize::run(&args).map(done),
         Command::Capture(args) => Ok(capture::run(&args)),
-        Command::Schema { protocol } => schema::run(protocol).map(done),
+        Command::Schema { document } => schema::run(document).map(done),
         Command::Explain { code } => explain::run(code.as_deref()).map(done),
         Command::Completions { shell } => completions::run(shell).map(done),
         Command::AttemptHost => Ok(skillrun_collect::host::main()),

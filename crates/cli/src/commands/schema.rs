@@ -1,15 +1,18 @@
-//! `skillrun schema`: the JSON Schema of an event protocol, or OpenAPI of the service.
+//! `skillrun schema`: the JSON Schema of an event protocol, OpenAPI of the service, or our words.
+
+mod words;
 
 use std::io::{self, Write};
 
-use crate::args::Protocol;
+use crate::args::Published;
 use crate::failure::Failure;
 
-pub(crate) fn run(protocol: Protocol) -> Result<(), Failure> {
-    let schema = match protocol {
-        Protocol::Rasp => skillrun_model::rasp::schema::schema(),
-        Protocol::Fcmp => skillrun_model::fcmp::schema::schema(),
-        Protocol::Openapi => skillrun_server::openapi::document(),
+pub(crate) fn run(published: Published) -> Result<(), Failure> {
+    let document = match published {
+        Published::Rasp => skillrun_model::rasp::schema::schema(),
+        Published::Fcmp => skillrun_model::fcmp::schema::schema(),
+        Published::Openapi => skillrun_server::openapi::document(),
+        Published::Words => words::table(),
     };
-    writeln!(io::stdout(), "{schema:#}").map_err(|error| Failure::Write { path: "stdout".to_owned(), error })
+    writeln!(io::stdout(), "{document:#}").map_err(|error| Failure::Write { path: "stdout".to_owned(), error })
 }

@@ -2,8 +2,11 @@
 //!
 //! - `making`: runs that are made once, with files, again, and not at all. `answering`: questions and cancels.
 //! - `beside`: other processes on the same data folder. `looking`: lists, bytes and recordings.
+//! - `asked`: what was asked for. `authoring`: skills before they are used, and engines.
 
 mod answering;
+mod asked;
+mod authoring;
 mod beside;
 mod looking;
 mod making;

@@ -44,6 +44,10 @@ pub enum PassageKind {
     Answer,
 }
 
+impl PassageKind {
+    pub const ALL: &'static [Self] = &[Self::End, Self::Marker, Self::Answer];
+}
+
 pub(super) fn of(audit: &Path, attempt: AttemptNumber, evidence: &VerdictEvidence) -> Vec<Passage> {
     let VerdictEvidence { end, marker, answer } = evidence;
     let kinds = [(PassageKind::End, end), (PassageKind::Marker, marker), (PassageKind::Answer, answer)];

@@ -139,3 +139,33 @@ pub fn without_turn(status: RunStatus, attempts: usize) -> &'static str {
         (false, _) => "it was decided after the last turn had ended",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use schemars::{JsonSchema, schema_for};
+    use serde::Serialize;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// All names that a schema of an enum allows.
+    fn allowed(schema: &Value) -> Vec<Value> {
+        let list = |name: &str| schema[name].as_array().cloned().unwrap_or_default();
+        let alone = schema.get("const").cloned();
+        alone.into_iter().chain(list("enum")).chain(list("oneOf").iter().flat_map(allowed)).collect()
+    }
+
+    fn is_complete<T: Serialize + JsonSchema>(all: &[T]) {
+        let (mut listed, mut allowed) =
+            (Vec::from_iter(all.iter().map(|one| json!(one))), allowed(schema_for!(T).as_value()));
+        listed.sort_by_key(Value::to_string);
+        allowed.sort_by_key(Value::to_string);
+        assert_eq!(listed, allowed);
+    }
+
+    #[test]
+    fn lists_that_no_macro_makes_are_complete() {
+        is_complete(MomentKind::ALL);
+        is_complete(PassageKind::ALL);
+    }
+}

@@ -97,6 +97,11 @@ pub struct Engine {
     /// None when it was not asked, or tells none.
     pub version: Option<String>,
     pub tested: Tested,
+    /// The first and the last version whose output is known to be read well. None: none was ever
+    /// tested, or it is part of this program.
+    pub tested_versions: Option<[String; 2]>,
+    /// A command that installs it, for people. None: there is none, or it is part of this program.
+    pub install: Option<String>,
     pub continuation: Continuation,
     pub profile: ProfileId,
     pub permissions: Postures,
@@ -117,8 +122,6 @@ pub struct Postures {
 pub struct EngineDetails {
     #[serde(flatten)]
     pub engine: Engine,
-    /// The first and the last.
-    pub tested_versions: Option<[String; 2]>,
     pub wiring: Wiring,
     pub environment: EngineEnvironment,
     /// Known limits, for people.
@@ -193,10 +196,21 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The first and the last version that is known to be read well.
+    /// The first and the last version that is known to be read well. One that is part of this program has none to choose.
     pub fn tested_versions(&self) -> Option<[String; 2]> {
+        if self.is_own() {
+            return None;
+        }
         let words = |EngineVersion(major, minor, patch): EngineVersion| format!("{major}.{minor}.{patch}");
         self.descriptor.tested_versions().map(|(from, to)| [words(from), words(to)])
+    }
+
+    /// A command that installs it.
+    pub fn install(&self) -> Option<&'a str> {
+        match &self.descriptor.executable {
+            Executable::Own => None,
+            Executable::Installed(installed) => installed.install.as_deref(),
+        }
     }
 
     /// Why it cannot be used, or its version not be told.
@@ -227,6 +241,8 @@ impl<'a> State<'a> {
                 Version::NotAsked | Version::Silent(_) => None,
             },
             tested: self.tested(),
+            tested_versions: self.tested_versions(),
+            install: self.install().map(str::to_owned),
             continuation: descriptor.continuation,
             profile: descriptor.profile,
             permissions: Postures {
@@ -242,7 +258,6 @@ impl<'a> State<'a> {
         let environment = &self.descriptor.environment;
         EngineDetails {
             engine: self.engine(),
-            tested_versions: self.tested_versions(),
             wiring: self.descriptor.wiring,
             environment: EngineEnvironment { pass: environment.pass.clone(), secret: environment.secret.clone() },
             notes: self.descriptor.notes.clone(),

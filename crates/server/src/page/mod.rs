@@ -1,7 +1,10 @@
-//! Pages that need no program around them: the way in, what is served where there is no web page, and the description
-//! of the API for people.
+//! Pages: the web page, the way in, and the description of the API for people.
+//!
+//! - `web`: how the web page is given out. `dist`: where its files are. `docs`: the description.
 
+mod dist;
 mod docs;
+mod web;
 
 use axum::Router;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -10,7 +13,6 @@ use http::{HeaderValue, header};
 
 const OPEN: &str = include_str!("open.html");
 const OPEN_SCRIPT: &str = include_str!("open.js");
-const HOME: &str = include_str!("home.html");
 const STYLE: &str = include_str!("style.css");
 
 fn text(media: &'static str, body: impl Into<String>) -> Response {
@@ -21,7 +23,7 @@ const HTML: &str = "text/html; charset=utf-8";
 
 pub(crate) fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new()
-        .route("/", get(|| async { text(HTML, HOME) }))
+        .merge(web::router(dist::file))
         .route("/open", get(|| async { text(HTML, OPEN) }))
         .route("/open.js", get(|| async { text("text/javascript; charset=utf-8", OPEN_SCRIPT) }))
         .route("/page.css", get(|| async { text("text/css; charset=utf-8", STYLE) }))

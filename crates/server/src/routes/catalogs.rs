@@ -107,6 +107,13 @@ pub(crate) struct SkillView {
     entry: SkillEntry,
     /// Where it lies on the machine of the server.
     folder: String,
+    #[serde(flatten)]
+    words: SkillWords,
+}
+
+/// What a skill says of itself, wherever it lies, and what is wrong with it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SkillWords {
     /// Engines it cannot be run on.
     unsupported_engines: Vec<String>,
     /// So many turns a run may have; null: as the settings say.
@@ -155,24 +162,32 @@ async fn list(_: Reads, State(service): State<Arc<Service>>) -> Result<Json<Skil
     .await
 }
 
+impl SkillWords {
+    pub(super) fn of(skill: &Skill) -> Self {
+        let runner = &skill.runner;
+        let schema = |role: &SchemaRole| {
+            let path = skill.root.join(runner.schema(*role)?.as_path());
+            // Checked when the skill was loaded; bounded there too.
+            let schema = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+            Some((role.as_str().to_owned(), schema))
+        };
+        Self {
+            unsupported_engines: runner.unsupported_engines.iter().map(ToString::to_string).collect(),
+            max_attempt: runner.max_attempt.map(Into::into),
+            schemas: SchemaRole::ALL.iter().filter_map(schema).collect(),
+            artifacts: runner.artifacts.iter().map(|rule| rule.pattern.to_string()).collect(),
+            hash: skill.hash().ok().map(|hash| hash.to_string()),
+            findings: validate(&skill.root).findings,
+        }
+    }
+}
+
 fn skill_view(service: &Service, skill: &Skill) -> SkillView {
     let listed = service.around.skills.list().skills.into_iter().find(|found| found.root == skill.root);
-    let runner = &skill.runner;
-    let schema = |role: &SchemaRole| {
-        let path = skill.root.join(runner.schema(*role)?.as_path());
-        // Checked when the skill was loaded; bounded there too.
-        let schema = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
-        Some((role.as_str().to_owned(), schema))
-    };
     SkillView {
         entry: entry(skill, listed.map_or(Origin::Path, |found| found.origin)),
         folder: skill.root.to_string_lossy().into_owned(),
-        unsupported_engines: runner.unsupported_engines.iter().map(ToString::to_string).collect(),
-        max_attempt: runner.max_attempt.map(Into::into),
-        schemas: SchemaRole::ALL.iter().filter_map(schema).collect(),
-        artifacts: runner.artifacts.iter().map(|rule| rule.pattern.to_string()).collect(),
-        hash: skill.hash().ok().map(|hash| hash.to_string()),
-        findings: validate(&skill.root).findings,
+        words: SkillWords::of(skill),
     }
 }
 
@@ -180,16 +195,16 @@ fn not_found(name: &str) -> Problem {
     Problem::new(ProblemCode::SkillNotFound, format!("there is no skill \"{name}\""))
 }
 
-async fn one(_: Reads, State(service): State<Arc<Service>>, InPath(name): InPath<String>) -> Result<Json<SkillView>> {
-    blocking(move || {
-        let found = service.around.skills.find(&name);
-        let skill = found.map_err(|error| match error {
-            FindError::NotFound { .. } => not_found(&name),
-            FindError::Unusable(error) => Problem::new(ProblemCode::SkillInvalid, error.to_string()),
-        })?;
-        Ok(Json(skill_view(&service, &skill)))
+/// The skill that a name stands for. Blocking.
+pub(super) fn found(service: &Service, name: &str) -> Result<Skill> {
+    service.around.skills.find(name).map_err(|error| match error {
+        FindError::NotFound { .. } => not_found(name),
+        FindError::Unusable(error) => Problem::new(ProblemCode::SkillInvalid, error.to_string()),
     })
-    .await
+}
+
+async fn one(_: Reads, State(service): State<Arc<Service>>, InPath(name): InPath<String>) -> Result<Json<SkillView>> {
+    blocking(move || Ok(Json(skill_view(&service, &found(&service, &name)?)))).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -336,8 +336,9 @@ impl Filling {
     fn page(self, end: Position) -> Response {
         let stopped_at = self.last.unwrap_or(end.after);
         let has_more = stopped_at < end.after.min(self.wanted.to_seq);
-        let next = has_more.then(|| Position { epoch: end.epoch, after: stopped_at }.to_string());
-        let foot = PageFoot { next_cursor: next, last_seq: end.after, epoch: end.epoch.0 };
+        let cursor = Position { epoch: end.epoch, after: stopped_at }.to_string();
+        let next_cursor = has_more.then(|| cursor.clone());
+        let foot = PageFoot { cursor, next_cursor, last_seq: end.after, epoch: end.epoch.0 };
         let foot = serde_json::to_string(&foot).unwrap_or_default();
         let mut body = b"{\"events\":[".to_vec();
         body.extend_from_slice(&self.json);
@@ -350,6 +351,8 @@ impl Filling {
 /// What comes after the events of a page.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct PageFoot {
+    /// A stream that is opened with it goes on after this page.
+    pub(crate) cursor: String,
     /// Give it as `cursor` for the next page; null when there is none.
     pub(crate) next_cursor: Option<String>,
     /// The last event the run has at this moment.
@@ -358,7 +361,7 @@ pub(crate) struct PageFoot {
     pub(crate) epoch: u32,
 }
 
-fn is_reset(run: RunId) -> Problem {
+pub(super) fn is_reset(run: RunId) -> Problem {
     Problem::new(ProblemCode::CursorReset, "this cursor is not one of this run any more").of_run(run)
 }
 

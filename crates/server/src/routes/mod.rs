@@ -2,10 +2,13 @@
 //! `/openapi.json` is made: one cannot be without the other.
 
 mod about;
+mod authoring;
 mod catalogs;
 mod events;
 mod evidence;
 mod interactions;
+mod outline;
+mod request;
 mod results;
 pub(crate) mod runs;
 mod stream;
@@ -38,10 +41,13 @@ pub(crate) fn all() -> Vec<Route> {
     let groups = [
         runs::routes(),
         events::routes(),
+        outline::routes(),
         interactions::routes(),
         evidence::routes(),
         results::routes(),
+        request::routes(),
         catalogs::routes(),
+        authoring::routes(),
         stream::routes(),
         about::routes(),
     ];

@@ -4,6 +4,7 @@
 use std::convert::Infallible;
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 use skillrun_model::ExecutionMode;
@@ -12,7 +13,6 @@ use super::block;
 use super::layers::{ARTIFACTS_DIR, Layer, Layers};
 use crate::copy::{SkillCopy, write_new};
 use crate::error::SkillError;
-use crate::package::Skill;
 use crate::package::{SKILL_FILE, read_skill_file};
 use crate::template;
 
@@ -28,7 +28,7 @@ impl SkillCopy {
     /// Adds the layers to the copy.
     pub fn patch(&self, layers: &Layers, patch: &Patch<'_>) -> Result<(), SkillError> {
         let text = read_skill_file(self.root())?;
-        let patched = patched_text(&text, layers, patch);
+        let patched = block::put(&text, &filled(layers, patch).0);
         if patched == text {
             return Ok(());
         }
@@ -37,22 +37,26 @@ impl SkillCopy {
     }
 }
 
-/// What the agent will read, without changing anything.
-pub fn patched_view(skill: &Skill, layers: &Layers, patch: &Patch<'_>) -> Result<String, SkillError> {
-    Ok(patched_text(&skill.text()?, layers, patch))
-}
-
 /// Whether our block, or a part of it, stands in a text already.
 pub(crate) fn has_block(text: &str) -> bool {
     block::marker_line(text).is_some()
 }
 
-fn patched_text(text: &str, layers: &Layers, patch: &Patch<'_>) -> String {
-    let layers: Vec<String> = Layer::of(patch.mode).map(|layer| filled(layers.text(layer), patch)).into();
-    block::put(text, &layers.join("\n"))
+/// The layers of the mode as one text, and where in it each of them stands.
+pub(super) fn filled(layers: &Layers, patch: &Patch<'_>) -> (String, [(Layer, Range<usize>); 3]) {
+    let mut joined = String::new();
+    let places = Layer::of(patch.mode).map(|layer| {
+        if !joined.is_empty() {
+            joined.push('\n');
+        }
+        let start = joined.len();
+        joined.push_str(&filled_layer(layers.text(layer), patch));
+        (layer, start..joined.len())
+    });
+    (joined, places)
 }
 
-fn filled(layer: &str, patch: &Patch<'_>) -> String {
+fn filled_layer(layer: &str, patch: &Patch<'_>) -> String {
     let value = |name: &str| {
         let known = name == ARTIFACTS_DIR;
         // Layers are checked when they are loaded; another name cannot be here.
@@ -81,6 +85,8 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::package::Skill;
+    use crate::patch::patched_view;
     use crate::testing::{Folder, photo};
 
     fn patch(mode: ExecutionMode) -> Patch<'static> {
@@ -164,18 +170,6 @@ mod tests {
         copy.patch(&Layers::shipped(), &patch(ExecutionMode::Auto)).unwrap();
         assert_eq!(fs::read_to_string(copy.root().join("docs/real.md")).unwrap(), "# Do it\n");
         assert!(read(&copy).contains("## How to finish"));
-    }
-
-    #[test]
-    fn the_view_is_what_the_agent_reads() {
-        let folder = Folder::skill("demo");
-        let skill = Skill::load(&folder.at("demo")).unwrap();
-        let copy = copied(&folder);
-        for mode in ExecutionMode::ALL {
-            let patch = patch(*mode);
-            copy.patch(&Layers::shipped(), &patch).unwrap();
-            assert_eq!(patched_view(&skill, &Layers::shipped(), &patch).unwrap(), read(&copy));
-        }
     }
 
     /// The rest of a process that was killed between writing and renaming.

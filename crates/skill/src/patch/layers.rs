@@ -6,6 +6,8 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use skillrun_model::ExecutionMode;
 
 use super::block;
@@ -18,7 +20,10 @@ const LAYER_MAX: u64 = 64 * 1024;
 /// The one placeholder a layer may have.
 pub(super) const ARTIFACTS_DIR: &str = "artifacts_dir";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// One of the texts that are added to a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "SkillLayer")]
 pub enum Layer {
     Artifacts,
     Auto,

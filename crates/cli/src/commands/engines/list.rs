@@ -81,6 +81,9 @@ fn block(state: &State<'_>, permission: Permission, output: &Output) -> String {
     {
         line(&output.paint(Ink::Dim, &plain(&found.program.to_string_lossy())));
     }
+    if let (Err(_), Some(install)) = (&state.program, state.install()) {
+        line(&output.paint(Ink::Dim, &format!("install it with: {}", plain(install))));
+    }
     if let (Ok(_), Some(problem)) = (&state.program, state.problem()) {
         line(&plain(&problem));
     }

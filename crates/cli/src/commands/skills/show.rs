@@ -1,12 +1,10 @@
 //! `skillrun skills show`: a skill, or what an agent will read of it.
 
-use std::path::PathBuf;
-
 use serde_json::{Value, json};
 use skillrun_model::ExecutionMode;
-use skillrun_skill::patch::patched_view;
+use skillrun_runtime::looking::patched::patched as patched_skill;
 use skillrun_skill::validate::validate;
-use skillrun_skill::{Finding, Origin, Patch, SchemaRole, Skill};
+use skillrun_skill::{Finding, Origin, SchemaRole, Skill};
 
 use super::findings_text;
 use super::list::origin_word;
@@ -14,9 +12,6 @@ use crate::args::{Form, Global};
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
 use crate::settings::Settings;
-
-/// Stands for the id of a run that does not exist yet.
-const RUN: &str = "RUN";
 
 pub(super) fn run(global: &Global, wanted: &str, form: Form) -> Result<(), Failure> {
     let settings = Settings::load(global)?;
@@ -37,16 +32,11 @@ pub(super) fn run(global: &Global, wanted: &str, form: Form) -> Result<(), Failu
 pub(super) fn patched(global: &Global, wanted: &str, mode: Option<ExecutionMode>, form: Form) -> Result<(), Failure> {
     let settings = Settings::load(global)?;
     let skill = settings.search_path(settings.cwd()).resolve(wanted, settings.cwd())?;
-    let mode = mode.unwrap_or_else(|| skill.runner.default_mode());
-    if !skill.runner.allows(mode) {
-        let allowed = modes(&skill).join(", ");
-        return Err(Failure::Input(format!("the skill \"{}\" has no {mode} mode; it has: {allowed}", skill.name)));
-    }
-    let artifacts_dir: PathBuf = settings.data.runs().join(RUN).join("workspace/artifacts");
-    let text = patched_view(&skill, &settings.layers()?, &Patch { mode, artifacts_dir: &artifacts_dir })?;
+    let patched = patched_skill(&skill, &settings.layers()?, &settings.data, mode, None)
+        .map_err(|error| Failure::Input(error.to_string()))?;
     match form {
-        Form::Json => print_json(&json!({ "name": skill.name, "mode": mode, "text": text })),
-        Form::Text => print(&text),
+        Form::Json => print_json(&patched),
+        Form::Text => print(&patched.patched.text),
     }
 }
 

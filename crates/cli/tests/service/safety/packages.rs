@@ -34,15 +34,20 @@ fn with_file(name: &str) -> Vec<u8> {
     })
 }
 
-/// As a skill that is to be installed and as one that is to be run, each refused.
-fn both_refuse(server: &Server, what: &str, zip: &[u8]) {
-    for (path, code) in [("/v1/skills", "SKILL_INVALID"), ("/v1/runs", "SKILL_INVALID")] {
+/// As a skill that is to be installed, looked at or run: refused each time.
+fn all_refuse(server: &Server, what: &str, zip: &[u8]) {
+    for path in ["/v1/skills", "/v1/validate", "/v1/runs"] {
         let request: &[u8] = br#"{"engine":"scripted"}"#;
         let parts = [("request", None, request), ("skill", Some("trap.zip"), zip)];
         let parts = if path == "/v1/runs" { &parts[..] } else { &parts[1..] };
         let begin = Instant::now();
         let answer = server.asked("POST", path, &[FORM], &form(parts));
-        assert_eq!((answer.status, answer.json()["code"].as_str()), (422, Some(code)), "{what}: {}", answer.text());
+        assert_eq!(
+            (answer.status, answer.json()["code"].as_str()),
+            (422, Some("SKILL_INVALID")),
+            "{what}: {path}: {}",
+            answer.text()
+        );
         assert!(begin.elapsed() < Duration::from_secs(10), "{what}: {:?}", begin.elapsed());
     }
 }
@@ -57,7 +62,7 @@ fn a_zip_cannot_leave_its_folder() {
         names.sort();
         names
     };
-    both_refuse(&server, "no zip", b"no zip");
+    all_refuse(&server, "no zip", b"no zip");
     let there = listing();
     for name in [
         "../out.txt",
@@ -71,16 +76,16 @@ fn a_zip_cannot_leave_its_folder() {
         "..",
         "x\u{0}y",
     ] {
-        both_refuse(&server, name, &with_file(name));
+        all_refuse(&server, name, &with_file(name));
     }
     let link = zip(|zip, options| {
         zip.add_symlink("link", "/etc", options).expect("a link");
         zip.start_file("link/out.txt", options).expect("an entry");
         zip.write_all(b"out").expect("written");
     });
-    both_refuse(&server, "a link", &link);
+    all_refuse(&server, "a link", &link);
     let link = zip(|zip, options| zip.add_symlink("assets", "../../..", options).expect("a link"));
-    both_refuse(&server, "a link up", &link);
+    all_refuse(&server, "a link up", &link);
     assert_eq!(listing(), there);
     assert_eq!(server.belongings(), before);
     server.is_well();
@@ -95,7 +100,7 @@ fn a_zip_that_unpacks_to_gigabytes_is_refused() {
         zip.start_file("zeros", options).expect("an entry");
         (0..60).for_each(|_| zip.write_all(&zeros).expect("written"));
     });
-    both_refuse(&server, "one large file", &one);
+    all_refuse(&server, "one large file", &one);
     let mut packed = zip::ZipArchive::new(Cursor::new(one.clone())).expect("a zip");
     let many = zip(|zip, _| {
         for number in 0..100 {
@@ -104,7 +109,7 @@ fn a_zip_that_unpacks_to_gigabytes_is_refused() {
         }
     });
     assert!(many.len() < 10 << 20, "{} bytes for six gigabytes", many.len());
-    both_refuse(&server, "many files", &many);
+    all_refuse(&server, "many files", &many);
     // It says that it is small.
     let mut liar = one;
     let real = (60_u32 << 20).to_le_bytes();
@@ -113,13 +118,13 @@ fn a_zip_that_unpacks_to_gigabytes_is_refused() {
             liar[at..at + 4].copy_from_slice(&100_u32.to_le_bytes());
         }
     }
-    both_refuse(&server, "a size that is a lie", &liar);
+    all_refuse(&server, "a size that is a lie", &liar);
     let many = zip(|zip, options| {
         for number in 0..60_000 {
             zip.start_file(format!("f{number}"), options).expect("an entry");
         }
     });
-    both_refuse(&server, "many empty files", &many);
+    all_refuse(&server, "many empty files", &many);
     let more = server.memory().saturating_sub(memory);
     assert!(more < 96 << 20, "{more} bytes more");
     assert_eq!(server.belongings(), before);

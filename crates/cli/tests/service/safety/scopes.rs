@@ -41,6 +41,10 @@ fn what_reaches_beyond_a_run_is_for_administrators() {
     let zip = form(&[("skill", Some("a.zip"), b"PK")]);
     refused(&client.request("POST", "/v1/skills", &[FORM], &zip).expect("an answer"), 403, "FORBIDDEN");
     refused(&client.request("DELETE", "/v1/skills/plain", &[], b"").expect("an answer"), 403, "FORBIDDEN");
+    // To have one looked at is less than to have it run.
+    refused(&client.request("POST", "/v1/validate", &[FORM], &zip).expect("an answer"), 422, "SKILL_INVALID");
+    let reader = server.with_token(&lab.make_token("reader", "read"));
+    refused(&reader.request("POST", "/v1/validate", &[FORM], &zip).expect("an answer"), 403, "FORBIDDEN");
     assert_eq!(server.belongings(), before);
     assert_eq!(create(&server, &token, json!({})).status, 202);
     server.is_well();

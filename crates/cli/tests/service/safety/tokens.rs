@@ -14,13 +14,14 @@ const PUBLIC: [(&str, &str); 5] = [
 ];
 
 /// What a token that may only read is refused.
-const CHANGING: [(&str, &str); 6] = [
+const CHANGING: [(&str, &str); 7] = [
     ("post", "/v1/runs"),
     ("post", "/v1/runs/{run_id}/cancel"),
     ("post", "/v1/runs/{run_id}/retry"),
     ("post", "/v1/runs/{run_id}/interaction/reply"),
     ("post", "/v1/skills"),
     ("delete", "/v1/skills/{name}"),
+    ("post", "/v1/validate"),
 ];
 
 #[test]

@@ -22,6 +22,8 @@ fn walked(server: &Server, protocol: Protocol, run: &str, query: &str) -> (Vec<V
         let page = page(server, protocol, run, &format!("{query}{cursor}"));
         pages += 1;
         events.extend(page["events"].as_array().expect("events").iter().cloned());
+        let last = events.last().and_then(|event| event["seq"].as_u64()).unwrap_or_default();
+        assert_eq!(page["cursor"], last.to_string(), "where a stream goes on after this page");
         let Some(next) = page["next_cursor"].as_str() else {
             assert_eq!(page["next_cursor"], Value::Null);
             return (events, pages);

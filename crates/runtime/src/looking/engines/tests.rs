@@ -104,3 +104,21 @@ fn details_have_everything_in_one_object() {
     let all: Vec<_> = Permission::ALL.iter().map(|permission| permission.as_str()).collect();
     assert_eq!(order, all);
 }
+
+#[test]
+fn the_list_tells_which_versions_were_tested_and_how_to_get_one() {
+    let engines = Engines::shipped();
+    let (name, ..) = some_engine(&engines);
+    let list = Machine::with(&[]).list(Probing::Off);
+    let engine = list.engines.iter().find(|engine| engine.name == name).expect("listed");
+    let install = engine.install.as_deref().expect("a command");
+    let problem = engine.problem.as_deref().expect("it is not installed");
+    assert!(problem.contains(&format!("`{install}`")), "{problem}");
+    assert!(engine.tested_versions.is_some());
+    for engine in &list.engines {
+        let descriptor = engines.get(&engine.name).expect("there");
+        if descriptor.executable == Executable::Own {
+            assert_eq!((&engine.install, &engine.tested_versions), (&None, &None), "{engine:?}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What an agent will read of a skill, before there is a run.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use skillrun_model::ExecutionMode;
+use skillrun_model::profile::EngineName;
+use skillrun_skill::patch::{PatchedText, patched_view};
+use skillrun_skill::prompt::unfilled;
+use skillrun_skill::{Layers, Patch, Skill, SkillError};
+
+use crate::data_folder::DataFolder;
+
+/// Stands for the id of a run that does not exist yet.
+const RUN: &str = "RUN";
+
+/// A skill with the rules that are added to it in a run. `RUN` stands for the id that the run will have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PatchedSkill {
+    pub name: String,
+    pub mode: ExecutionMode,
+    #[serde(flatten)]
+    pub patched: PatchedText,
+    /// What the engine is told first, with its placeholders; a run adds input, parameter and files.
+    pub prompt: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum PatchedError {
+    #[error("the skill \"{skill}\" has no {mode} mode; it has: {}", words(allowed))]
+    NoSuchMode { skill: String, mode: ExecutionMode, allowed: Vec<ExecutionMode> },
+    #[error(transparent)]
+    Skill(#[from] SkillError),
+}
+
+fn words(modes: &[ExecutionMode]) -> String {
+    modes.iter().map(|mode| mode.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// `mode`: what the skill prefers, where none is given. `engine`: whose first words are told.
+pub fn patched(
+    skill: &Skill,
+    layers: &Layers,
+    data: &DataFolder,
+    mode: Option<ExecutionMode>,
+    engine: Option<&EngineName>,
+) -> Result<PatchedSkill, PatchedError> {
+    let mode = mode.unwrap_or_else(|| skill.runner.default_mode());
+    if !skill.runner.allows(mode) {
+        let allowed = skill.runner.execution_modes.clone();
+        return Err(PatchedError::NoSuchMode { skill: skill.name.clone(), mode, allowed });
+    }
+    let artifacts_dir = data.runs().join(RUN).join("workspace/artifacts");
+    let patched = patched_view(skill, layers, &Patch { mode, artifacts_dir: &artifacts_dir })?;
+    Ok(PatchedSkill { name: skill.name.clone(), mode, patched, prompt: unfilled(skill, engine) })
+}

@@ -1,0 +1,141 @@
+//! For those who write skills: what an agent will read of one, and what is wrong with one that is not installed yet.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::routing::{get, post};
+use http::StatusCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use skillrun_model::ExecutionMode;
+use skillrun_runtime::looking::patched::{PatchedError, PatchedSkill, patched};
+use skillrun_skill::{Existing, Skill, archive};
+
+use super::Route;
+use super::catalogs::{SkillForm, SkillWords, found, refused};
+use crate::auth::Scope;
+use crate::blocking::blocking;
+use crate::extract::{InPath, Params};
+use crate::guard::{Reads, Runs};
+use crate::openapi::Operation;
+use crate::problem::{Problem, ProblemCode, Result};
+use crate::service::Service;
+use crate::upload;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route {
+            operation: Operation::get(
+                "/v1/skills/{name}/patched",
+                "get_patched_skill",
+                "A skill as the agent will read it, with the rules that are added in a run",
+            )
+            .scope(Scope::Read)
+            .query::<PatchedParams>()
+            .answers::<PatchedSkill>(StatusCode::OK, "Its text, and which lines were added")
+            .problems(&[ProblemCode::SkillNotFound, ProblemCode::SkillInvalid, ProblemCode::CannotRun]),
+            handler: get(patched_skill),
+        },
+        // Not below `/v1/skills/`: there a skill of that name would be out of reach.
+        Route {
+            operation: Operation::post(
+                "/v1/validate",
+                "validate_skill",
+                "What is wrong with a skill in a zip; nothing is kept",
+            )
+            .scope(Scope::Run)
+            .multipart_body::<SkillForm>()
+            .answers::<SkillCheck>(StatusCode::OK, "The skill, and what is wrong or odd about it")
+            .problems(&[ProblemCode::SkillInvalid]),
+            handler: post(validate_skill),
+        },
+    ]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct PatchedParams {
+    /// Left out: what the skill prefers.
+    mode: Option<ExecutionMode>,
+    /// One of `GET /v1/engines`, whose first words are told. Left out: those of engines that have no words of their own.
+    engine: Option<String>,
+}
+
+async fn patched_skill(
+    _: Reads,
+    State(service): State<Arc<Service>>,
+    InPath(name): InPath<String>,
+    Params(params): Params<PatchedParams>,
+) -> Result<Json<PatchedSkill>> {
+    blocking(move || {
+        let skill = found(&service, &name)?;
+        let cannot_run = |field: &str, words: String| Problem::field(field, words).with_code(ProblemCode::CannotRun);
+        let engine = params.engine.map(|name| service.around.engines.get(&name).map(|engine| engine.name.clone()));
+        let engine = engine.transpose().map_err(|error| cannot_run("query.engine", error.to_string()))?;
+        let layers = service.runtime.layers();
+        let patched = patched(&skill, layers, &service.data, params.mode, engine.as_ref());
+        patched.map(Json).map_err(|error| match error {
+            PatchedError::NoSuchMode { .. } => cannot_run("query.mode", error.to_string()),
+            PatchedError::Skill(_) => Problem::new(ProblemCode::SkillInvalid, error.to_string()),
+        })
+    })
+    .await
+}
+
+/// A skill that was looked at and not kept.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SkillCheck {
+    /// As it would be installed.
+    name: String,
+    /// When to use it, in its own words.
+    description: String,
+    version: Option<String>,
+    /// The modes it can be run in.
+    modes: Vec<ExecutionMode>,
+    /// Empty: all of them.
+    engines: Vec<String>,
+    /// Why it could not be run, if it could not.
+    problem: Option<String>,
+    /// Whether one of this name is installed, which this one would replace.
+    is_installed: bool,
+    #[serde(flatten)]
+    words: SkillWords,
+}
+
+async fn validate_skill(_: Runs, State(service): State<Arc<Service>>, request: Request) -> Result<Json<SkillCheck>> {
+    let form = upload::receive(&service, request).await?;
+    form.only(|part| part == "skill")?;
+    let zip = form.one("skill")?.ok_or_else(|| Problem::field("skill", "is missing; send a zip"))?;
+    service
+        .clone()
+        .heavily(move || {
+            // Beside the zip, in the folder that is gone with the form.
+            let folder = form.folder.path().join("skill");
+            let installed = archive::install(&zip, &folder, Existing::Refuse).map_err(|error| refused(&error.kind))?;
+            let check = skill_check(&service, &installed.skill);
+            drop(form);
+            Ok(Json(check))
+        })
+        .await
+}
+
+fn skill_check(service: &Service, skill: &Skill) -> SkillCheck {
+    let runner = &skill.runner;
+    let problem = skill.check_usable().err().map(|error| {
+        // Where it lies for this moment is nobody's business.
+        let file = error.path.strip_prefix(&skill.root).unwrap_or(&error.path).display().to_string();
+        format!("{file}: {}", error.kind)
+    });
+    // It lies under the name it would get.
+    let place = skill.root.file_name().map(|name| service.data.skills().join(name));
+    SkillCheck {
+        name: skill.name.clone(),
+        description: skill.description().to_owned(),
+        version: runner.version.clone(),
+        modes: runner.execution_modes.clone(),
+        engines: runner.engines.iter().map(ToString::to_string).collect(),
+        problem,
+        is_installed: place.is_some_and(|place| place.symlink_metadata().is_ok()),
+        words: SkillWords::of(skill),
+    }
+}

@@ -1,0 +1,271 @@
+//! The outline of a run: many events in a few numbers each, for whoever draws them all at once.
+//!
+//! It is made of columns. What stands at one place in `ts`, `types`, `levels`, `attempts` and `groups_of` is about one
+//! event, whose seq is `first_seq` plus that place. Words that come again and again stand once, in `names` and `groups`.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::routing::get;
+use http::StatusCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use skillrun_log::{Answer, EventLog, Limits};
+use skillrun_model::rasp::{EventType, Level};
+use skillrun_model::{AttemptNumber, InteractionId, RunId, Timestamp};
+
+use super::Route;
+use super::events::is_reset;
+use crate::auth::Scope;
+use crate::extract::{OfRun, Params};
+use crate::feed::Position;
+use crate::guard::Reads;
+use crate::openapi::Operation;
+use crate::problem::{Problem, ProblemCode, Result};
+use crate::service::Service;
+
+/// Events in one answer.
+const MANY: u64 = 20_000;
+const MANY_MAX: u64 = 50_000;
+
+/// What is read of a Log at once.
+const PIECE: usize = 1 << 20;
+
+/// How much an answer has at most. Only events are counted one by one: the last piece that is read may go beyond the
+/// others.
+#[derive(Debug, Clone, Copy)]
+struct Most {
+    events: u64,
+    /// Bytes of the Log that are read for it: events may be large.
+    read: usize,
+    /// Bytes of the ids of groups, which engines choose.
+    ids: usize,
+}
+
+impl Most {
+    fn events(events: u64) -> Self {
+        Self { events, read: 64 << 20, ids: 4 << 20 }
+    }
+}
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![Route {
+        operation: Operation::get(
+            "/v1/runs/{run_id}/events/outline",
+            "events_outline",
+            "Many events of a run in a few numbers each, to draw them",
+        )
+        .scope(Scope::Read)
+        .query::<OutlineParams>()
+        .answers::<Outline>(StatusCode::OK, "The events, in columns")
+        .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::CursorReset]),
+        handler: get(events_outline),
+    }]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct OutlineParams {
+    /// The first seq that is wanted, 1 unless told.
+    from_seq: Option<u64>,
+    /// At most so many, 20000 unless told, 50000 at most.
+    #[schemars(range(min = 1, max = 50_000))]
+    limit: Option<u64>,
+}
+
+/// Events in columns: what stands at one place in each of them is about one event. There may be fewer than were asked
+/// for; go on with `from_seq` after the last one until you have `last_seq`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct Outline {
+    /// Changes when events were lost that somebody may have seen.
+    epoch: u32,
+    /// The last event the run has at this moment.
+    last_seq: u64,
+    /// The seq of the first event here, and each has the one after that before it. Where there is no event, what was
+    /// asked for.
+    first_seq: u64,
+    /// The types that occur here.
+    names: Vec<EventType>,
+    /// What the events here belong to.
+    groups: Vec<OutlineGroup>,
+    /// When it happened, in milliseconds since 1970.
+    ts: Vec<u64>,
+    /// Its type, as a place in `names`.
+    types: Vec<u32>,
+    /// How bad it is: 0 info, 1 warning, 2 error.
+    #[schemars(inner(range(max = 2)))]
+    levels: Vec<u8>,
+    /// Its attempt; 0 before the first.
+    attempts: Vec<u32>,
+    /// What it belongs to, as a place in `groups`; null where it stands alone.
+    groups_of: Vec<Option<u32>>,
+}
+
+/// Something that several events are about.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+pub(crate) struct OutlineGroup {
+    kind: OutlineGroupKind,
+    /// As in the correlation of the events.
+    id: String,
+}
+
+/// What several events can be about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum OutlineGroupKind {
+    ToolCall,
+    Interaction,
+    Artifact,
+}
+
+/// An event of the Log without what it says.
+#[derive(Deserialize)]
+struct Entry<'a> {
+    ts: Timestamp,
+    attempt_number: AttemptNumber,
+    event: Kind,
+    #[serde(borrow)]
+    correlation: BelongsTo<'a>,
+}
+
+#[derive(Deserialize)]
+struct Kind {
+    r#type: EventType,
+    level: Level,
+}
+
+/// Session and request are left out: nearly all events of a run share them, so they tell nothing apart.
+#[derive(Deserialize)]
+struct BelongsTo<'a> {
+    #[serde(borrow)]
+    tool_call_id: Option<Cow<'a, str>>,
+    interaction_id: Option<InteractionId>,
+    #[serde(borrow)]
+    artifact_id: Option<Cow<'a, str>>,
+}
+
+impl BelongsTo<'_> {
+    fn group(self) -> Option<OutlineGroup> {
+        let of = |kind, id: String| Some(OutlineGroup { kind, id });
+        match self {
+            Self { tool_call_id: Some(id), .. } => of(OutlineGroupKind::ToolCall, id.into_owned()),
+            Self { interaction_id: Some(id), .. } => of(OutlineGroupKind::Interaction, id.0.to_string()),
+            Self { artifact_id: Some(id), .. } => of(OutlineGroupKind::Artifact, id.into_owned()),
+            Self { tool_call_id: None, interaction_id: None, artifact_id: None } => None,
+        }
+    }
+}
+
+fn number(level: Level) -> u8 {
+    match level {
+        Level::Info => 0,
+        Level::Warning => 1,
+        Level::Error => 2,
+    }
+}
+
+/// An outline that grows.
+struct Drawing {
+    outline: Outline,
+    places: HashMap<OutlineGroup, u32>,
+    read: usize,
+    ids: usize,
+}
+
+impl Drawing {
+    fn new(end: Position, first_seq: u64) -> Self {
+        let outline = Outline {
+            epoch: end.epoch.0,
+            last_seq: end.after,
+            first_seq,
+            names: Vec::new(),
+            groups: Vec::new(),
+            ts: Vec::new(),
+            types: Vec::new(),
+            levels: Vec::new(),
+            attempts: Vec::new(),
+            groups_of: Vec::new(),
+        };
+        Self { outline, places: HashMap::new(), read: 0, ids: 0 }
+    }
+
+    fn has_room(&self, most: Most) -> bool {
+        self.read < most.read && self.ids < most.ids
+    }
+
+    /// Adds the next event, if it is one.
+    fn add(&mut self, json: &[u8]) -> serde_json::Result<()> {
+        let Entry { ts, attempt_number, event, correlation } = serde_json::from_slice(json)?;
+        let outline = &mut self.outline;
+        let known = outline.names.iter().position(|name| *name == event.r#type);
+        let name = known.unwrap_or_else(|| {
+            outline.names.push(event.r#type);
+            outline.names.len() - 1
+        });
+        let group = correlation.group().map(|group| {
+            let groups = &mut outline.groups;
+            *self.places.entry(group).or_insert_with_key(|group| {
+                self.ids += group.id.len();
+                groups.push(group.clone());
+                place(groups.len() - 1)
+            })
+        });
+        outline.ts.push(ts.millis_since(Timestamp::EPOCH).unwrap_or(0));
+        outline.types.push(place(name));
+        outline.levels.push(number(event.level));
+        outline.attempts.push(attempt_number.0);
+        outline.groups_of.push(group);
+        self.read += json.len();
+        Ok(())
+    }
+}
+
+/// There are at most [`MANY_MAX`] of anything.
+fn place(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
+
+/// The events from `from_seq` on.
+fn outline(log: &impl EventLog, run: RunId, from_seq: u64, most: Most) -> Result<Outline> {
+    let head = log.head(run)?;
+    let end = Position { epoch: head.epoch, after: head.next_seq.0.saturating_sub(1) };
+    let from_seq = from_seq.max(1);
+    let last = end.after.min((from_seq - 1).saturating_add(most.events));
+    let mut at = Position { epoch: head.epoch, after: from_seq - 1 };
+    let mut drawing = Drawing::new(end, from_seq);
+    while at.after < last && drawing.has_room(most) {
+        let events = usize::try_from(last - at.after).unwrap_or(usize::MAX);
+        let page = match log.read(run, at.cursor(), Limits { events, bytes: PIECE })? {
+            Answer::Page(page) if page.is_empty() => break,
+            Answer::Page(page) => page,
+            Answer::Reset(_) => return Err(is_reset(run)),
+        };
+        for line in page.lines() {
+            drawing.add(line.json()).map_err(|error| {
+                let words = format!("event {} cannot be read ({error})", line.seq.0);
+                Problem::new(ProblemCode::Internal, words).of_run(run)
+            })?;
+        }
+        at = page.cursor().into();
+    }
+    Ok(drawing.outline)
+}
+
+async fn events_outline(
+    _: Reads,
+    State(service): State<Arc<Service>>,
+    OfRun(run): OfRun,
+    Params(OutlineParams { from_seq, limit }): Params<OutlineParams>,
+) -> Result<Json<Outline>> {
+    let limit = limit.unwrap_or(MANY);
+    if !(1..=MANY_MAX).contains(&limit) {
+        return Err(Problem::field("query.limit", format!("must be from 1 to {MANY_MAX}")));
+    }
+    let (from_seq, most) = (from_seq.unwrap_or(1), Most::events(limit));
+    service.clone().heavily(move || outline(&*service.log, run, from_seq, most)).await.map(Json)
+}
+
+#[cfg(test)]
+mod tests;
