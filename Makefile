@@ -35,7 +35,7 @@ run: ## Build, then run an example skill that asks a question
 	fi; exit $$code
 
 .PHONY: build
-build: ## Build the release binary, target/release/skillrun
+build: web ## Build the web page and the release binary, target/release/skillrun
 	cargo build --release --locked -p skillrun
 
 .PHONY: test

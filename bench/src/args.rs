@@ -8,8 +8,8 @@ use crate::problem::Problem;
 pub(crate) const HELP: &str = "\
 Measures skillrun and writes docs/numbers.md.
 
-  --only PART      speed, memory, linearity, instructions, capture, runs or service; may come
-                   several times; the page is not written then
+  --only PART      speed, memory, linearity, instructions, capture, runs, service or page; may
+                   come several times; the file is not written then
   --size BYTES     size of the inputs of `memory` [1073741824]
   --quick          smaller sizes in `service`, to see whether it works; the page is not written then
   --date DATE      date on the page [today]
@@ -28,13 +28,22 @@ pub(crate) enum Part {
     Capture,
     Runs,
     Service,
+    Page,
 }
 
 impl Part {
     /// Runs before captures: these remove tens of thousands of files, and for minutes after that a file system may take
     /// long to make new ones.
-    const ALL: [Self; 7] =
-        [Self::Speed, Self::Memory, Self::Linearity, Self::Instructions, Self::Service, Self::Runs, Self::Capture];
+    const ALL: [Self; 8] = [
+        Self::Speed,
+        Self::Memory,
+        Self::Linearity,
+        Self::Instructions,
+        Self::Service,
+        Self::Page,
+        Self::Runs,
+        Self::Capture,
+    ];
 
     fn name(self) -> &'static str {
         match self {
@@ -45,6 +54,7 @@ impl Part {
             Self::Capture => "capture",
             Self::Runs => "runs",
             Self::Service => "service",
+            Self::Page => "page",
         }
     }
 }

@@ -6,6 +6,7 @@
 //! - [`capture`]: what recording a process costs, beside the bare command.
 //! - [`runs`]: what running a skill costs, beside the bare engine.
 //! - [`service`]: what the server adds to a bare relay, and what it holds and answers under load.
+//! - [`web`]: the web page with a long run, in a browser.
 //! - [`instructions`]: exact counts for small inputs, compared with `bench/accepted.txt`.
 //!
 //! [`program`] runs skillrun, [`table`] collects what is printed, [`args`] reads the command line.
@@ -22,6 +23,7 @@ mod runs;
 mod service;
 mod speed;
 mod table;
+mod web;
 
 use std::fs;
 use std::io::Write;
@@ -67,6 +69,7 @@ fn run() -> Result<(), Problem> {
             args::Part::Capture => capture::measure(&program, &mut table)?,
             args::Part::Runs => runs::measure(&program, &mut table)?,
             args::Part::Service => service::measure(&program, args.scale, &mut table)?,
+            args::Part::Page => web::measure(&program, &mut table)?,
         }
     }
     let page = table.page(&args.date())?;

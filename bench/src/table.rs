@@ -15,6 +15,7 @@ pub(crate) struct Table {
     beside: Vec<[String; 5]>,
     runs: Vec<[String; 5]>,
     service: Vec<[String; 5]>,
+    web: Vec<[String; 5]>,
     failures: Vec<String>,
 }
 
@@ -48,6 +49,12 @@ impl Table {
     pub(crate) fn service(&mut self, name: &str, measured: &str, floor: &str, compared: &str, target: &str) {
         eprintln!("service: {name}: {measured} (floor {floor}, {compared})");
         self.service.push([name, measured, floor, compared, target].map(str::to_owned));
+    }
+
+    /// What the web page costs, in the same columns.
+    pub(crate) fn web(&mut self, name: &str, measured: &str, floor: &str, compared: &str, target: &str) {
+        eprintln!("page: {name}: {measured} (floor {floor}, {compared})");
+        self.web.push([name, measured, floor, compared, target].map(str::to_owned));
     }
 
     /// A target that was missed.
@@ -99,6 +106,13 @@ impl Table {
                 let _ = writeln!(page, "| {} |", row.join(" | "));
             }
         }
+        if !self.web.is_empty() {
+            let _ = writeln!(page, "\n{WEB}\n");
+            let _ = writeln!(page, "| page | measured | floor | compared | target |\n| --- | --- | --- | --- | --- |");
+            for row in &self.web {
+                let _ = writeln!(page, "| {} |", row.join(" | "));
+            }
+        }
         let _ = match self.failures.as_slice() {
             [] => writeln!(page, "\nAll targets are met."),
             missed => writeln!(page, "\nMissed:\n\n- {}", missed.join("\n- ")),
@@ -120,6 +134,10 @@ instruction counts do not. *Speed*: `skillrun normalize DIR --out OUT` on ordina
 memory held at a time, and seconds of processor time per GiB, for 1 GiB of input (256 MiB where files are written). \
 *Growth*: how many times longer four times the input takes, best of three, measured once more before it counts as a miss; linear is 4. Short runs show less, because \
 starting takes time too.";
+
+const WEB: &str = "\
+The web page in the distribution's Chromium, with a run of a hundred thousand events; the floor is the same page with a \
+run of a few events.";
 
 const BESIDE: &str = "\
 What `skillrun capture` costs, in elapsed time, beside the same command without it in the same run. Bytes: into a pipe \

@@ -1,6 +1,7 @@
 // A run of a hundred thousand events: how soon there is something to see, how much is on the page, and what scrolling
-// and reloading cost. In `make test` the figures are printed and only the size of the page is asserted; `make bench`
-// asserts the rest, with SKILLRUN_MEASURE=1.
+// and reloading cost. Here the figures are printed, and only how much is on the page is asserted; `make bench` takes
+// them from the file SKILLRUN_FIGURES and asserts the rest.
+import { writeFile } from "node:fs/promises";
 import { long, answer } from "./lab/script.ts";
 import { rows, verdict } from "./lab/look.ts";
 import { expect, go, test } from "./lab/test.ts";
@@ -21,17 +22,22 @@ test("100,000 events @measure", async ({ page, server }) => {
   const address = `${server.url}/#/runs/${run}/timeline`;
 
   // From nothing to the verdict and the end of the conversation.
-  const paints: number[] = [];
-  for (let round = 0; round < (isMeasuring ? 5 : 1); round += 1) {
-    await page.goto("about:blank");
-    const begin = Date.now();
-    await page.goto(address, { waitUntil: "commit" });
-    await expect(verdict(page)).toHaveAttribute("data-status", "succeeded");
-    await rows(page).last().waitFor();
-    paints.push(Date.now() - begin);
-  }
-  paints.sort((one, other) => one - other);
-  const paint = paints[Math.floor(paints.length / 2)] ?? 0;
+  const painted = async (to: string): Promise<number[]> => {
+    const paints: number[] = [];
+    for (let round = 0; round < (isMeasuring ? 5 : 1); round += 1) {
+      await page.goto("about:blank");
+      const begin = Date.now();
+      await page.goto(to, { waitUntil: "commit" });
+      await expect(verdict(page)).toHaveAttribute("data-status", "succeeded");
+      await rows(page).last().waitFor();
+      paints.push(Date.now() - begin);
+    }
+    return paints.sort((one, other) => one - other);
+  };
+  const short = await server.played([[{ say: "short" }, answer()]]);
+  const floor = middle(await painted(`${server.url}/#/runs/${short}/timeline`));
+  const paints = await painted(address);
+  const paint = middle(paints);
 
   await expect(page.getByTestId("timeline-event").first()).toBeVisible();
   let most = await nodes();
@@ -81,15 +87,31 @@ test("100,000 events @measure", async ({ page, server }) => {
   console.log(
     [
       `page: ${last_seq} events`,
-      `first useful paint ${paint} ms (longest of ${paints.length}: ${paints.at(-1)} ms)`,
+      `first useful paint ${paint} ms (longest of ${paints.length}: ${paints.at(-1)} ms; a short run ${floor} ms)`,
       `at most ${most} elements`,
       `script per scroll step: conversation ${chatStep.toFixed(2)} ms, events ${listStep.toFixed(2)} ms, bytes ${bytesStep.toFixed(2)} ms`,
       `heap ${before.toFixed(1)} MB, after ten reloads ${after.toFixed(1)} MB`,
     ].join("\n  "),
   );
+  const figures = process.env["SKILLRUN_FIGURES"];
+  if (figures) {
+    const told = {
+      events: last_seq,
+      paint_ms: paint,
+      longest_paint_ms: paints.at(-1),
+      floor_paint_ms: floor,
+      elements: most,
+      chat_step_ms: chatStep,
+      list_step_ms: listStep,
+      bytes_step_ms: bytesStep,
+      heap_mb: before,
+      heap_after_mb: after,
+    };
+    await writeFile(figures, JSON.stringify(told));
+  }
   expect(most).toBeLessThan(MOST_NODES);
-  if (!isMeasuring) return;
-  expect(paint).toBeLessThan(2_000);
-  expect(Math.max(chatStep, listStep, bytesStep)).toBeLessThan(16);
-  expect(after).toBeLessThan(before * 1.5 + 10);
 });
+
+function middle(sorted: readonly number[]): number {
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
