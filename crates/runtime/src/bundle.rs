@@ -6,7 +6,8 @@
 //! MANIFEST.json             what is in here, with blake3 hashes; what was left out, and why
 //!
 //! and in a full one:
-//! run.json  events.jsonl  fcmp.jsonl  parser_diagnostics.jsonl
+//! run.json                  with its secrets masked
+//! events.jsonl  fcmp.jsonl  parser_diagnostics.jsonl
 //! stdout.txt  stderr.txt    what the engine wrote, all attempts joined; made on export
 //! .audit/                   evidence; streams through the mask, so that every range stays true and no secret leaves
 //! ```
@@ -26,11 +27,13 @@ use std::path::{Component, Path};
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value};
 use skillrun_evidence::EvidenceError;
 use zip::result::ZipError;
 
 use crate::artifacts::Root;
 use crate::data_folder::RunFolder;
+use crate::looking::hidden::Hidden;
 use crate::result::{self, RunResult};
 use pack::Packer;
 
@@ -44,6 +47,14 @@ pub enum BundleKind {
     Result,
     /// And how: the Log, its views, and the evidence.
     Full,
+}
+
+/// What goes into a bundle.
+#[derive(Debug, Clone, Copy)]
+pub enum Contents<'a> {
+    Result,
+    /// And what of the request nobody is shown.
+    Full(&'a Hidden),
 }
 
 /// What is in the bundle; stands in it as `MANIFEST.json`.
@@ -88,30 +99,50 @@ pub enum BundleError {
 }
 
 /// Writes the bundle of a run.
-pub fn write(run: &RunFolder, kind: BundleKind, out: &mut (impl Write + Seek)) -> Result<Summary, BundleError> {
+pub fn write(run: &RunFolder, contents: Contents<'_>, out: &mut (impl Write + Seek)) -> Result<Summary, BundleError> {
     let failed = |name: &str| {
         let name = name.to_owned();
         move |error: io::Error| BundleError::Read { name, error }
     };
     let root = Root::open(run.root()).map_err(failed("the folder of the run"))?;
     let result = result::read(run).map_err(failed("result.json"))?;
+    let kind = match contents {
+        Contents::Result => BundleKind::Result,
+        Contents::Full(_) => BundleKind::Full,
+    };
     let mut packer = Packer::new(kind, out);
-    match kind {
-        BundleKind::Result if result.is_none() => return Err(BundleError::NoResult),
-        BundleKind::Result => packer.file_if_there(&root, "result.json")?,
-        BundleKind::Full => {
-            let files = ["result.json", "run.json", "events.jsonl", "fcmp.jsonl", "parser_diagnostics.jsonl"];
+    match contents {
+        Contents::Result if result.is_none() => return Err(BundleError::NoResult),
+        Contents::Result => packer.file_if_there(&root, "result.json")?,
+        Contents::Full(hidden) => {
+            packer.file_if_there(&root, "result.json")?;
+            request(run, hidden, &mut packer)?;
+            let files = ["events.jsonl", "fcmp.jsonl", "parser_diagnostics.jsonl"];
             files.iter().try_for_each(|name| packer.file_if_there(&root, name))?;
         }
     }
     if let Some(result) = &result {
         artifacts(run, result, &mut packer)?;
     }
-    match kind {
-        BundleKind::Result => {}
-        BundleKind::Full => evidence::pack(run, &root, &mut packer)?,
+    match contents {
+        Contents::Result => {}
+        Contents::Full(_) => evidence::pack(run, &root, &mut packer)?,
     }
     packer.finish()
+}
+
+/// `run.json`, as it may be shown: people put secrets into inputs.
+fn request<W: Write + Seek>(run: &RunFolder, hidden: &Hidden, packer: &mut Packer<'_, W>) -> Result<(), BundleError> {
+    let name = "run.json";
+    let read = std::fs::read(run.record()).map_err(|error| error.to_string());
+    let record = read.and_then(|bytes| serde_json::from_slice::<Map<String, Value>>(&bytes).map_err(|e| e.to_string()));
+    match record.map(|record| Value::Object(hidden.object(&record)).to_string() + "\n") {
+        Ok(text) => packer.entry(name, text.len() as u64, |entry| entry.write(text.as_bytes())).map(drop),
+        Err(why) => {
+            packer.leave_out(name, &format!("it cannot be read ({why})"));
+            Ok(())
+        }
+    }
 }
 
 fn artifacts<W: Write + Seek>(

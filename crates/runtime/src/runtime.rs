@@ -76,7 +76,9 @@ impl Runtime {
 
     /// What of the request of a run nobody is shown.
     pub fn hidden(&self, record: &RunRecord) -> Result<Hidden, RecordError> {
-        Hidden::of(&self.inner.surroundings, record)
+        let surroundings = &self.inner.surroundings;
+        let path = surroundings.tools.data.run(record.run_id).record();
+        Hidden::of(record, &path, &surroundings.engines, |name| surroundings.variable(name))
     }
 
     pub fn log(&self) -> &Arc<FileLog> {

@@ -10,7 +10,8 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use serde_json::json;
 use skillrun_model::RunId;
-use skillrun_runtime::bundle::{self, BundleError, BundleKind, Summary};
+use skillrun_runtime::bundle::{self, BundleError, BundleKind, Contents, Summary};
+use skillrun_runtime::looking::hidden::Hidden;
 
 use crate::args::{Export, Form, Global};
 use crate::failure::Failure;
@@ -35,10 +36,11 @@ pub(crate) fn run(global: &Global, args: &Export) -> Result<(), Failure> {
     if !args.force && path.symlink_metadata().is_ok() {
         return Err(in_the_way(&path));
     }
-    let kind = if args.full { BundleKind::Full } else { BundleKind::Result };
+    let hidden = if args.full { Some(hidden(&place, run)?) } else { None };
+    let contents = hidden.as_ref().map_or(Contents::Result, Contents::Full);
     let draft = Draft::create(&path)?;
     let mut out = Counting::new(&draft.file);
-    let summary = bundle::write(&place.folder(run), kind, &mut out).map_err(|error| failed(&path, error))?;
+    let summary = bundle::write(&place.folder(run), contents, &mut out).map_err(|error| failed(&path, error))?;
     out.done();
     let bytes = draft.keep(&path, if args.force { Existing::Replace } else { Existing::Refuse })?;
     match args.json.form() {
@@ -53,6 +55,13 @@ pub(crate) fn run(global: &Global, args: &Export) -> Result<(), Failure> {
             print(&text(&path, bytes, &summary, &output))
         }
     }
+}
+
+/// What of the request is not given away.
+fn hidden(place: &Place, run: RunId) -> Result<Hidden, Failure> {
+    let (record, path) = (place.record(run)?, place.folder(run).record());
+    let surroundings = &place.settings.surroundings;
+    Ok(Hidden::of(&record, &path, &place.settings.engines(), |name| surroundings.variable(name))?)
 }
 
 fn default_name(place: &Place, run: RunId) -> Result<String, Failure> {

@@ -6,11 +6,13 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::json;
+use skillrun_engine::Engines;
 use skillrun_log::FileLog;
 use skillrun_model::{ExecutionMode, RunId};
-use skillrun_runtime::AcceptError;
-use skillrun_runtime::bundle::{self, BundleKind};
+use skillrun_runtime::bundle::{self, Contents};
+use skillrun_runtime::looking::hidden::Hidden;
 use skillrun_runtime::verify::{Outcome, verify};
+use skillrun_runtime::{AcceptError, RunRecord};
 
 use crate::lab::{Lab, PROGRAM};
 
@@ -70,7 +72,9 @@ fn what_a_pattern_matches_is_in_the_evidence_and_in_no_view() {
 
     let report = verify(&lab.data(), &FileLog::new(lab.data().runs()), id).expect("a report");
     assert!(report.checks.iter().all(|check| check.outcome == Outcome::Same), "{report:?}");
-    let summary = bundle::write(&folder, BundleKind::Full, &mut Cursor::new(Vec::new())).expect("a bundle");
+    let record = RunRecord::read(&folder.record()).expect("a record");
+    let hidden = Hidden::of(&record, &folder.record(), &Engines::load(None), |_| None).expect("patterns");
+    let summary = bundle::write(&folder, Contents::Full(&hidden), &mut Cursor::new(Vec::new())).expect("a bundle");
     let exported = [("stdout.txt", "stdout"), (".audit/stdout.1.log", "stdout"), ("stderr.txt", "stderr")];
     for (name, stream) in exported {
         let masked = read(&folder.audit().join(format!("{stream}.1.log"))).replace(MAIL, STARS);

@@ -47,7 +47,7 @@ impl World {
 
     /// Two attempts, with a secret on each stream.
     fn with_evidence(self) -> Self {
-        self.file("run.json", b"{}");
+        self.file("run.json", br#"{"request":{"input":{"password":"hunter22"}}}"#);
         self.file("events.jsonl", b"{\"seq\":1}\n");
         self.file("fcmp.jsonl", b"fcmp\n");
         for n in [1, 2] {
@@ -68,7 +68,12 @@ impl World {
 
     fn write(&self, kind: BundleKind) -> (Summary, Vec<u8>) {
         let mut out = Cursor::new(Vec::new());
-        let summary = write(&self.run, kind, &mut out).expect("written");
+        let hidden = Hidden::testing(&[], &["hunter22"]);
+        let contents = match kind {
+            BundleKind::Result => Contents::Result,
+            BundleKind::Full => Contents::Full(&hidden),
+        };
+        let summary = write(&self.run, contents, &mut out).expect("written");
         (summary, out.into_inner())
     }
 
@@ -252,7 +257,7 @@ fn a_workspace_that_is_the_users_folder_is_read() {
 fn without_a_result_there_is_only_a_full_one() {
     let world = World::new(&[]).with_evidence();
     fs::remove_file(world.run.result()).expect("removed");
-    let error = write(&world.run, BundleKind::Result, &mut Cursor::new(Vec::new())).expect_err("not over");
+    let error = write(&world.run, Contents::Result, &mut Cursor::new(Vec::new())).expect_err("not over");
     assert!(matches!(error, BundleError::NoResult), "{error}");
     let (_, entries) = world.entries(BundleKind::Full);
     assert!(entries.contains_key("events.jsonl") && !entries.contains_key("result.json"));
@@ -285,5 +290,5 @@ fn a_disk_that_is_full_is_told() {
             Ok(0)
         }
     }
-    write(&World::new(&[]).run, BundleKind::Result, &mut Full).expect_err("full");
+    write(&World::new(&[]).run, Contents::Result, &mut Full).expect_err("full");
 }

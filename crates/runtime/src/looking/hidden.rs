@@ -7,12 +7,15 @@
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use serde_json::{Map, Value};
 use skillrun_collect::Secrets;
+use skillrun_engine::Engines;
 use skillrun_evidence::Patterns;
 
 use crate::record::{RecordError, RunRecord};
-use crate::runtime::Surroundings;
 
 #[derive(Debug)]
 pub struct Hidden {
@@ -21,14 +24,19 @@ pub struct Hidden {
 }
 
 impl Hidden {
-    pub(crate) fn of(surroundings: &Surroundings, record: &RunRecord) -> Result<Self, RecordError> {
-        let path = surroundings.tools.data.run(record.run_id).record();
+    /// `path` is where the record stands, `variable` gives the value a variable has now.
+    pub fn of<'a>(
+        record: &RunRecord,
+        path: &Path,
+        engines: &Engines,
+        variable: impl Fn(&str) -> Option<&'a OsStr>,
+    ) -> Result<Self, RecordError> {
         // An engine that is gone from the settings has no names to tell; those of the request are still hidden.
-        let engine = surroundings.engines.get(&record.engine.name).ok();
+        let engine = engines.get(&record.engine.name).ok();
         let of_engine = engine.into_iter().flat_map(|engine| &engine.environment.secret);
         let names = record.request.secrets.iter().chain(of_engine);
-        let values = names.filter_map(|name| surroundings.variable(name)).map(std::ffi::OsStr::as_encoded_bytes);
-        Ok(Self { patterns: record.patterns(&path)?, secrets: Secrets::new(values) })
+        let values = names.filter_map(|name| variable(name)).map(OsStr::as_encoded_bytes);
+        Ok(Self { patterns: record.patterns(path)?, secrets: Secrets::new(values) })
     }
 
     /// A text as it may be shown.

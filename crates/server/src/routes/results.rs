@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use skillrun_log::EventLog;
 use skillrun_model::rasp::Data;
 use skillrun_model::{AttemptNumber, RunId, RunStatus};
-use skillrun_runtime::bundle::{self, BundleError, BundleKind};
+use skillrun_runtime::bundle::{self, BundleError, Contents};
 use skillrun_runtime::diagnose::{Diagnosis, Owner, diagnose};
 use skillrun_runtime::looking::changes::{Change, Changes};
 use skillrun_runtime::result::RunResult;
@@ -199,14 +199,20 @@ async fn bundle(
     Params(params): Params<BundleParams>,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let kind = if params.full { BundleKind::Full } else { BundleKind::Result };
     let made = service
         .clone()
         .heavily(move || {
             service.log.head(run)?;
             let folder = service.data.run(run);
+            let hidden = if params.full {
+                let hidden = service.runtime.hidden(&record(&service, run)?);
+                Some(hidden.map_err(|error| Problem::from(error).of_run(run))?)
+            } else {
+                None
+            };
+            let contents = hidden.as_ref().map_or(Contents::Result, Contents::Full);
             Whole::made(service.data.root(), |file| {
-                bundle::write(&folder, kind, file).map(drop).map_err(|error| {
+                bundle::write(&folder, contents, file).map(drop).map_err(|error| {
                     let code = match error {
                         BundleError::NoResult => ProblemCode::NotYet,
                         BundleError::Read { .. }

@@ -3,9 +3,15 @@ use serde_json::json;
 use super::*;
 
 fn hidden(patterns: &[&str], values: &[&str]) -> Hidden {
-    let patterns: Vec<String> = patterns.iter().map(ToString::to_string).collect();
-    let secrets = Secrets::new(values.iter().map(|value| value.as_bytes()));
-    Hidden { patterns: Patterns::new(&patterns).expect("patterns"), secrets }
+    Hidden::testing(patterns, values)
+}
+
+impl Hidden {
+    pub(crate) fn testing(patterns: &[&str], values: &[&str]) -> Self {
+        let patterns: Vec<String> = patterns.iter().map(ToString::to_string).collect();
+        let secrets = Secrets::new(values.iter().map(|value| value.as_bytes()));
+        Self { patterns: Patterns::new(&patterns).expect("patterns"), secrets }
+    }
 }
 
 fn shown(hidden: &Hidden, value: Value) -> Value {
