@@ -1,14 +1,15 @@
-// How the page is built: one script for everything, and one more for the terminal, which is loaded when it is asked for.
+// How the page is built: one script for everything; what is loaded when it is asked for is the terminal and Chinese.
 import { fileURLToPath } from "node:url";
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import type { ProxyOptions } from "vite";
 import { defineConfig } from "vitest/config";
+import { wordsApart } from "./scripts/words-apart.ts";
 
 const client = fileURLToPath(new URL("../clients/typescript/src/index.ts", import.meta.url));
 const schemas = fileURLToPath(new URL("../schemas", import.meta.url));
 
 export default defineConfig({
-  plugins: [svelte()],
+  plugins: [wordsApart(fileURLToPath(new URL("src", import.meta.url))), svelte()],
   resolve: { alias: { "@skillrun/client": client, "@schemas": schemas } },
   build: { target: "es2023", assetsInlineLimit: 0, chunkSizeWarningLimit: 700 },
   server: {

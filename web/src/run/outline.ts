@@ -20,6 +20,10 @@ export interface Entry {
 
 export class Outline {
   length = 0;
+  /** The last event the run had when the last page came. */
+  lastSeq = 0;
+  /** Of the Log that the entries are from; none before the first page. */
+  private epoch: number | undefined;
   /** Entry `i` is the event with the seq `i + 1`; times are milliseconds since 1970. */
   at = new Float64Array(1024);
   types = new Uint8Array(1024);
@@ -34,10 +38,16 @@ export class Outline {
   private readonly nameNumbers = new Map<string, number>();
   private readonly groupNumbers = new Map<string, number>();
 
-  /** Adds what comes next. Entries it has already change nothing; a page after a gap is refused. */
+  /**
+   * Adds what comes next. Entries it has already change nothing; a page after a gap is refused. When the Log has lost
+   * events, what is here may be no more: then it is empty, and begins again with the page if that begins with the first.
+   */
   add(page: OutlinePage): boolean {
+    if (this.epoch !== undefined && this.epoch !== page.epoch) this.clear();
+    this.epoch = page.epoch;
+    this.lastSeq = page.last_seq;
     const skip = this.length + 1 - page.first_seq;
-    if (skip < 0 && page.ts.length > 0) return false;
+    if (skip < 0) return page.ts.length === 0;
     const names = page.names.map((name) => this.nameNumber(name));
     const groups = page.groups.map((group) => this.groupNumber(group));
     this.reserve(this.length + page.ts.length);
@@ -53,8 +63,15 @@ export class Outline {
     return true;
   }
 
+  /** Whether nothing is missing, as far as was told. */
+  get isWhole(): boolean {
+    return this.lastSeq > 0 && this.length >= this.lastSeq;
+  }
+
   clear(): void {
     this.length = 0;
+    this.lastSeq = 0;
+    this.epoch = undefined;
     this.groups.length = 0;
     this.groupNumbers.clear();
   }

@@ -1,5 +1,6 @@
 // The language the page speaks now. `t` is read in templates, so that a change shows everywhere at once.
-import { type Filling, type Language, type Word, LANGUAGES, preferred, say } from "./words.ts";
+import file from "virtual:chinese";
+import { type Filling, type Language, type Word, LANGUAGES, learn, preferred, say } from "./words.ts";
 
 const KEY = "skillrun.language";
 
@@ -13,10 +14,26 @@ function kept(): Language | undefined {
   }
 }
 
+/** Loads what is needed to speak it. A language that does not come is spoken in English. */
+async function loaded(language: Language): Promise<void> {
+  if (language !== "zh" || file === undefined) return;
+  try {
+    learn((await (await fetch(file)).json()) as Record<string, string>);
+  } catch {
+    // The words will be English until the page is loaded anew.
+  }
+}
+
 class Speech {
   language = $state<Language>(kept() ?? preferred(typeof navigator === "undefined" ? [] : navigator.languages));
 
-  speak(language: Language): void {
+  /** Before anything is said. */
+  begin(): Promise<void> {
+    return loaded(this.language);
+  }
+
+  async speak(language: Language): Promise<void> {
+    await loaded(language);
     this.language = language;
     try {
       localStorage.setItem(KEY, language);

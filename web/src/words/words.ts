@@ -4,6 +4,18 @@
 export const LANGUAGES = ["en", "zh"] as const;
 export type Language = (typeof LANGUAGES)[number];
 
+/** Chinese by English, where the tables do not have it: in the page as it is served (`scripts/words-apart.ts`). */
+let dictionary: Readonly<Record<string, string>> = {};
+
+export function learn(words: Readonly<Record<string, string>>): void {
+  dictionary = words;
+}
+
+function chinese(word: Word): string {
+  const apart = Object.hasOwn(dictionary, word.en) ? dictionary[word.en] : undefined;
+  return (word.zh as string | undefined) ?? apart ?? word.en;
+}
+
 /** One thing the page says. `{name}` stands for what is filled in. */
 export type Word = Readonly<Record<Language, string>> & {
   /** English, where `n` is one. */
@@ -19,7 +31,7 @@ export function defineWords<Table extends Record<string, Word>>(table: Table): T
 
 /** The word in a language, filled in. What is missing stays as `{name}`, so that it is seen. */
 export function say(language: Language, word: Word, filling: Filling = {}): string {
-  const text = language === "en" && word.one !== undefined && filling["n"] === 1 ? word.one : word[language];
+  const text = language === "zh" ? chinese(word) : word.one !== undefined && filling["n"] === 1 ? word.one : word.en;
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(filling[name] ?? whole));
 }
 

@@ -1,6 +1,7 @@
 // The conversation of a run as it goes on: its end first, earlier parts when they are asked for, and live after that.
 import type { FcmpEvent } from "@skillrun/client";
 import { sentence, service } from "../../service/service.ts";
+import { placeOf } from "./find.ts";
 import { type ChatWindow, NOTHING, PAGE, end, first, hasEarlier, hasLater, opened, withEarlier, withLater } from "./window.ts";
 
 /** Events that come live are shown together, so often. */
@@ -53,7 +54,9 @@ export class Chat {
   later(): Promise<void> {
     return this.guarded(async () => {
       const from = end(this.window) + 1;
-      this.window = withLater(this.window, await this.page(from, from + PAGE - 1));
+      const page = await this.page(from, from + PAGE - 1);
+      // Only now: what came live meanwhile was counted.
+      this.window = withLater(this.window, page);
     });
   }
 
@@ -61,16 +64,17 @@ export class Chat {
     return this.guarded(() => this.toEnd());
   }
 
-  /** Makes sure that what was made from this event of the Log is held, if it can be found by its time. */
-  around(raspSeq: number, ts: string): Promise<void> {
+  /** Makes sure that what was made from this event of the Log is held, if anything was. */
+  around(raspSeq: number): Promise<void> {
     return this.guarded(async () => {
       const held = this.window.events;
       const [from, to] = [held[0]?.meta.rasp_seq ?? Infinity, held.at(-1)?.meta.rasp_seq ?? 0];
       if (raspSeq >= from && raspSeq <= to) return;
-      const found = await service.chatHistory(this.run, { from_ts: ts, limit: 1 }, { signal: this.stop.signal });
-      const middle = found.events[0]?.seq ?? found.last_seq;
+      const at = async (seq: number): Promise<number | undefined> => (await this.page(seq, seq))[0]?.meta.rasp_seq;
+      const middle = await placeOf(raspSeq, this.window.last, PAGE / 4, at);
       const begin = Math.max(1, middle - PAGE / 2);
-      this.window = opened(await this.page(begin, begin + PAGE - 1), found.last_seq);
+      const page = await this.page(begin, begin + PAGE - 1);
+      this.window = opened(page, this.window.last);
     });
   }
 
@@ -80,7 +84,7 @@ export class Chat {
       const from = Math.max(1, page.last_seq - PAGE + 1);
       page = await service.chatHistory(this.run, { from_seq: from, limit: PAGE * 2 }, { signal: this.stop.signal });
     }
-    this.window = opened(page.events, page.last_seq);
+    this.window = opened(page.events, Math.max(page.last_seq, this.window.last));
     this.cursor = page.cursor;
     this.isLoaded = true;
   }

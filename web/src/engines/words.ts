@@ -1,0 +1,52 @@
+// What the screen of engines says.
+import { defineWords } from "../words/words.ts";
+
+export const words = defineWords({
+  title: { en: "Engines", zh: "引擎" },
+  lead: { en: "The programs that skills run on, as they are found on the machine of the server.", zh: "运行技能所用的程序，以服务器所在机器上找到的为准。" },
+  loading: { en: "Looking for engines…", zh: "正在查找引擎…" },
+  asking: { en: "Asking each program for its version…", zh: "正在询问各程序的版本…" },
+  again: { en: "Look again", zh: "重新查找" },
+  installed: { en: "Installed", zh: "已安装" },
+  missing: { en: "Not installed", zh: "未安装" },
+  none: { en: "No engine is installed.", zh: "没有安装任何引擎。" },
+  broken: { en: "Files that describe engines and cannot be used", zh: "无法使用的引擎描述文件" },
+
+  program: { en: "Program", zh: "程序" },
+  wrapper: { en: "Started through", zh: "启动方式" },
+  version: { en: "Version", zh: "版本" },
+  versionUnknown: { en: "not told", zh: "未知" },
+  versionAsked: { en: "being asked…", zh: "询问中…" },
+  origin: { en: "Described by", zh: "描述来源" },
+  shipped: { en: "skillrun itself", zh: "skillrun 自带" },
+  profile: { en: "Output read as", zh: "输出格式" },
+  continuation: { en: "Answers", zh: "回答方式" },
+  resumable: { en: "A later turn goes on in the same session", zh: "后续轮次可在同一会话中继续" },
+  sticky: { en: "The process waits for the answer", zh: "进程保持等待，直到得到回答" },
+  noContinuation: { en: "It cannot go on after a question", zh: "提问后无法继续" },
+
+  tested: { en: "Tested", zh: "已测试" },
+  untested: { en: "Untested", zh: "未测试" },
+  unknown: { en: "Not known", zh: "未知" },
+  reading: { en: "Tests", zh: "测试" },
+  testedWhy: { en: "The output of this version is known to be read well.", zh: "已确认能正确读取此版本的输出。" },
+  untestedWhy: { en: "This version was never tried. What it writes may be misread; runs say so.", zh: "此版本未经测试，输出可能被误读；运行中会有提示。" },
+  unknownWhy: { en: "Not known how well its output is read.", zh: "无法判断能否正确读取其输出。" },
+  range: { en: "Tested versions: {from} to {to}", zh: "已测试版本：{from} 至 {to}" },
+  rangeOne: { en: "Tested version: {from}", zh: "已测试版本：{from}" },
+  rangeNone: { en: "No version was ever tested.", zh: "没有测试过任何版本。" },
+
+  permissions: { en: "What it may do", zh: "权限" },
+  permission: { en: "Asked for", zh: "请求的权限" },
+  kept: { en: "Does it keep to that?", zh: "是否遵守" },
+  read_only: { en: "Only read", zh: "只读" },
+  workspace: { en: "Write in the workspace", zh: "可写工作区" },
+  full: { en: "Everything", zh: "完全权限" },
+  enforced: { en: "Yes, it is kept from doing more", zh: "是，强制限制" },
+  asked: { en: "It is asked to; nothing stops it", zh: "仅作要求，没有强制" },
+  not_enforced: { en: "No, nothing limits it", zh: "否，没有限制" },
+
+  install: { en: "How to install it", zh: "安装方法" },
+  noInstall: { en: "There is no command that installs it. See what its maker says.", zh: "没有安装命令。请参阅其官方说明。" },
+  details: { en: "Details", zh: "详情" },
+});

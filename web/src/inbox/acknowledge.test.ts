@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { acknowledged, acknowledgements } from "./acknowledge.ts";
+
+test("without options the given word is typed and sent", () => {
+  const offered = acknowledgements([], "I acknowledge");
+  expect(acknowledged(offered, " i  acknowledge ")?.sends).toBe("I acknowledge");
+  expect(acknowledged(offered, "I acknowledg")).toBeUndefined();
+  expect(acknowledged(offered, "")).toBeUndefined();
+});
+
+test("each option is typed by its value, and none is sent by another's word", () => {
+  const offered = acknowledgements([{ value: "proceed", label: "Delete it" }, { value: "stop", label: "Keep it", default: true }], "x");
+  expect(offered.map(({ word }) => word)).toEqual(["proceed", "stop"]);
+  expect(acknowledged(offered, "STOP")?.sends).toBe("stop");
+});
+
+test("what nobody can type is known by its number", () => {
+  const options = ["a rather long sentence that nobody types", "\u202eyes", "  ", "ok"].map((value) => ({ value, label: value }));
+  expect(acknowledgements(options, "x").map(({ word }) => word)).toEqual(["1", "2", "3", "ok"]);
+});
+
+test("words that cannot be told apart are numbers all", () => {
+  const options = ["Yes", "yes", "no"].map((value) => ({ value, label: value }));
+  const offered = acknowledgements(options, "x");
+  expect(offered.map(({ word }) => word)).toEqual(["1", "2", "3"]);
+  expect(acknowledged(offered, "2")?.sends).toBe("yes");
+});

@@ -1,0 +1,118 @@
+// The inbox as it is kept: asked for at the beginning and whenever the live list says that something changed.
+import { live } from "../service/live.svelte.ts";
+import { sentence, service } from "../service/service.ts";
+import { asked } from "./answer.svelte.ts";
+import { type Entry, type Surroundings, changed, keyOf, merged, pruned, without } from "./inbox.ts";
+import { lateness } from "./late.ts";
+
+/** Several runs often change at once. */
+const SOON_MS = 120;
+const AGAIN_MS = 2_000;
+
+export class Inbox {
+  entries = $state.raw<readonly Entry[]>([]);
+  isKnown = $state(false);
+  trouble = $state<string | undefined>();
+
+  /** Questions with something written for them, and the one where the focus is. */
+  private typed = $state.raw<ReadonlySet<string>>(new Set());
+  private focused: string | undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private isAsking = false;
+  private isWanted = false;
+  private isClosed = false;
+
+  /** Which questions wait, as the live list says it: when this changes, it is time to look. */
+  readonly signature = $derived(
+    live.runs
+      .filter((run) => run.status === "waiting_user")
+      .map((run) => keyOf(run.run_id, run.question?.interaction_id ?? 0))
+      .join(" "),
+  );
+  readonly open = $derived(this.entries.filter((entry) => entry.goneAt === undefined).length);
+
+  isTyped(key: string): boolean {
+    return this.typed.has(key);
+  }
+
+  wrote(key: string, isSomething: boolean): void {
+    if (this.typed.has(key) === isSomething) return;
+    const typed = new Set(this.typed);
+    if (isSomething) typed.add(key);
+    else typed.delete(key);
+    this.typed = typed;
+  }
+
+  focus(key: string | undefined): void {
+    this.focused = key;
+  }
+
+  /** An answer of ours was taken. */
+  answered(key: string): void {
+    this.wrote(key, false);
+    this.entries = changed(this.entries, key, { isMine: true });
+    this.lookSoon(0);
+  }
+
+  dismiss(key: string): void {
+    this.wrote(key, false);
+    this.entries = without(this.entries, key);
+  }
+
+  tick(now: number): void {
+    this.entries = pruned(this.entries, { now, held: this.typed });
+  }
+
+  lookSoon(after = SOON_MS): void {
+    if (this.isClosed) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.look(), after);
+  }
+
+  close(): void {
+    this.isClosed = true;
+    clearTimeout(this.timer);
+  }
+
+  private async look(): Promise<void> {
+    if (this.isAsking) {
+      this.isWanted = true;
+      return;
+    }
+    this.isAsking = true;
+    try {
+      const { interactions } = await service.openInteractions();
+      this.entries = merged(this.entries, interactions, this.around());
+      this.isKnown = true;
+      this.trouble = undefined;
+      await this.tellGone();
+    } catch (error) {
+      if (!this.isKnown) this.trouble = sentence(error);
+      this.lookSoon(AGAIN_MS);
+    } finally {
+      this.isAsking = false;
+      if (this.isWanted) {
+        this.isWanted = false;
+        this.lookSoon(0);
+      }
+    }
+  }
+
+  private around(): Surroundings {
+    const held = new Set(this.typed);
+    if (this.focused !== undefined) held.add(this.focused);
+    const askedAt = (run: string): number | undefined => {
+      const at = Date.parse(live.run(run)?.updated_at ?? "");
+      return Number.isNaN(at) ? undefined : at;
+    };
+    return { now: Date.now(), held, askedAt };
+  }
+
+  private async tellGone(): Promise<void> {
+    for (const { key, waiting } of this.entries.filter((entry) => entry.goneAt !== undefined && !entry.late)) {
+      const history = await asked(waiting.run_id, waiting.question.interaction_id);
+      const late = lateness(history, { status: live.run(waiting.run_id)?.status ?? undefined });
+      this.entries = changed(this.entries, key, { late });
+    }
+  }
+}

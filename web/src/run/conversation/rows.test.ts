@@ -1,0 +1,158 @@
+import type { FcmpEvent, FcmpType } from "@skillrun/client";
+import { expect, test } from "vitest";
+import { type Row, levelsOf, rowsOf } from "./rows.ts";
+
+let next = 0;
+/** An event as the service would send it; only what the fold reads. */
+function event(type: FcmpType, data: unknown, more: { attempt?: number; confidence?: number } = {}): FcmpEvent {
+  next += 1;
+  const meta = { attempt: more.attempt ?? 1, confidence: more.confidence ?? 1, rasp_seq: next * 10 };
+  return { seq: next, ts: new Date(1_000_000 + next * 1_000).toISOString(), type, data, meta } as unknown as FcmpEvent;
+}
+
+function told(make: () => FcmpEvent[]): FcmpEvent[] {
+  next = 0;
+  return make();
+}
+
+const status = (is: string | null, detail: string | null = null, attempt = 1): FcmpEvent => event("conversation.status", { status: is, phase: null, detail }, { attempt });
+const delta = (id: string, text: string): FcmpEvent => event("assistant.message.delta", { message_id: id, text, partial: true });
+const final = (id: string, text: string, partial = false, confidence = 1): FcmpEvent => event("assistant.message.final", { message_id: id, text, partial }, { confidence });
+const raw = (text: string | null): FcmpEvent => event("raw.stdout", { text });
+const tool = (id: string | null, is: string, more: object = {}): FcmpEvent => event("assistant.tool_call", { tool_call_id: id, name: "shell", status: is, ...more });
+
+const story = told(() => [
+  event("conversation.started", { title: "x", mode: "interactive", engine: "e" }, { attempt: 0 }),
+  status("queued", null, 0),
+  status("running"),
+  status("running", "5 s, 10 bytes"),
+  event("assistant.reasoning", { text: "hm" }),
+  delta("m1", "Hel"),
+  delta("m1", "lo"),
+  final("m1", "Hello."),
+  tool("t1", "started", { input: { command: "ls" } }),
+  raw("noise"),
+  event("diagnostic.warning", { code: "UNKNOWN_EVENT", message: "odd", severity: "warning", count: 11 }),
+  tool("t1", "completed", { output: "a\n" }),
+  final("m2", "a guess", false, 0.5),
+  raw(null),
+  final("m3", "<ASK_USER_YAML>\nask_user: {prompt: me}\n</ASK_USER_YAML>"),
+  event("user.input.required", { interaction_id: 1, kind: "open_text", prompt: "What?", options: [] }),
+  status("waiting_user"),
+  event("interaction.timed_out", { interaction_id: 1 }),
+  event("interaction.auto_decided", { interaction_id: 1, policy: "engine_judgement", instruction: "go on" }),
+  event("user.input.replied", { interaction_id: 1, text: "go on", resolution_mode: "auto_decide_timeout" }),
+  status("running", null, 2),
+  event("assistant.message.final", { message_id: "m1", text: "Half", partial: true }, { attempt: 2 }),
+  event("artifact.created", { path: "a.md", size: 3, type: "text/markdown" }, { attempt: 2 }),
+  event("conversation.failed", { state: "failed", reason_code: "ENGINE_FAILED", error: { category: "engine", code: "ENGINE_FAILED", message: "no" } }, { attempt: 2 }),
+]);
+
+const shape = (rows: readonly Row[]): string[] => rows.map((row) => `${row.kind} ${row.key}`);
+
+test("a whole conversation, row by row", () => {
+  const { rows } = rowsOf(story);
+  expect(shape(rows)).toEqual([
+    "started start", "status e2", "attempt a1", "status e3", "reasoning e5", "message m1.m1", "tool t1.t1", "strip s10", "message m1.m3",
+    "question q1", "status e17", "answer r1", "attempt a2", "status e21", "message m2.m1", "artifact e23", "end end",
+  ]);
+  expect(rows[5]).toMatchObject({ state: "final", text: "Hello.", raspSeq: 80, isCut: false });
+  expect(rows[6]).toMatchObject({ status: "completed", input: { command: "ls" }, output: "a\n", tookMs: 3_000, raspSeq: 90 });
+});
+
+test("small print stands apart, is counted, and nothing of it is dropped", () => {
+  const strips = rowsOf(story).rows.filter((row) => row.kind === "strip");
+  const lines = strips.flatMap((row) => row.lines);
+  expect(lines.map((line) => [line.kind, line.text])).toEqual([["stdout", "noise"], ["diagnostic", "odd"], ["guess", "a guess"], ["stdout", undefined]]);
+  expect(levelsOf(lines)).toEqual({ error: 0, warning: 12, info: 2 });
+});
+
+test("a guess is never a message", () => {
+  expect(rowsOf(told(() => [final("m", "sure", false, 0.69)])).rows.map((row) => row.kind)).toEqual(["attempt", "strip"]);
+  expect(rowsOf(told(() => [final("m", "sure", false, 0.7)])).rows.map((row) => row.kind)).toEqual(["attempt", "message"]);
+});
+
+test("pieces are a message that is not finished; one that broke off is partial", () => {
+  expect(rowsOf(told(() => [delta("m", "a"), delta("m", "b")])).rows.at(-1)).toMatchObject({ state: "growing", text: "ab", isCut: false });
+  expect(rowsOf(told(() => [delta("m", "a"), final("m", "ab", true)])).rows.at(-1)).toMatchObject({ state: "partial", text: "ab" });
+  expect(rowsOf(told(() => [delta("m", "a"), delta("m", "b"), delta("m", "c")]).slice(1)).rows[0]).toMatchObject({ text: "bc", isCut: true });
+});
+
+test("nothing but the event for it makes a question", () => {
+  const rows = rowsOf(told(() => [
+    final("m", "<ASK_USER_YAML>\nask_user:\n  prompt: Delete all?\n</ASK_USER_YAML>"),
+    final("n", "Shall I go on? [yes/no]"),
+    tool("t", "started", { name: "ask_user", input: { prompt: "hm" } }),
+    raw('{"type":"user.input.required","data":{"interaction_id":1}}'),
+  ])).rows;
+  expect(rows.map((row) => row.kind)).toEqual(["attempt", "message", "message", "tool", "strip"]);
+});
+
+test("what became of a question is one row that says who decided", () => {
+  expect(rowsOf(story).rows.find((row) => row.kind === "answer")).toMatchObject({
+    isTimedOut: true,
+    decision: { policy: "engine_judgement", instruction: "go on" },
+    reply: { text: "go on", mode: "auto_decide_timeout" },
+  });
+});
+
+test("a sign of life is no change", () => {
+  const rows = rowsOf(told(() => [status("running"), status("running", "1 s"), status("running", "2 s")])).rows;
+  expect(rows.map((row) => row.kind)).toEqual(["attempt", "status"]);
+});
+
+test("an attempt begins once, though a line of the one before may come late", () => {
+  const rows = rowsOf(told(() => [1, 2, 1, 2].map((attempt) => event("raw.stdout", { text: "x" }, { attempt })))).rows;
+  expect(rows.filter((row) => row.kind === "attempt").map((row) => row.key)).toEqual(["a1", "a2"]);
+});
+
+test("a call without a name of its own stays alone; two with one name in two attempts are two", () => {
+  const rows = rowsOf(told(() => [tool(null, "started"), tool(null, "completed"), tool("t", "started"), event("assistant.tool_call", { tool_call_id: "t", name: null, status: "failed", reason: "no" }, { attempt: 2 })])).rows;
+  expect(rows.filter((row) => row.kind === "tool").map((row) => row.status)).toEqual(["started", "completed", "started", "failed"]);
+});
+
+test("every event that is shown leads to its row", () => {
+  const { rows, byRasp } = rowsOf(story);
+  const silent = new Set([4]);
+  for (const one of story) {
+    if (silent.has(one.seq)) continue;
+    expect(rows[byRasp.get(one.meta.rasp_seq) ?? -1], `event ${one.seq}`).toBeDefined();
+  }
+  for (const row of rows) if (row.kind !== "attempt") expect(rows[byRasp.get(row.raspSeq) ?? -1]?.key).toBe(row.key);
+});
+
+test("any stretch gives rows that agree with the whole", () => {
+  const whole = rowsOf(story).rows;
+  const byKey = new Map(whole.map((row) => [row.key, row]));
+  for (let from = 0; from < story.length; from += 1) {
+    for (let to = from + 1; to <= story.length; to += 1) {
+      const part = story.slice(from, to);
+      const { rows } = rowsOf(part);
+      expect(new Set(rows.map((row) => row.key)).size).toBe(rows.length);
+      for (const row of rows) {
+        const same = byKey.get(row.key);
+        if (!same) {
+          // Only small print that began before the stretch has another name, and it stands first.
+          expect([row.kind, rows.filter((one) => !(one.kind === "tool" && one.input === undefined)).indexOf(row)]).toEqual(["strip", 0]);
+          continue;
+        }
+        expect(row.kind).toBe(same.kind);
+        if (row.kind === "strip" && same.kind === "strip") expect(same.lines.slice(0, row.lines.length)).toEqual(row.lines);
+      }
+      const order = rows.map((row) => whole.findIndex((one) => one.key === row.key)).filter((index) => index >= 0);
+      expect(order).toEqual([...order].sort((one, other) => one - other));
+      // A row all of whose events are in the stretch is the row of the whole.
+      const seqs = new Set(part.map((one) => one.meta.rasp_seq));
+      const { byRasp } = rowsOf(story);
+      for (const [index, row] of whole.entries()) {
+        const made = [...byRasp].filter(([, at]) => at === index).map(([seq]) => seq);
+        if (made.length > 0 && made.every((seq) => seqs.has(seq))) expect(rows.find((one) => one.key === row.key)).toEqual(row);
+      }
+    }
+  }
+});
+
+test("an event nobody knows is small print", () => {
+  const rows = rowsOf(told(() => [event("conversation.sang" as FcmpType, {})])).rows;
+  expect(rows.at(-1)).toMatchObject({ kind: "strip", lines: [{ kind: "unknown", text: "conversation.sang" }] });
+});

@@ -1,0 +1,295 @@
+// The conversation as rows, folded from a stretch of its events. A row has the same key whatever stretch it is folded
+// from, and a longer stretch only adds to it. Only `user.input.required` makes a question; what a message says or
+// looks like never does.
+import type { FcmpEvent, FcmpEventOf, Interaction, NextAction, RunError, RunStatus } from "@skillrun/client";
+
+/** Below this something was guessed. */
+export const CONFIDENT = 0.7;
+
+export type Level = FcmpEventOf<"diagnostic.warning">["data"]["severity"];
+export type ResolutionMode = FcmpEventOf<"user.input.replied">["data"]["resolution_mode"];
+export type DecisionPolicy = FcmpEventOf<"interaction.auto_decided">["data"]["policy"];
+export type Mode = FcmpEventOf<"conversation.started">["data"]["mode"];
+
+interface Common {
+  /** The same for as long as the row is there. */
+  readonly key: string;
+  /** Of the conversation, of the first event it is made from that is held. */
+  readonly seq: number;
+  /** Of the Log, of the event that says most about it. */
+  readonly raspSeq: number;
+  readonly attempt: number;
+  /** When it came, in milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** `growing`: pieces came and no end; what there is may be less than what was said. */
+export type MessageState = "growing" | "partial" | "final";
+
+/** One line of small print. */
+export interface Line {
+  readonly raspSeq: number;
+  readonly kind: "diagnostic" | "stdout" | "stderr" | "guess" | "unknown";
+  readonly level: Level;
+  readonly code: string | undefined;
+  /** None where the line is only in the evidence. */
+  readonly text: string | undefined;
+  /** How many it stands for. */
+  readonly count: number;
+}
+
+export type Row = Common &
+  (
+    | { readonly kind: "started"; readonly title: string; readonly engine: string; readonly mode: Mode }
+    | { readonly kind: "attempt" }
+    | { readonly kind: "status"; readonly status: RunStatus }
+    | { readonly kind: "message"; readonly state: MessageState; readonly text: string; /** Its beginning may be missing here. */ readonly isCut: boolean }
+    | { readonly kind: "reasoning"; readonly text: string }
+    | { readonly kind: "tool"; readonly name: string | undefined; readonly status: "started" | "completed" | "failed"; readonly input: unknown; readonly output: string | undefined; readonly reason: string | undefined; readonly tookMs: number | undefined }
+    | { readonly kind: "question"; readonly question: Interaction }
+    | { readonly kind: "answer"; readonly interaction: number; readonly isTimedOut: boolean; readonly decision: { readonly policy: DecisionPolicy; readonly instruction: string } | undefined; readonly reply: { readonly text: string; readonly mode: ResolutionMode } | undefined }
+    | { readonly kind: "artifact"; readonly path: string; readonly size: number; readonly type: string }
+    | { readonly kind: "strip"; readonly lines: readonly Line[] }
+    | { readonly kind: "end"; readonly state: RunStatus; readonly reasonCode: string; readonly error: RunError | undefined; readonly nextActions: readonly NextAction[] }
+  );
+export type RowOf<Kind extends Row["kind"]> = Extract<Row, { kind: Kind }>;
+
+export interface Rows {
+  readonly rows: readonly Row[];
+  /** The row that was made from an event of the Log. */
+  readonly byRasp: ReadonlyMap<number, number>;
+}
+
+/** All rows of a stretch of events, in order and without a gap. */
+export function rowsOf(events: readonly FcmpEvent[]): Rows {
+  const fold = new Fold(events[0]?.seq ?? 1);
+  for (const event of events) fold.add(event);
+  return fold.rows();
+}
+
+type Draft = { -readonly [Key in keyof Row]: Row[Key] } & Row;
+
+class Fold {
+  private readonly all: Draft[] = [];
+  /** Rows that began before the stretch, of which only the end is held. They stand first, as they do in the whole. */
+  private readonly carried: Draft[] = [];
+  private readonly byKey = new Map<string, Draft>();
+  private readonly keyOf = new Map<number, string>();
+  /** Pieces of messages that have no end yet. */
+  private readonly pieces = new Map<string, string[]>();
+  private readonly callsBegan = new Map<string, number>();
+  private attempt: number | undefined;
+  private status: RunStatus | undefined;
+
+  constructor(private readonly first: number) {}
+
+  rows(): Rows {
+    for (const [key, texts] of this.pieces) {
+      const row = this.row(key);
+      if (row?.kind === "message") Object.assign(row, { text: texts.join("") });
+    }
+    const rows = [...this.carried, ...this.all];
+    const places = new Map(rows.map((row, index) => [row.key, index]));
+    return { rows, byRasp: new Map([...this.keyOf].map(([seq, key]) => [seq, places.get(key) ?? 0])) };
+  }
+
+  add(event: FcmpEvent): void {
+    this.separate(event);
+    if (event.type.startsWith("assistant.") && event.meta.confidence < CONFIDENT) {
+      this.line(event, { kind: "guess", level: "warning", code: undefined, text: textOf(event), count: 1 });
+      return;
+    }
+    switch (event.type) {
+      case "conversation.started":
+        this.push(event, "start", { kind: "started", ...event.data });
+        return;
+      case "conversation.status":
+        this.statusChanged(event);
+        return;
+      case "assistant.message.delta":
+        this.grow(event);
+        return;
+      case "assistant.message.final":
+        this.finish(event);
+        return;
+      case "assistant.reasoning":
+        this.push(event, `e${event.seq}`, { kind: "reasoning", text: event.data.text });
+        return;
+      case "assistant.tool_call":
+        this.call(event);
+        return;
+      case "user.input.required":
+        this.push(event, `q${event.data.interaction_id}`, { kind: "question", question: event.data });
+        return;
+      case "user.input.replied": {
+        const { text, resolution_mode: mode } = event.data;
+        this.answer(event, { reply: { text, mode } });
+        return;
+      }
+      case "interaction.auto_decided": {
+        const { policy, instruction } = event.data;
+        this.answer(event, { decision: { policy, instruction } });
+        return;
+      }
+      case "interaction.timed_out":
+        this.answer(event, { isTimedOut: true });
+        return;
+      case "artifact.created":
+        this.push(event, `e${event.seq}`, { kind: "artifact", ...event.data });
+        return;
+      case "diagnostic.warning": {
+        const { code, message, severity, count } = event.data;
+        this.line(event, { kind: "diagnostic", level: severity, code, text: message, count: count ?? 1 });
+        return;
+      }
+      case "raw.stdout":
+      case "raw.stderr": {
+        const kind = event.type === "raw.stdout" ? "stdout" : "stderr";
+        this.line(event, { kind, level: "info", code: undefined, text: event.data.text ?? undefined, count: 1 });
+        return;
+      }
+      case "conversation.completed":
+      case "conversation.failed":
+      case "conversation.canceled": {
+        const { state, reason_code: reasonCode, error, next_actions: nextActions } = event.data;
+        this.push(event, "end", { kind: "end", state, reasonCode, error: error ?? undefined, nextActions: nextActions ?? [] });
+        return;
+      }
+      default: {
+        // A newer service may tell more than we know; small print is better than nothing.
+        const unknown: { type: string; seq: number } = event satisfies never as never;
+        this.line(unknown as FcmpEvent, { kind: "unknown", level: "info", code: undefined, text: unknown.type, count: 1 });
+      }
+    }
+  }
+
+  private row(key: string): Draft | undefined {
+    return this.byKey.get(key);
+  }
+
+  private push(event: FcmpEvent, key: string, rest: WithoutCommon<Row>, rows: Draft[] = this.all): void {
+    const common: Common = { key, seq: event.seq, raspSeq: event.meta.rasp_seq, attempt: event.meta.attempt, at: Date.parse(event.ts) };
+    const row = { ...common, ...rest } as Draft;
+    rows.push(row);
+    this.byKey.set(key, row);
+    // A line between attempts stands for no event of its own.
+    if (rest.kind !== "attempt") this.belongs(event, key);
+  }
+
+  private belongs(event: FcmpEvent, key: string): void {
+    this.keyOf.set(event.meta.rasp_seq, key);
+  }
+
+  /** Whether an attempt begins here can only be told by what came before. */
+  private separate(event: FcmpEvent): void {
+    const { attempt } = event.meta;
+    const before = this.attempt ?? (event.seq === 1 ? 0 : undefined);
+    if (before !== undefined && attempt > before) this.push(event, `a${attempt}`, { kind: "attempt" });
+    this.attempt = Math.max(attempt, before ?? 0);
+  }
+
+  private statusChanged(event: FcmpEventOf<"conversation.status">): void {
+    const { status, detail } = event.data;
+    // With a detail it is a sign of life, which changes nothing.
+    if (status === null || detail !== null || status === this.status) return;
+    this.status = status;
+    this.push(event, `e${event.seq}`, { kind: "status", status });
+  }
+
+  private grow(event: FcmpEventOf<"assistant.message.delta">): void {
+    const key = messageKey(event);
+    const row = this.row(key);
+    if (!row) {
+      this.push(event, key, { kind: "message", state: "growing", text: "", isCut: event.seq === this.first && event.seq > 1 });
+      this.pieces.set(key, [event.data.text]);
+      return;
+    }
+    this.belongs(event, key);
+    if (row.kind !== "message" || row.state !== "growing") return;
+    this.pieces.get(key)?.push(event.data.text);
+    Object.assign(row, { raspSeq: event.meta.rasp_seq });
+  }
+
+  private finish(event: FcmpEventOf<"assistant.message.final">): void {
+    const key = messageKey(event);
+    const { text, partial } = event.data;
+    const whole = { state: partial ? ("partial" as const) : ("final" as const), text, isCut: false };
+    this.pieces.delete(key);
+    const row = this.row(key);
+    if (!row) return this.push(event, key, { kind: "message", ...whole });
+    this.belongs(event, key);
+    Object.assign(row, whole, { raspSeq: event.meta.rasp_seq });
+  }
+
+  private call(event: FcmpEventOf<"assistant.tool_call">): void {
+    const { tool_call_id: id, name, status, input, output, reason } = event.data;
+    const key = id === null ? `e${event.seq}` : `t${event.meta.attempt}.${id}`;
+    const row = this.row(key);
+    const at = Date.parse(event.ts);
+    if (status === "started") this.callsBegan.set(key, at);
+    if (row?.kind === "tool") {
+      this.belongs(event, key);
+      const began = this.callsBegan.get(key);
+      Object.assign(row, {
+        name: row.name ?? name ?? undefined,
+        status: status === "started" ? row.status : status,
+        input: row.input ?? input,
+        output: output ?? row.output,
+        reason: reason ?? row.reason,
+        tookMs: began === undefined || status === "started" ? row.tookMs : Math.max(0, at - began),
+      });
+      return;
+    }
+    // The end of a call has a name only where its start was told.
+    const beganBefore = status !== "started" && name !== null && this.first > 1;
+    const call = { kind: "tool" as const, name: name ?? undefined, status, input, output: output ?? undefined, reason: reason ?? undefined, tookMs: undefined };
+    this.push(event, key, call, beganBefore ? this.carried : this.all);
+  }
+
+  /** What became of a question is one row, though it is told in up to three events. */
+  private answer(event: FcmpEventOf<"user.input.replied" | "interaction.auto_decided" | "interaction.timed_out">, told: Partial<RowOf<"answer">>): void {
+    const key = `r${event.data.interaction_id}`;
+    const row = this.row(key);
+    if (!row) return this.push(event, key, { kind: "answer", interaction: event.data.interaction_id, isTimedOut: false, decision: undefined, reply: undefined, ...told });
+    this.belongs(event, key);
+    Object.assign(row, told, { raspSeq: event.meta.rasp_seq });
+  }
+
+  /** Small print that stands together is one row. */
+  private line(event: FcmpEvent, line: Omit<Line, "raspSeq">): void {
+    const whole: Line = { raspSeq: event.meta.rasp_seq, ...line };
+    const last = this.all.at(-1);
+    if (last?.kind === "strip" && last.attempt === event.meta.attempt) {
+      (last.lines as Line[]).push(whole);
+      this.belongs(event, last.key);
+      return;
+    }
+    this.push(event, `s${event.seq}`, { kind: "strip", lines: [whole] });
+  }
+}
+
+type WithoutCommon<Some> = Some extends unknown ? Omit<Some, keyof Common> : never;
+
+function messageKey(event: FcmpEventOf<"assistant.message.delta" | "assistant.message.final">): string {
+  return `m${event.meta.attempt}.${event.data.message_id}`;
+}
+
+function textOf(event: FcmpEvent): string | undefined {
+  switch (event.type) {
+    case "assistant.message.delta":
+    case "assistant.message.final":
+    case "assistant.reasoning":
+      return event.data.text;
+    case "assistant.tool_call":
+      return event.data.name ?? undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** How many lines of a strip are of each level; one that stands for many counts as many. */
+export function levelsOf(lines: readonly Line[]): Record<Level, number> {
+  const counts: Record<Level, number> = { error: 0, warning: 0, info: 0 };
+  for (const line of lines) counts[line.level] += line.count;
+  return counts;
+}

@@ -1,0 +1,97 @@
+// What the conversation says around the words of the agent.
+import type { Interaction } from "@skillrun/client";
+import { type Word, defineWords } from "../../words/words.ts";
+import type { DecisionPolicy, Level, Mode, ResolutionMode } from "./rows.ts";
+
+export const words = defineWords({
+  conversation: { en: "Conversation", zh: "对话" },
+  loading: { en: "Loading the conversation…", zh: "正在加载对话…" },
+  empty: { en: "Nothing has been said yet.", zh: "还没有任何内容。" },
+  emptyOver: { en: "Nothing was said in this run.", zh: "此运行中没有任何对话。" },
+  again: { en: "Try again", zh: "重试" },
+  latest: { en: "Go to the latest", zh: "跳到最新" },
+  latestNew: { en: "Go to the latest ({n} new)", zh: "跳到最新（{n} 条新内容）" },
+  loadingEarlier: { en: "Loading earlier parts…", zh: "正在加载更早的内容…" },
+  agent: { en: "Agent", zh: "智能体" },
+  growing: { en: "not finished yet", zh: "尚未写完" },
+  unfinished: { en: "never finished", zh: "没有写完" },
+  partial: { en: "partial: it broke off", zh: "不完整：中途断开" },
+  cut: { en: "What came before is not loaded here.", zh: "前面的部分没有加载。" },
+  reasoning: { en: "Thoughts", zh: "思考" },
+  tool: { en: "Tool", zh: "工具" },
+  toolUnnamed: { en: "a tool without a name", zh: "未命名的工具" },
+  toolStarted: { en: "running", zh: "运行中" },
+  toolNever: { en: "no end was told", zh: "没有结束记录" },
+  toolCompleted: { en: "ended", zh: "已结束" },
+  toolFailed: { en: "failed", zh: "失败" },
+  input: { en: "Input", zh: "输入" },
+  output: { en: "Output", zh: "输出" },
+  noInput: { en: "No input was told.", zh: "没有记录输入。" },
+  reason: { en: "Why it failed", zh: "失败原因" },
+  cutText: { en: "{n} more characters are in the evidence.", one: "1 more character is in the evidence.", zh: "其余 {n} 个字符在证据中。" },
+  question: { en: "Question {n}", zh: "问题 {n}" },
+  options: { en: "What it offered", zh: "给出的选项" },
+  default: { en: "default", zh: "默认" },
+  waits: { en: "It waits for an answer, below.", zh: "正在等待回答，请在下方回答。" },
+  closed: { en: "It was closed without an answer.", zh: "未回答就已关闭。" },
+  timedOut: { en: "Nobody answered in time.", zh: "没有人及时回答。" },
+  policy: { en: "Policy: {policy}", zh: "策略：{policy}" },
+  instruction: { en: "The agent was told:", zh: "告知智能体：" },
+  answerTo: { en: "Answer to question {n}", zh: "对问题 {n} 的回答" },
+  open: { en: "Your answer is needed", zh: "需要你的回答" },
+  attempt: { en: "Attempt {n}", zh: "第 {n} 次尝试" },
+  goesOn: { en: "goes on", zh: "进行中" },
+  artifact: { en: "File made", zh: "生成文件" },
+  started: { en: "Started on {engine}, {mode}", zh: "已在 {engine} 上启动，{mode}" },
+  strip: { en: "Beside the talk", zh: "对话之外" },
+  rawLines: { en: "{n} lines the parser did not know", one: "1 line the parser did not know", zh: "{n} 行解析器不认识的内容" },
+  notes: { en: "{n} notes", one: "1 note", zh: "{n} 条提示" },
+  guesses: { en: "{n} guesses", one: "1 guess", zh: "{n} 处推测" },
+  errors: { en: "{n} errors", one: "1 error", zh: "{n} 个错误" },
+  warnings: { en: "{n} warnings", one: "1 warning", zh: "{n} 个警告" },
+  more: { en: "Show {n} more", zh: "再显示 {n} 条" },
+  inEvidence: { en: "This line is only in the evidence.", zh: "此行只在证据中。" },
+  times: { en: "{n} times", zh: "{n} 次" },
+  endSucceeded: { en: "The run succeeded.", zh: "运行成功。" },
+  endFailed: { en: "The run failed.", zh: "运行失败。" },
+  endCanceled: { en: "The run was canceled.", zh: "运行已取消。" },
+  endOther: { en: "The run is over.", zh: "运行已结束。" },
+});
+
+export const kindWords = defineWords({
+  choose_one: { en: "choose one", zh: "选择一项" },
+  confirm: { en: "confirm", zh: "确认" },
+  fill_fields: { en: "fill in", zh: "填写" },
+  open_text: { en: "in your own words", zh: "自由回答" },
+  risk_ack: { en: "acknowledge a risk", zh: "确认风险" },
+} satisfies Record<Interaction["kind"], Word>);
+
+export const resolutionWords = defineWords({
+  user_reply: { en: "answered by a person", zh: "由人回答" },
+  auto_decide_timeout: { en: "decided automatically, nobody had answered in time", zh: "没有人及时回答，已自动决定" },
+  permission_policy: { en: "decided by the permissions of the run", zh: "由运行的权限决定" },
+} satisfies Record<ResolutionMode, Word>);
+
+export const policyWords = defineWords({
+  engine_judgement: { en: "the agent decides", zh: "由智能体判断" },
+  safe_default: { en: "the default that is safe", zh: "采用安全的默认项" },
+  abort: { en: "the run is ended", zh: "结束运行" },
+} satisfies Record<DecisionPolicy, Word>);
+
+export const modeWords = defineWords({
+  auto: { en: "without questions", zh: "自动模式" },
+  interactive: { en: "with questions", zh: "交互模式" },
+} satisfies Record<Mode, Word>);
+
+export const levelWords = defineWords({
+  error: { en: "error", zh: "错误" },
+  warning: { en: "warning", zh: "警告" },
+  info: { en: "note", zh: "提示" },
+} satisfies Record<Level, Word>);
+
+export const lineWords = defineWords({
+  stdout: { en: "stdout", zh: "标准输出" },
+  stderr: { en: "stderr", zh: "标准错误" },
+  guess: { en: "guess", zh: "推测" },
+  unknown: { en: "unknown event", zh: "未知事件" },
+});

@@ -1,0 +1,71 @@
+import type { Diagnosis, EventsAt, NextAction, NextActionKind, Run } from "@skillrun/client";
+import { expect, test } from "vitest";
+import { actionWords } from "../../words/codes-gate.ts";
+import { doingOf, elapsedOf, entriesOf, eventFor, furtherFindings, groundsOf, optionsOf, sentenceOf, tokensOf, wholeNumber } from "./verdict.ts";
+
+const action = (kind: NextActionKind, command = "skillrun retry r"): NextAction => ({ action: kind, command });
+
+test("what can be done here is done here", () => {
+  expect(doingOf(action("retry_later"))).toEqual({ does: "retry" });
+  expect(doingOf(action("raise_timeout", "skillrun retry r --timeout SECONDS"))).toEqual({ does: "number", option: "hard_timeout_sec" });
+  expect(doingOf(action("raise_timeout", "skillrun retry r --session-timeout SECONDS"))).toEqual({ does: "number", option: "session_timeout_sec" });
+  expect(doingOf(action("raise_max_attempt"))).toEqual({ does: "number", option: "max_attempt" });
+  for (const kind of Object.keys(actionWords)) expect(doingOf(action(kind as NextActionKind)), kind).toBeDefined();
+});
+
+const passage = { what: "end", file: "stderr.2.log", from: 5, to: 9, excerpt: "x" };
+const ending = { turn: "partial_failed" };
+const told = (status: string): Diagnosis => ({ status, attempts: [{ attempt: 1, ending, evidence: [] }, { attempt: 2, ending, evidence: [passage] }, { attempt: 3, ending: null, evidence: [] }] }) as unknown as Diagnosis;
+
+test("a state stands on the bytes of the attempt that ended last, and one that goes on on none", () => {
+  expect(groundsOf(told("failed"))).toEqual([{ passage, attempt: 2, stream: "stderr", turn: "partial_failed" }]);
+  expect(groundsOf(told("running"))).toEqual([]);
+  expect(groundsOf(undefined)).toEqual([]);
+});
+
+test("bytes lead to the event that was made from exactly them", () => {
+  const at = (seq: number, from: number, to: number, stderr = [0, 0]) => ({ seq, raw_ref: { stdout_from: from, stdout_to: to, stderr_from: stderr[0], stderr_to: stderr[1] } });
+  const found = { events: [at(1, 0, 100), at(2, 10, 20), at(3, 12, 14), at(4, 0, 0, [10, 20])], cut: false } as unknown as EventsAt;
+  expect(eventFor(found, "stdout", 10, 20)?.seq).toBe(2);
+  expect(eventFor(found, "stderr", 10, 20)?.seq).toBe(4);
+  expect(eventFor({ events: [at(1, 0, 100), at(2, 10, 20)], cut: false } as unknown as EventsAt, "stdout", 11, 12)?.seq).toBe(2);
+  expect(eventFor({ events: [], cut: false }, "stdout", 0, 1)).toBeUndefined();
+});
+
+test("time runs until the run is over, and never backwards", () => {
+  const run = { created_at: "2026-01-01T00:00:00Z", ended_at: null } as Run;
+  const now = Date.parse("2026-01-01T00:01:00Z");
+  expect(elapsedOf(run, now)).toBe(60_000);
+  expect(elapsedOf({ ...run, ended_at: "2026-01-01T00:00:07Z" }, now)).toBe(7_000);
+  expect(elapsedOf(run, 0)).toBe(0);
+  expect(elapsedOf({ ...run, created_at: null }, now)).toBeUndefined();
+});
+
+test("tokens that nobody told are not zero", () => {
+  const run = (usage: Run["usage"]): Run => ({ usage }) as Run;
+  expect(tokensOf(run(null))).toBeUndefined();
+  expect(tokensOf(run({ input_tokens: null, output_tokens: null }))).toBeUndefined();
+  expect(tokensOf(run({ input_tokens: 5, output_tokens: null }))).toEqual({ input: 5, output: 0 });
+});
+
+test.each([["5", 5], [" 12 ", 12], ["0", undefined], ["-1", undefined], ["1e3", undefined], ["2.5", undefined], ["", undefined], ["101", undefined], ["99999999999", undefined]])("%j as a number is %s", (text, number) => {
+  expect(wholeNumber(text, 100)).toBe(number);
+});
+
+test("a fragment becomes a sentence", () => {
+  expect(sentenceOf("the engine failed")).toBe("The engine failed.");
+  expect(sentenceOf("It did.")).toBe("It did.");
+  expect(sentenceOf("引擎失败")).toBe("引擎失败。");
+  expect(sentenceOf("")).toBe("");
+});
+
+test("what was asked is told without what was not", () => {
+  expect(entriesOf({ a: "x", b: { c: 1 } })).toEqual([{ name: "a", value: "x" }, { name: "b", value: '{"c":1}' }]);
+  expect(entriesOf({ a: "x".repeat(10_000) })[0]?.value.length).toBe(2_000);
+  expect(optionsOf({ env: [], effort: null, max_bytes: 5 } as never)).toEqual([{ name: "max_bytes", value: "5" }]);
+});
+
+test("nothing is told twice", () => {
+  const findings = [{ finding: "noticed", code: "ENGINE_ERROR", words: "a" }, { finding: "noticed", code: "PIPE_SMALL", words: "b" }, { finding: "disk_full", attempt: 1, words: "c" }];
+  expect(furtherFindings({ findings } as unknown as Diagnosis, ["ENGINE_ERROR"]).map((finding) => finding.words)).toEqual(["b", "c"]);
+});

@@ -1,0 +1,122 @@
+// What the verdict shows, worked out from the run and its diagnosis.
+import type { Diagnosis, EventsAt, NextAction, RaspEvent, Run, RunRequest } from "@skillrun/client";
+import type { Passage, TurnState } from "../../words/codes-gate.ts";
+
+/** What the page can do itself about a next action; the command is shown for all of them. */
+export type Doing =
+  | { readonly does: "retry" }
+  | { readonly does: "choose_engine" }
+  | { readonly does: "number"; readonly option: "hard_timeout_sec" | "session_timeout_sec" | "max_attempt" }
+  | { readonly does: "answer" }
+  | { readonly does: "show_evidence" }
+  | { readonly does: "show_details" }
+  | { readonly does: "show_files" }
+  | { readonly does: "show_skill" }
+  | { readonly does: "show_start" }
+  | { readonly does: "show_engines" }
+  | { readonly does: "nothing" };
+
+export function doingOf({ action, command }: NextAction): Doing {
+  switch (action) {
+    case "retry":
+    case "retry_later":
+      return { does: "retry" };
+    case "retry_other_engine":
+      return { does: "choose_engine" };
+    case "raise_timeout":
+      // The command says which of the two times was too short.
+      return { does: "number", option: command.includes("--session-timeout") ? "session_timeout_sec" : "hard_timeout_sec" };
+    case "raise_max_attempt":
+      return { does: "number", option: "max_attempt" };
+    case "reply":
+      return { does: "answer" };
+    case "inspect_evidence":
+      return { does: "show_evidence" };
+    case "diagnose":
+      return { does: "show_details" };
+    case "fix_output":
+      return { does: "show_files" };
+    case "fix_skill":
+      return { does: "show_skill" };
+    case "fix_input":
+      return { does: "show_start" };
+    case "login_engine":
+    case "install_engine":
+      return { does: "show_engines" };
+    case "free_disk":
+      return { does: "nothing" };
+  }
+}
+
+/** A passage, and the attempt whose turn it was. */
+export interface Ground {
+  readonly passage: Passage;
+  readonly attempt: number;
+  readonly stream: "stdout" | "stderr";
+  readonly turn: TurnState | undefined;
+}
+
+/** The bytes the state stands on: those of the last attempt that ended, as it is the one that decided. */
+export function groundsOf(diagnosis: Diagnosis | undefined): Ground[] {
+  if (!diagnosis || diagnosis.status === "running" || diagnosis.status === "queued") return [];
+  const last = diagnosis.attempts.findLast((attempt) => attempt.ending !== null);
+  if (!last) return [];
+  return last.evidence.map((passage) => ({
+    passage,
+    attempt: last.attempt,
+    // The terminal alone stands for stdout.
+    stream: passage.file.startsWith("stderr") ? "stderr" : "stdout",
+    turn: last.ending?.turn,
+  }));
+}
+
+/** The event that was made from exactly these bytes, or else from the fewest around them. */
+export function eventFor({ events }: EventsAt, stream: "stdout" | "stderr", from: number, to: number): RaspEvent | undefined {
+  const range = ({ raw_ref: ref }: RaspEvent): [number, number] => (stream === "stderr" ? [ref.stderr_from, ref.stderr_to] : [ref.stdout_from, ref.stdout_to]);
+  const exact = events.find((event) => range(event)[0] === from && range(event)[1] === to);
+  if (exact) return exact;
+  const span = (event: RaspEvent): number => range(event)[1] - range(event)[0];
+  return [...events].sort((one, other) => span(one) - span(other))[0];
+}
+
+/** How long it took, or has taken by now. */
+export function elapsedOf(run: Run, now: number): number | undefined {
+  if (run.created_at === null) return undefined;
+  const end = run.ended_at === null ? now : Date.parse(run.ended_at);
+  return Math.max(0, end - Date.parse(run.created_at));
+}
+
+/** Tokens in and out, as far as they were told. */
+export function tokensOf({ usage }: Run): { input: number; output: number } | undefined {
+  if (usage === null || (usage.input_tokens === null && usage.output_tokens === null)) return undefined;
+  return { input: usage.input_tokens ?? 0, output: usage.output_tokens ?? 0 };
+}
+
+/** Numbers of a form, whole and from 1; nothing where it is none. */
+export function wholeNumber(text: string, most: number): number | undefined {
+  const number = /^\s*\d{1,9}\s*$/.test(text) ? Number(text) : 0;
+  return number >= 1 && number <= most ? number : undefined;
+}
+
+/** What the diagnosis found that is not told by the error and the warnings already. */
+export function furtherFindings(diagnosis: Diagnosis | undefined, told: readonly string[]): Diagnosis["findings"] {
+  return (diagnosis?.findings ?? []).filter((finding) => finding.finding !== "noticed" || !told.includes(finding.code));
+}
+
+/** Fragments of the service as a sentence. */
+export function sentenceOf(words: string): string {
+  const [first = ""] = words;
+  return words === "" ? "" : `${first.toUpperCase()}${words.slice(first.length)}${/[.。…!?]$/.test(words) ? "" : /[\p{Script=Han}]$/u.test(words) ? "。" : "."}`;
+}
+
+const LONGEST_VALUE = 2_000;
+
+/** What was asked, as names and values on one line each. */
+export function entriesOf(object: Readonly<Record<string, unknown>>): { name: string; value: string }[] {
+  return Object.entries(object).map(([name, value]) => ({ name, value: (typeof value === "string" ? value : (JSON.stringify(value) ?? "")).slice(0, LONGEST_VALUE) }));
+}
+
+/** Options that say something: those that are left to others are left out. */
+export function optionsOf(options: RunRequest["options"]): { name: string; value: string }[] {
+  return entriesOf(Object.fromEntries(Object.entries(options).filter(([, value]) => value !== null && !(Array.isArray(value) && value.length === 0))));
+}

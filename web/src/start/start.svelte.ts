@@ -1,0 +1,132 @@
+// A run that is being made ready: what was chosen and typed, and what the service said to it.
+import type { CreateRun, Engine, RunOptions, Skill } from "@skillrun/client";
+import { ProblemError } from "@skillrun/client";
+import { isProblem, sentence, service } from "../service/service.ts";
+import { t } from "../words/language.svelte.ts";
+import { fitting, modesFor, obvious } from "./choices.ts";
+import { type Drafts, type Wrong, begun, collected, pathsOf, placed } from "./form.ts";
+import { OPTION_FIELDS } from "./options.ts";
+import { type Field, fieldsOf } from "./schema.ts";
+import { type Slot, wrongSlot } from "./slots.ts";
+import { words } from "./words.ts";
+
+const NOTHING: ReadonlyMap<string, never> = new Map<string, never>();
+
+export class Start {
+  skill = $state.raw<Skill | undefined>();
+  engines = $state.raw<readonly Engine[]>([]);
+  /** Why there is no form. */
+  trouble = $state<string | undefined>();
+
+  engine = $state("");
+  mode = $state<Skill["modes"][number] | "">("");
+  model = $state("");
+  drafts = $state.raw<Drafts>(new Map());
+  slots = $state.raw<readonly Slot[]>([]);
+
+  isStarting = $state(false);
+  /** Somebody wanted to start; from then on it is said what is missing. */
+  isChecked = $state(false);
+  refusal = $state<string | undefined>();
+  /** What the service said about fields, until they are changed. */
+  said = $state.raw<ReadonlyMap<string, string>>(NOTHING);
+
+  readonly input = $derived<readonly Field[]>(this.skill ? fieldsOf(this.skill.schemas["input"], "input") : []);
+  readonly parameter = $derived<readonly Field[]>(this.skill?.schemas["parameter"] ? fieldsOf(this.skill.schemas["parameter"], "parameter") : []);
+  readonly chosen = $derived(this.engines.find(({ name }) => name === this.engine));
+  readonly modes = $derived(this.skill ? modesFor(this.skill.modes, this.chosen) : []);
+  readonly made = $derived(this.make());
+  readonly wrongSlot = $derived(wrongSlot(this.slots));
+  readonly wrongCount = $derived(this.made.wrong.size + (this.wrongSlot ? 1 : 0));
+
+  private key: { of: string; key: string } | undefined;
+  private readonly stop = new AbortController();
+
+  constructor(private readonly name: string) {}
+
+  async load(): Promise<void> {
+    const { signal } = this.stop;
+    this.trouble = undefined;
+    try {
+      const [skill, { engines }] = await Promise.all([service.skill(this.name, { signal }), service.engines({ signal })]);
+      this.skill = skill;
+      this.engines = fitting(engines, skill);
+      this.engine = obvious(this.engines);
+      this.drafts = new Map([...begun(this.input), ...begun(this.parameter)]);
+    } catch (error) {
+      if (!signal.aborted) this.trouble = isProblem(error, "SKILL_NOT_FOUND") ? t(words.noSuch) : sentence(error);
+    }
+  }
+
+  close(): void {
+    this.stop.abort();
+  }
+
+  set(path: string, text: string): void {
+    this.drafts = new Map(this.drafts).set(path, text);
+    this.forget(path);
+  }
+
+  /** What was said about a field is not said of what stands there now. */
+  forget(path: string): void {
+    if (!this.said.has(path)) return;
+    const said = new Map(this.said);
+    said.delete(path);
+    this.said = said;
+  }
+
+  /** The id of the run, once there is one. */
+  async start(random: () => string): Promise<string | undefined> {
+    this.isChecked = true;
+    if (this.isStarting || this.wrongCount > 0) return undefined;
+    this.isStarting = true;
+    this.refusal = undefined;
+    this.said = NOTHING;
+    const { request } = this.made;
+    try {
+      const files = Object.fromEntries(this.slots.map(({ name, file }) => [name.trim(), file]));
+      const run = await service.createRun(request, { idempotencyKey: this.keyFor(request, random), files });
+      return run.run_id;
+    } catch (error) {
+      this.refused(error);
+      return undefined;
+    } finally {
+      this.isStarting = false;
+    }
+  }
+
+  private make(): { request: CreateRun; wrong: ReadonlyMap<string, Wrong> } {
+    const input = collected(this.input, this.drafts, "input");
+    const parameter = collected(this.parameter, this.drafts, "parameter");
+    const options = collected(OPTION_FIELDS, this.drafts, "options");
+    const request: CreateRun = {
+      skill: this.name,
+      ...(this.engine !== "" && { engine: this.engine }),
+      ...(this.mode !== "" && this.modes.includes(this.mode) && { mode: this.mode }),
+      ...(this.model.trim() !== "" && { model: this.model.trim() }),
+      ...(Object.keys(input.value).length > 0 && { input: input.value }),
+      ...(Object.keys(parameter.value).length > 0 && { parameter: parameter.value }),
+      // The fields of the options are made so that they fit.
+      ...(Object.keys(options.value).length > 0 && { options: options.value as RunOptions }),
+    };
+    return { request, wrong: new Map([...input.wrong, ...parameter.wrong, ...options.wrong]) };
+  }
+
+  /** The same request keeps its key, so that one whose answer was lost makes no second run. */
+  private keyFor(request: CreateRun, random: () => string): string {
+    const files = this.slots.map(({ name, file }) => [name, file.name, file.size, file.lastModified]);
+    const of = JSON.stringify([request, files]);
+    if (this.key?.of !== of) this.key = { of, key: random() };
+    return this.key.key;
+  }
+
+  private refused(error: unknown): void {
+    const errors = error instanceof ProblemError ? (error.problem.errors ?? []) : [];
+    const paths = ["engine", "mode", "model", "files", "input", "parameter", "options", ...pathsOf(this.input), ...pathsOf(this.parameter), ...pathsOf(OPTION_FIELDS)];
+    const said = new Map(placed(errors, paths));
+    // What stands at a field need not be told twice; the whole only where no field was named.
+    this.refusal = said.size > 0 && !said.has("") ? "" : (said.get("") ?? (error instanceof ProblemError ? sentence(error) : t(words.away)));
+    said.delete("");
+    this.said = said;
+  }
+}

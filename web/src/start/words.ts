@@ -1,0 +1,110 @@
+// What the screen for starting a run says.
+import type { Word } from "../words/words.ts";
+import { defineWords } from "../words/words.ts";
+import type { OptionName } from "./options.ts";
+
+export const words = defineWords({
+  title: { en: "Start a run", zh: "新建运行" },
+  which: { en: "Which skill?", zh: "选择技能" },
+  search: { en: "Search skills", zh: "搜索技能" },
+  loading: { en: "Looking…", zh: "正在查找…" },
+  noSkills: { en: "No skill is installed", zh: "还没有安装技能" },
+  noSkillsHow: { en: "Upload one on the screen for skills, or type this in a terminal:", zh: "可以在技能页面上传，或在终端输入：" },
+  noMatch: { en: "No skill has these words.", zh: "没有包含这些词的技能。" },
+  toSkills: { en: "Skills", zh: "技能" },
+  another: { en: "Choose another skill", zh: "选择其他技能" },
+  about: { en: "About this skill", zh: "查看技能" },
+  noSuch: { en: "There is no such skill here, or no longer.", zh: "这里没有这个技能，或已被移除。" },
+  again: { en: "Try again", zh: "重试" },
+  cannot: { en: "This skill cannot be run as it is:", zh: "该技能目前无法运行：" },
+
+  how: { en: "Where and how", zh: "运行方式" },
+  engine: { en: "Engine", zh: "引擎" },
+  engineDefault: { en: "the configured one", zh: "使用配置的引擎" },
+  engineMissing: { en: "{name} (not installed)", zh: "{name}（未安装）" },
+  engineNone: { en: "No engine fits this skill.", zh: "没有适合该技能的引擎。" },
+  mode: { en: "Mode", zh: "模式" },
+  modeDefault: { en: "as the skill prefers", zh: "按技能偏好" },
+  mode_auto: { en: "auto: works without asking", zh: "自动：不提问，自行完成" },
+  mode_interactive: { en: "interactive: may ask you", zh: "交互：可以向您提问" },
+  model: { en: "Model", zh: "模型" },
+  modelHint: { en: "In the engine’s own words; empty means its default.", zh: "按引擎自己的名称填写；留空则使用默认模型。" },
+
+  input: { en: "Input", zh: "输入" },
+  parameter: { en: "Parameters", zh: "参数" },
+  inputJson: { en: "Input as JSON", zh: "JSON 格式的输入" },
+  parameterJson: { en: "Parameters as JSON", zh: "JSON 格式的参数" },
+  inputFree: { en: "The skill does not say what input it takes. Leave it empty, or give a JSON object.", zh: "该技能没有说明需要什么输入。可以留空，或填写一个 JSON 对象。" },
+  jsonHint: { en: "Written as JSON.", zh: "用 JSON 格式填写。" },
+  listHint: { en: "One per line.", zh: "每行一个。" },
+  patternHint: { en: "Must match {pattern}", zh: "须匹配 {pattern}" },
+  example: { en: "For example {example}", zh: "例如 {example}" },
+  range: { en: "From {low} to {high}", zh: "范围 {low} 到 {high}" },
+  atLeast: { en: "At least {low}", zh: "不小于 {low}" },
+  atMost: { en: "At most {high}", zh: "不大于 {high}" },
+  required: { en: "required", zh: "必填" },
+  notSet: { en: "not set", zh: "未设置" },
+  yes: { en: "Yes", zh: "是" },
+  no: { en: "No", zh: "否" },
+  always: { en: "Always {value}", zh: "固定为 {value}" },
+
+  files: { en: "Files", zh: "文件" },
+  filesHint: { en: "Each goes to the skill under a name; its instructions say which names it knows.", zh: "每个文件都以一个名称交给技能；技能说明中写有它认识的名称。" },
+  addFiles: { en: "Add files", zh: "添加文件" },
+  slot: { en: "Name for {file}", zh: "{file} 的名称" },
+  remove: { en: "Remove {file}", zh: "移除 {file}" },
+  slotUnnamed: { en: "Give it a name.", zh: "请填写名称。" },
+  slotTwice: { en: "This name is given twice.", zh: "名称重复。" },
+
+  options: { en: "Options", zh: "选项" },
+  optionsHint: { en: "What is left out is the skill’s choice, else that of the settings.", zh: "留空的项由技能决定，否则按设置。" },
+
+  same: { en: "The same as a command", zh: "等同的命令" },
+  start: { en: "Start", zh: "开始运行" },
+  starting: { en: "Starting…", zh: "正在开始…" },
+  refused: { en: "The run was not started. Nothing you typed is lost.", zh: "未能开始运行，您填写的内容仍然保留。" },
+  away: { en: "The server does not answer. Start it again when it is back; no second run comes of it.", zh: "服务器没有响应。恢复后可再次开始，不会产生重复的运行。" },
+  mend: { en: "{n} fields need a look.", one: "1 field needs a look.", zh: "有 {n} 个字段需要修改。" },
+
+  wrong_missing: { en: "This is needed.", zh: "此项必填。" },
+  wrong_no_number: { en: "This is not a number.", zh: "这不是数字。" },
+  wrong_not_whole: { en: "This is not a whole number.", zh: "须为整数。" },
+  wrong_too_small: { en: "It must be at least {bound}.", zh: "不能小于 {bound}。" },
+  wrong_too_large: { en: "It must be at most {bound}.", zh: "不能大于 {bound}。" },
+  wrong_too_short: { en: "It must have at least {bound} characters.", zh: "至少 {bound} 个字符。" },
+  wrong_too_long: { en: "It must have at most {bound} characters.", zh: "最多 {bound} 个字符。" },
+  wrong_no_json: { en: "This is not JSON: {message}", zh: "不是有效的 JSON：{message}" },
+  wrong_no_object: { en: "It must be a JSON object, in braces.", zh: "须为用花括号括起的 JSON 对象。" },
+
+  posture_enforced: { en: "This engine enforces it.", zh: "该引擎会强制执行。" },
+  posture_asked: { en: "This engine asks before it does more.", zh: "该引擎在超出权限前会询问。" },
+  posture_not_enforced: { en: "This engine does not enforce it.", zh: "该引擎不会强制执行。" },
+});
+
+export const optionWords = defineWords({
+  permission: { en: "What it may do without asking", zh: "无需询问即可执行的操作" },
+  effort: { en: "How hard the model thinks", zh: "模型思考强度" },
+  hard_timeout_sec: { en: "End an attempt after (seconds)", zh: "单次尝试最长时间（秒）" },
+  stall_timeout_sec: { en: "End it after silence of (seconds)", zh: "无输出多久后终止（秒）" },
+  interactive_require_user_reply: { en: "When nobody answers", zh: "无人回答时" },
+  session_timeout_sec: { en: "A question waits for (seconds)", zh: "问题等待时间（秒）" },
+  default_decision_policy: { en: "How it is decided then", zh: "届时如何决定" },
+  auto_decision_limit: { en: "Decide without a person at most", zh: "自动决定的次数上限" },
+  max_attempt: { en: "Attempts at most", zh: "尝试次数上限" },
+  snapshot: { en: "Compare the files before and after", zh: "比较前后文件" },
+  priority: { en: "Priority (higher is sooner)", zh: "优先级（越高越先运行）" },
+} satisfies Record<OptionName, Word>);
+
+/** Of the values options choose from, by option and value. */
+export const choiceWords: Readonly<Record<string, Word>> = {
+  "permission.read_only": { en: "read only", zh: "只读" },
+  "permission.workspace": { en: "write in the workspace and run commands there", zh: "在工作区写入并执行命令" },
+  "permission.full": { en: "everything you may", zh: "与您相同的全部权限" },
+  "interactive_require_user_reply.true": { en: "wait for a person", zh: "一直等人回答" },
+  "interactive_require_user_reply.false": { en: "decide without one when the time is up", zh: "到时自动决定" },
+  "default_decision_policy.engine_judgement": { en: "the agent decides by itself", zh: "由智能体自行决定" },
+  "default_decision_policy.safe_default": { en: "send the default option", zh: "发送默认选项" },
+  "default_decision_policy.abort": { en: "stop the run", zh: "终止运行" },
+  "snapshot.taken": { en: "yes", zh: "是" },
+  "snapshot.off": { en: "no", zh: "否" },
+};

@@ -1,0 +1,44 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { type Decided, actionWords, categoryWords, codeSentence, decidedWords, endedByWords, passageWord, ruleWords, turnWords } from "./codes-gate.ts";
+import { codeWords } from "./codes.ts";
+
+const pages = fileURLToPath(new URL("../../../crates/model/codes", import.meta.url));
+
+test("every code says in English what its page says first", () => {
+  const told = Object.fromEntries(
+    readdirSync(pages).map((file) => {
+      const lines = readFileSync(`${pages}/${file}`, "utf8").split("\n").filter((line) => line.trim() !== "");
+      return [file.replace(/\.md$/, ""), lines[1]?.replaceAll("`", "")];
+    }),
+  );
+  expect(Object.fromEntries(Object.entries(codeWords).map(([code, word]) => [code, word.en]))).toEqual(told);
+});
+
+test.each(Object.entries({ codeWords, ruleWords, turnWords, endedByWords, categoryWords, actionWords }))("%s are Chinese in Chinese, each its own", (_, table) => {
+  const chinese = Object.values(table).map((word) => word.zh);
+  for (const text of chinese) expect(text).toMatch(/\p{Script=Han}/u);
+  expect(new Set(chinese).size).toBe(chinese.length);
+});
+
+test("English is the service's own words, Chinese is ours, and what is not known stays as it came", () => {
+  const decided: Decided = { rule: "2b", words: "as told", summary: "Told.", reason_code: "ENGINE_FAILED" };
+  expect(decidedWords("en", decided, "failed", 1)).toEqual({ words: "as told", summary: "Told." });
+  expect(decidedWords("zh", decided, "failed", 1)).toEqual({ words: ruleWords["2b"].zh, summary: codeWords.ENGINE_FAILED.zh });
+  const newer = { ...decided, rule: "99", reason_code: "NEW" } as unknown as Decided;
+  expect(decidedWords("zh", newer, "failed", 1)).toEqual({ words: "as told", summary: "Told." });
+  expect(codeSentence("zh", "NEW")).toBe("NEW");
+});
+
+test("without a turn it is told when somebody canceled", () => {
+  const decided: Decided = { rule: null, words: "x", summary: "x", reason_code: "CANCELED" };
+  const told = [0, 2].map((attempts) => decidedWords("zh", decided, "canceled", attempts).words);
+  expect(new Set([...told, decidedWords("zh", decided, "failed", 0).words, decidedWords("zh", decided, "failed", 2).words]).size).toBe(4);
+});
+
+test("what was said in a turn that failed is no answer", () => {
+  expect(passageWord("answer", "completed").en).toBe("the answer");
+  expect(passageWord("answer", "partial_failed").en).toBe("the last message");
+  expect(passageWord("answer", undefined).en).toBe("the last message");
+});
