@@ -17,7 +17,7 @@ export default defineConfig({
   reporter: [["list"]],
   use: {
     browserName: "chromium",
-    viewport: { width: 1280, height: 860 },
+    viewport: { width: 1440, height: 900 },
     locale: "en-GB",
     colorScheme: "light",
     trace: "off",

@@ -55,7 +55,7 @@ for (const [name, { make, status, code }] of Object.entries(endings)) {
     }
     await go(page, "#/runs");
     await expect(page.getByTestId("run-row")).toHaveAttribute("data-status", status);
-    await expect(page.locator("[data-status=succeeded]")).toHaveCount(0);
+    await expect(page.getByTestId("run-row").locator("[data-status=succeeded]")).toHaveCount(0);
   });
 }
 
@@ -80,6 +80,6 @@ test("a run is canceled from the page, after it was asked once", async ({ page, 
   await go(page, `#/runs/${run}/conversation`);
   await page.getByTestId("cancel").click();
   expect((await server.client.getRun(run)).status).not.toBe("canceled");
-  await page.getByTestId("cancel-really").click();
+  await page.getByTestId("cancel-yes").click();
   await expect(verdict(page)).toHaveAttribute("data-status", "canceled");
 });

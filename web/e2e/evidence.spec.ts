@@ -23,6 +23,7 @@ for (const stream of STREAMS) {
       const [from, to] = range(event, stream);
       await go(page, `#/runs/${run}/evidence?seq=${event.seq}`);
       await expect(page.getByTestId("mark-range")).toHaveAttribute("data-ranges", `${stream}:${from}-${to}`);
+      await expect(page.getByTestId("marked").first()).toHaveAttribute("data-from", String(from));
       const marked = await page.getByTestId("marked").evaluateAll((elements) =>
         elements.map((element) => [Number(element.getAttribute("data-from")), Number(element.getAttribute("data-to"))] as const),
       );

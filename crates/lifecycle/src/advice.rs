@@ -90,6 +90,11 @@ pub fn next_actions(verdict: &Verdict, run: RunId) -> Vec<NextAction> {
     }
 }
 
+/// What the user can do about a run that somebody canceled.
+pub fn after_cancel(run: RunId) -> Vec<NextAction> {
+    with_commands(&[NextActionKind::Retry], run)
+}
+
 /// What the user can do about an error.
 pub(crate) fn next_actions_for(error: &RunError, run: RunId) -> Vec<NextAction> {
     let kinds: &[NextActionKind] = match error.category {

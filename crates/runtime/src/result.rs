@@ -26,6 +26,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use skillrun_lifecycle::advice;
 use skillrun_lifecycle::output::without_markers;
 use skillrun_model::codes::NextAction;
 use skillrun_model::rasp::data::{ArtifactCreated, ArtifactIndexed, AttemptEnded, Diagnostic, FileChange, TurnUsage};
@@ -146,7 +147,9 @@ impl ResultFold {
             Data::RunFailed(failed) => {
                 self.end(event, RunStatus::Failed, Some(failed.error.clone()), &failed.next_actions);
             }
-            Data::RunCanceled(_) => self.end(event, RunStatus::Canceled, None, &[]),
+            Data::RunCanceled(_) => {
+                self.end(event, RunStatus::Canceled, None, &advice::after_cancel(event.run_id));
+            }
             Data::RunStatus(_)
             | Data::RunHeartbeat(_)
             | Data::MessageDelta(_)

@@ -113,7 +113,9 @@ async function writeSkill(folder: string, name: string, description: string, run
 async function serve(folder: string, listen: string, demo: boolean): Promise<Told> {
   const words = ["serve", "--listen", listen, "--data", join(folder, "data"), ...(demo ? ["--demo"] : [])];
   const environment = { PATH: process.env["PATH"], HOME: join(folder, "home"), TMPDIR: folder };
-  const child = spawn(PROGRAM, words, { cwd: folder, env: environment, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(PROGRAM, words, { cwd: folder, env: environment, stdio: ["ignore", "pipe", "pipe"] });
+  // What it says when it is stopped is of no interest here.
+  createInterface({ input: child.stderr }).on("line", (line) => line.startsWith("note: stopping") || console.error(line));
   const told = new Map<string, string>();
   for await (const line of createInterface({ input: child.stdout })) {
     const [name = "", value = ""] = line.split(/\s+/, 2);

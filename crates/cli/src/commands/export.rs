@@ -10,7 +10,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use serde_json::json;
 use skillrun_model::RunId;
-use skillrun_runtime::bundle::{self, BundleError, BundleKind, Contents, Summary};
+use skillrun_runtime::bundle::{self, BundleError, Contents, Summary};
 use skillrun_runtime::looking::hidden::Hidden;
 
 use crate::args::{Export, Form, Global};

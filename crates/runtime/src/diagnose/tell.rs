@@ -1,5 +1,6 @@
 //! Makes a diagnosis of what was gathered.
 
+use skillrun_lifecycle::advice;
 use skillrun_model::codes::{NextAction, NextActionKind};
 use skillrun_model::{RunStatus, Timestamp};
 
@@ -103,7 +104,8 @@ fn next_actions(material: &Material, is_full: bool) -> Vec<NextAction> {
             vec![NextAction { action: NextActionKind::Reply, command: format!("skillrun reply {run} TEXT") }]
         }
         RunStatus::Failed => story.failed.as_ref().map(|failed| failed.next_actions.clone()).unwrap_or_default(),
-        RunStatus::Queued | RunStatus::Running | RunStatus::Succeeded | RunStatus::Canceled => Vec::new(),
+        RunStatus::Canceled => advice::after_cancel(run),
+        RunStatus::Queued | RunStatus::Running | RunStatus::Succeeded => Vec::new(),
     };
     // That has just been done.
     actions.retain(|next| next.action != NextActionKind::Diagnose);

@@ -1,11 +1,12 @@
 // One file of bytes that is looked at: its size, and the part of it that is here. It may be large, and may still grow.
+import { ProblemError } from "@skillrun/client";
 import { isProblem, sentence, service } from "../../service/service.ts";
 import { BLOCK, Blocks, SHOWN, type Window, fromLine, slid, windowAround } from "./blocks.ts";
 import type { Part } from "./bytes.ts";
 import type { StreamName } from "./spans.ts";
 
-/** `removed`: it was there once. `absent`: there is none. */
-export type Trouble = { kind: "removed" } | { kind: "absent" } | { kind: "failed"; sentence: string };
+/** `removed`: it was there once. `absent`: there is none. `away`: nobody answers. */
+export type Trouble = { kind: "removed" } | { kind: "absent" } | { kind: "away" } | { kind: "failed"; sentence: string };
 
 export class ByteFile {
   size = $state(0);
@@ -49,12 +50,13 @@ export class ByteFile {
 
   /** Asks whether the file has grown. An empty one cannot be asked; others tell when it is not empty any more. */
   async grow(): Promise<void> {
-    if (this.isLoading || this.size === 0 || (this.trouble && this.trouble.kind !== "failed")) return;
+    if (this.isLoading || this.size === 0 || this.trouble?.kind === "removed" || this.trouble?.kind === "absent") return;
     try {
       const { total } = await this.ask({ from: this.size - 1, to: this.size + 1 });
       await this.reach(total);
     } catch (error) {
-      this.tell(error);
+      // While the server is away, what is here stays; the next time tells.
+      if (error instanceof ProblemError) this.tell(error);
     }
   }
 
@@ -63,7 +65,7 @@ export class ByteFile {
     const before = this.size;
     this.size = Math.max(before, size);
     const isShort = this.size > before && this.window.to === before;
-    if (this.trouble?.kind === "failed" || isShort) {
+    if (this.trouble?.kind === "failed" || this.trouble?.kind === "away" || isShort) {
       await this.show({ from: this.window.from, to: Math.min(this.size, this.window.from + SHOWN * BLOCK) });
     }
   }
@@ -106,6 +108,7 @@ export class ByteFile {
     if (isProblem(error, "RANGE_NOT_SATISFIABLE")) return;
     if (isProblem(error, "EVIDENCE_REMOVED", "RUN_REMOVED")) this.trouble = { kind: "removed" };
     else if (isProblem(error, "NOT_FOUND", "RUN_NOT_FOUND")) this.trouble = { kind: "absent" };
-    else this.trouble = { kind: "failed", sentence: sentence(error) };
+    else if (error instanceof ProblemError) this.trouble = { kind: "failed", sentence: sentence(error) };
+    else this.trouble = { kind: "away" };
   }
 }

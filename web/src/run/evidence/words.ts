@@ -27,6 +27,7 @@ export const words = defineWords({
   removed: { en: "The evidence of this run was removed to make room. Its events are still there.", zh: "此运行的证据已被清除以腾出空间，事件仍然保留。" },
   absent: { en: "Nothing was recorded of this stream.", zh: "没有此数据流的记录。" },
   loading: { en: "Loading…", zh: "加载中…" },
+  away: { en: "The server does not answer, so these bytes cannot be shown now.", zh: "服务器没有响应，暂时无法显示这些字节。" },
   again: { en: "Try again", zh: "重试" },
 
   noBytes: { en: "Event {seq} was made by skillrun itself, so there are no bytes of it.", zh: "事件 {seq} 由 skillrun 自身产生，没有对应的字节。" },
