@@ -28,10 +28,15 @@ test("a line is cut between characters, and says so", () => {
   expect(visibleLine("😀😀😀", 2)).toBe("😀😀…");
   expect(visibleLine("😀😀", 2)).toBe("😀😀");
   expect(visibleLine("👩‍👧", 2)).toBe("👩…");
-  expect(visibleLine("a\nb", 2)).toBe("a⟨U+000A⟩…");
+  expect(visibleLine("a\nb", 2)).toBe("a⏎…");
   expect(visibleLine("x".repeat(1_000_000), 3)).toBe("xxx…");
 });
 
 test("a text keeps its lines and its tabs", () => {
   expect(visibleText("a\tb\r\nc\rd\n\u200be")).toBe("a\tb\nc⟨U+000D⟩d\n⟨U+200B⟩e");
+});
+
+test("several lines become one, and one sees where they ended", () => {
+  expect(visibleLine("a\nb\tc", 10)).toBe("a⏎b c");
+  expect(visible("a\nb")).toBe("a⟨U+000A⟩b");
 });

@@ -19,7 +19,10 @@ export function visibleText(text: string): string {
   return text.split(/(\r?\n|\t)/).map((part, index) => (index % 2 === 0 ? visible(part) : part.replace("\r", ""))).join("");
 }
 
-/** The same as `visible`, no longer than so many characters; where more was there, `…` stands at the end. */
+/**
+ * The same as `visible`, in one line and no longer than so many characters; the ends of lines are seen as signs, and
+ * where more was there, `…` stands at the end.
+ */
 export function visibleLine(text: string, most: number): string {
   const characters: string[] = [];
   for (const character of text) {
@@ -28,7 +31,7 @@ export function visibleLine(text: string, most: number): string {
       while (characters.at(-1)?.codePointAt(0) === JOINER) characters.pop();
       return `${marked(characters)}…`;
     }
-    characters.push(character);
+    characters.push(character === "\n" ? "⏎" : character === "\t" ? " " : character);
   }
   return marked(characters);
 }

@@ -10,7 +10,9 @@ const LOOK_AGAIN_MS = 250;
 
 export class RunPage {
   run = $state.raw<Run | undefined>();
-  diagnosis = $state.raw<Diagnosis | undefined>();
+  private told = $state.raw<Diagnosis | undefined>();
+  /** Why the run is as it is; not there while it tells of another state than the run is in. */
+  readonly diagnosis = $derived(this.told?.status === this.run?.status ? this.told : undefined);
   attempts = $state.raw<readonly Attempt[]>([]);
   /** Why the run cannot be shown. */
   trouble = $state<string | undefined>();
@@ -35,6 +37,7 @@ export class RunPage {
   private readonly stop = new AbortController();
   private timer: ReturnType<typeof setTimeout> | undefined;
   private isFetching = false;
+  private hasBegun = false;
   private wantsOutline = false;
   private wantedSeq = 0;
 
@@ -42,9 +45,14 @@ export class RunPage {
     this.chat = new Chat(id, (events) => this.heard(events));
   }
 
-  begin(): void {
-    void this.look();
-    void this.chat.begin();
+  /** What somebody wants to see first comes first: the state, the end of the conversation, and then the reasons. */
+  async begin(): Promise<void> {
+    const run = this.lookAtRun();
+    await this.chat.begin();
+    await run;
+    if (!this.isGone) await this.lookAtReasons();
+    this.hasBegun = true;
+    void this.fetchOutline();
   }
 
   close(): void {
@@ -63,16 +71,28 @@ export class RunPage {
 
   /** Looks at the run again: its state, its verdict, its attempts. */
   async look(): Promise<void> {
+    await this.lookAtRun();
+    if (!this.isGone) await this.lookAtReasons();
+  }
+
+  private lookAtRun(): Promise<void> {
+    return this.tried(async (signal) => {
+      this.run = await service.getRun(this.id, { signal });
+    });
+  }
+
+  private lookAtReasons(): Promise<void> {
+    return this.tried(async (signal) => {
+      const [diagnosis, attempts] = await Promise.all([service.diagnosis(this.id, { signal }), service.attempts(this.id, { signal })]);
+      this.told = diagnosis;
+      this.attempts = attempts.attempts;
+    });
+  }
+
+  private async tried(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { signal } = this.stop;
     try {
-      const [run, diagnosis, attempts] = await Promise.all([
-        service.getRun(this.id, { signal }),
-        service.diagnosis(this.id, { signal }),
-        service.attempts(this.id, { signal }),
-      ]);
-      this.run = run;
-      this.diagnosis = diagnosis;
-      this.attempts = attempts.attempts;
+      await work(signal);
       this.trouble = undefined;
     } catch (error) {
       if (signal.aborted) return;
@@ -87,13 +107,13 @@ export class RunPage {
   needOutline(): void {
     if (this.wantsOutline) return;
     this.wantsOutline = true;
-    void this.fetchOutline();
+    if (this.hasBegun) void this.fetchOutline();
   }
 
   private heard(events: readonly FcmpEvent[]): void {
     this.wantedSeq = Math.max(this.wantedSeq, events.at(-1)?.meta.rasp_seq ?? 0);
     this.lookSoon(LOOK_AGAIN_MS);
-    if (this.wantsOutline) void this.fetchOutline();
+    if (this.hasBegun) void this.fetchOutline();
   }
 
   /** Soon, and only once however much is heard in between. */
@@ -114,7 +134,7 @@ export class RunPage {
   }
 
   private async fetchOutline(): Promise<void> {
-    if (this.isFetching) return;
+    if (this.isFetching || !this.wantsOutline) return;
     this.isFetching = true;
     try {
       for (;;) {
