@@ -407,6 +407,7 @@ fn a_question_whose_time_is_up() {
                 TIME +N s asked (attempt 1)
                 TIME +N s cancel asked for
                 TIME +N s over
+    you can     retry: skillrun retry ID
     "#);
 }
 
@@ -442,6 +443,7 @@ fn a_cancel_in_the_middle() {
                 TIME +N s cancel asked for
                 TIME +N s settled (attempt 1)
                 TIME +N s over
+    you can     retry: skillrun retry ID
     "#);
 }
 
