@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { type CreateRun, type Run, SkillrunClient } from "@skillrun/client";
 import { type Turn, script } from "./script.ts";
 
-const PROGRAM = resolve(process.env["SKILLRUN_BIN"] ?? "../target/debug/skillrun");
+export const PROGRAM = resolve(process.env["SKILLRUN_BIN"] ?? "../target/debug/skillrun");
 
 /** Seconds for a run to get where it should. */
 const PATIENCE = 60;
