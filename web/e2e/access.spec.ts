@@ -63,9 +63,23 @@ test("in Chinese nothing of ours is left in English", async ({ page, server }) =
     await ready(page);
     const holes = await page.evaluate(() => document.body.innerText.match(/\{\w+\}|\bundefined\b|\[object /g) ?? []);
     expect(holes, name).toEqual([]);
-    // Headings, tabs and buttons are ours.
-    const ours = await page.locator("nav a, [role=tab], h1:not(.foreign)").allInnerTexts();
-    for (const text of ours.filter((text) => text.trim() !== "")) expect(text, name).toMatch(/[\u4e00-\u9fff]|answer|skill/);
+    // Words of strangers, commands and names stand in elements of their own; what is left is ours.
+    const english = await page.evaluate(() => {
+      const foreign = ".foreign, code, pre, .mono, option, [lang=en], .name, [data-testid=option], [data-status], canvas, time";
+      const found: string[] = [];
+      const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+      for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        const [text, element] = [node.nodeValue?.trim() ?? "", node.parentElement];
+        const isShown = element?.checkVisibility() && !element.closest(foreign);
+        if (isShown && /[a-z]{3,} [a-z]{2,}/i.test(text) && !/[\u4e00-\u9fff]/.test(text)) found.push(text.slice(0, 80));
+      }
+      return found;
+    });
+    expect(english, name).toEqual([]);
+    const unspoken = await page.locator("nav a, [role=tab], button, h1:not(.foreign), h2:not(.foreign)").evaluateAll((all) =>
+      all.filter((one) => one.checkVisibility() && /[a-z]{3,}/i.test(one.textContent ?? "") && !/[\u4e00-\u9fff]/.test(one.textContent ?? "") && !one.querySelector(".foreign, code") && !one.closest(".foreign")).map((one) => one.outerHTML.slice(0, 160)),
+    );
+    expect(unspoken, name).toEqual([]);
   }
 });
 

@@ -34,12 +34,15 @@ for (const stream of STREAMS) {
       const first = raw.subarray(from, to).toString("utf8").trim().slice(0, 12);
       expect(text).toContain(first);
     }
-    // And back: a click on the first byte of each row finds the event it belongs to.
+    // And back: a click on the first byte of each event finds an event that is made of it, from another one that is not.
     for (const event of ofStream) {
       const [from] = range(event, stream);
-      await go(page, `#/runs/${run}/evidence?seq=${ofStream[0]?.seq}`);
+      const elsewhere = ofStream.find((other) => range(other, stream)[0] >= range(event, stream)[1] || range(other, stream)[1] <= from);
+      await go(page, `#/runs/${run}/evidence?seq=${elsewhere?.seq}`);
+      await expect(page.getByTestId("selected-event")).toHaveAttribute("data-seq", String(elsewhere?.seq));
       const row = page.locator(`[data-testid=bytes-row][data-from="${from}"]`);
-      await row.click({ position: { x: 90, y: 8 } });
+      await expect(row).toBeVisible();
+      await row.locator(".content").click({ position: { x: 2, y: 8 } });
       const { events: at } = await server.client.eventsAt(run, { attempt: 1, stream, offset: from });
       const known = at.map((one) => one.seq);
       await expect(async () => {

@@ -1,5 +1,6 @@
 // Whatever an agent, an engine or a skill writes stays text, in every pane. The lab fails a test in which a dialog, a
 // breach of the content policy, a window or an error comes about.
+import type { Page } from "@playwright/test";
 import { type Act, answer } from "./lab/script.ts";
 import { conversation } from "./lab/look.ts";
 import { expect, go, test } from "./lab/test.ts";
@@ -22,49 +23,99 @@ const nasty = (text: string): Act[] => [
 
 const PANES = ["conversation", "timeline", "evidence", "links", "files"] as const;
 
+/** Characters that cannot be seen, or that turn others around. */
+const HIDDEN = /[\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\u001b\u0007]/;
+
+/** What stands on the page, fields left out: what somebody types into them is their own. */
+function words(page: Page): Promise<string> {
+  return page.evaluate(() => document.querySelector("#content")?.textContent ?? "");
+}
+
+/** Opens everything that can be opened, so that nothing hides in a fold. */
+async function unfold(page: Page): Promise<void> {
+  for (const fold of await page.locator("#content details:not([open]) > summary").all()) {
+    if (await fold.isVisible()) await fold.click();
+  }
+  for (const button of await page.locator("#content [aria-expanded=false]").all()) {
+    if (await button.isVisible()) await button.click();
+  }
+}
+
+/** What must be readable on the page somewhere, once. */
+const readable: Record<string, string> = {
+  IMAGE,
+  SCRIPT,
+  BIDI: "⟨U+202E⟩gnihtemos",
+  ZERO: "in⟨U+200B⟩vis",
+  ANSI: "click",
+  LINK: "press me",
+};
+
 for (const [name, text] of Object.entries({ IMAGE, SCRIPT, BIDI, ZERO, ANSI, LINK })) {
   test(`hostile text stays text: ${name}`, async ({ page, server }) => {
-    await server.skill("nasty", JSON.stringify(`A skill ${IMAGE} ${SCRIPT}`));
+    test.setTimeout(120_000);
+    await server.skill("nasty", JSON.stringify(`A skill ${IMAGE} ${SCRIPT} ${BIDI}`));
+    const ask = { kind: "choose_one", prompt: text, options: [{ value: text, label: text }], context: text, ui_hints: { title: text, hint: text } };
     const run = await server.played(
-      [[...nasty(text), { write: { path: `artifacts/${name}.md`, content: text } }, { ask: { kind: "choose_one", prompt: text, options: [{ value: text, label: text }], context: text, ui_hints: { title: text } } }], [answer(text)]],
+      [[...nasty(text), { write: { path: `artifacts/${name}.md`, content: text } }, { ask }], [answer(text)]],
       { skill: "nasty", mode: "interactive" },
     );
+    const stays = async (where: string): Promise<void> => {
+      await unfold(page);
+      expect((await words(page)).match(HIDDEN)?.[0]?.codePointAt(0)?.toString(16), where).toBeUndefined();
+      expect(await page.locator("#content img, #content script, #content iframe, #content svg [onload]").count(), where).toBe(0);
+      const links = await page.locator("a[href]").evaluateAll((all) => all.map((link) => (link as HTMLAnchorElement).protocol));
+      expect(links.filter((protocol) => !["http:", "https:", "mailto:"].includes(protocol)), where).toEqual([]);
+    };
     await go(page, "#/inbox");
     await expect(page.getByTestId("question")).toBeVisible();
+    await stays("inbox");
     await go(page, `#/runs/${run}/conversation`);
-    await server.client.reply(run, { interaction_id: 1, text });
-    await server.settled(run);
+    await expect(page.getByTestId("question")).toBeVisible();
+    await stays("the question on the page of the run");
+    await server.client.reply(run, { interaction_id: 1, text }, { wait: 60 });
     const { events } = await server.client.eventsHistory(run, { limit: 1000 });
+    const [first] = PANES;
     for (const pane of PANES) {
       for (const event of events.filter((one) => one.event.category !== "lifecycle")) {
         await go(page, `#/runs/${run}/${pane}?seq=${event.seq}`);
+        await expect(page.getByTestId("selected-event")).toHaveAttribute("data-seq", String(event.seq));
+        await expect(page.getByTestId("selected-type")).toHaveText(event.event.type);
+        if (pane === first) await unfold(page);
       }
-      await expect(page.getByTestId("verdict")).toBeVisible();
-      await page.evaluate(() => new Promise((done) => setTimeout(done, 100)));
+      await stays(pane);
     }
-    await go(page, `#/runs/${run}/evidence`);
+    await go(page, `#/runs/${run}/evidence?seq=${events.find((event) => event.event.category === "raw")?.seq}`);
     for (const view of await page.getByTestId("evidence-view").all()) {
       await view.click();
+      await expect(view).toHaveAttribute("aria-pressed", "true");
     }
     const seen = (await conversation(page)).map((row) => row.text).join("\n");
-    if (name === "IMAGE" || name === "SCRIPT") expect(seen).toContain(text.slice(0, 8));
+    expect(seen).toContain(readable[name]);
     for (const screen of ["runs", "skills", "skills/nasty", "start/nasty", "engines"]) {
       await go(page, `#/${screen}`);
       await expect(page.getByRole("heading").first()).toBeVisible();
+      await stays(screen);
     }
-    expect(await page.locator("#content img, #content script, #content iframe, #content svg [onload]").count()).toBe(0);
-    const links = await page.locator("a[href]").evaluateAll((all) => all.map((link) => (link as HTMLAnchorElement).protocol));
-    expect(links.filter((protocol) => !["http:", "https:", "mailto:"].includes(protocol))).toEqual([]);
   });
 }
 
 test("a line of a megabyte is shown in every pane, and the page stays small", async ({ page, server }) => {
-  const run = await server.played([[{ say: LONG.slice(0, 400_000) }, { raw: `${LONG.slice(0, 500_000)}\n` }, answer()]]);
+  // A script may have a megabyte in all, so a tool's output and a line nobody knows are half of it each, joined by the
+  // engine into one line of more.
+  const run = await server.played([[{ say: LONG.slice(0, 300_000) }, { think: LONG.slice(0, 200_000) }, { raw: `${LONG.slice(0, 500_000)}\n` }, answer()]]);
   const { events } = await server.client.eventsHistory(run, { limit: 100 });
   for (const pane of PANES) {
-    for (const event of events) await go(page, `#/runs/${run}/${pane}?seq=${event.seq}`);
-    await expect(page.getByTestId("verdict")).toBeVisible();
-    expect(await page.evaluate(() => document.querySelectorAll("*").length)).toBeLessThan(4_000);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(0);
+    for (const event of events) {
+      await go(page, `#/runs/${run}/${pane}?seq=${event.seq}`);
+      await expect(page.getByTestId("selected-type")).toHaveText(event.event.type);
+    }
+    await unfold(page);
+    expect(await page.evaluate(() => document.querySelectorAll("*").length), pane).toBeLessThan(4_000);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth), pane).toBeLessThanOrEqual(0);
+    const tallest = await page.evaluate(() => Math.max(...[...document.querySelectorAll("[data-testid=chat-row]")].map((row) => row.clientHeight), 0));
+    expect(tallest, pane).toBeLessThan(20_000);
   }
+  await go(page, `#/runs/${run}/conversation`);
+  expect((await conversation(page)).some((row) => row.text.includes("wwwwwwww"))).toBe(true);
 });

@@ -69,3 +69,27 @@ for (const way of ["stop", "kill"] as const) {
     await expect(page.getByTestId("run-row")).toHaveCount(1);
   });
 }
+
+test("seven tabs work: those that nobody sees give their connections back", async ({ page, context, server }) => {
+  const run = await server.played([[{ ask: { kind: "open_text", prompt: "Name?" } }], [answer()]], { mode: "interactive" });
+  // Headless tabs are all seen, so the page is told otherwise.
+  await context.addInitScript(() => {
+    let isHidden = false;
+    Object.defineProperty(document, "hidden", { get: () => isHidden });
+    addEventListener("hide", () => {
+      isHidden = true;
+      document.dispatchEvent(new Event("visibilitychange"));
+    });
+  });
+  for (let tab = 0; tab < 6; tab += 1) {
+    const other = await context.newPage();
+    await other.goto(`${server.url}/#/runs/${run}/conversation`);
+    await expect(other.getByTestId("question")).toBeVisible();
+    await other.evaluate(() => dispatchEvent(new Event("hide")));
+  }
+  await page.bringToFront();
+  await page.getByTestId("question").getByRole("textbox").first().fill("a heron");
+  await page.keyboard.press("Control+Enter");
+  await expect(page.getByTestId("question")).toHaveCount(0);
+  expect((await server.settled(run)).status).toBe("succeeded");
+});

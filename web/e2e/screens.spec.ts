@@ -15,6 +15,7 @@ test("a run is started from a form made from the skill's schema", async ({ page,
     },
   };
   await server.skill("parcels", "Weighs parcels.", { input });
+  await server.script("parcels", [[{ say: "weighed" }, answer()]]);
   await go(page, "#/start/parcels");
   await page.getByRole("textbox", { name: /^City/ }).fill("B");
   await page.getByRole("textbox", { name: /^Count/ }).fill("3");
@@ -62,7 +63,7 @@ test("skills: a zip is checked before it is installed, and the text an agent get
     await page.getByTestId("skill-zip").setInputFiles({ name: `${name}.zip`, mimeType: "application/zip", buffer });
   };
   await go(page, "#/skills");
-  await upload("broken", { "broken/SKILL.md": "---\nname: broken\ndescription: [\n---\n\nDo it.\n" });
+  await upload("broken", { "broken/SKILL.md": "---\nname: broken\ndescription: Does it.\n---\n\nDo it.\n", "broken/assets/runner.json": "{" });
   await expect(page.getByTestId("finding").first()).toBeVisible();
   await expect(page.getByTestId("install")).toHaveCount(0);
   expect((await server.client.skills()).skills.map((skill) => skill.name)).toEqual(["answer"]);

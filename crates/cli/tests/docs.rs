@@ -157,8 +157,7 @@ fn links_are_found() {
 }
 
 /// Hosts that may stand in tracked files: public, and no package registry.
-const HOSTS: &[&str] =
-    &["github.com", "json-schema.org", "www.w3.org", "www.apache.org", "www.anthropic.com"];
+const HOSTS: &[&str] = &["github.com", "json-schema.org", "www.w3.org", "www.apache.org", "www.anthropic.com"];
 
 /// Names that belong to nobody.
 const NOBODYS: &[&str] = &[

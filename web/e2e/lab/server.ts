@@ -69,6 +69,11 @@ export class Server {
     return writeSkill(this.folder, name, description, more);
   }
 
+  /** What the skill plays on the engine `scripted` when a run brings no script. */
+  script(skill: string, turns: Turn[]): Promise<void> {
+    return writeFile(join(this.folder, "data", "skills", skill, "assets", "scripted.yaml"), script(turns));
+  }
+
   /** Starts a run that plays these turns. */
   async play(turns: Turn[], request: CreateRun = {}): Promise<string> {
     const run = await this.client.createRun(

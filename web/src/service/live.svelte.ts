@@ -1,4 +1,5 @@
-// The runs of the service, kept up to date by one stream. The newest are here; older ones are asked for page by page.
+// The runs of the service, kept up to date by one stream. The newest are here, and those that wait; older ones are asked
+// for page by page.
 import type { RunSummary } from "@skillrun/client";
 import { isProblem, sentence, service } from "./service.ts";
 import { type RunTable, applied, empty } from "./run-table.ts";
@@ -6,33 +7,56 @@ import { type RunTable, applied, empty } from "./run-table.ts";
 /** `away`: there was a connection, and it is being looked for. */
 export type Connection = "connecting" | "connected" | "away" | "refused";
 
+/** A page that nobody sees asks so often how many questions wait. */
+const UNSEEN_MS = 30_000;
+
 class Live {
   table = $state.raw<RunTable>(empty());
   connection = $state<Connection>("connecting");
   /** Why the service does not let us in, or does not talk to us. */
   refusal = $state<string | undefined>();
 
+  /** How many wait, while nobody sees the page. */
+  private unseen = $state<number | undefined>();
+
   /** Newest first. */
   readonly runs = $derived([...this.table.runs.values()]);
-  readonly waiting = $derived(this.runs.filter((run) => run.status === "waiting_user").length);
+  readonly waiting = $derived(this.unseen ?? this.runs.filter((run) => run.status === "waiting_user").length);
 
-  private stop: AbortController | undefined;
+  private cursor: string | undefined;
+  private following: AbortController | undefined;
+  private timer: ReturnType<typeof setInterval> | undefined;
+  private readonly stop = new AbortController();
 
   run(id: string): RunSummary | undefined {
     return this.table.runs.get(id);
   }
 
-  /** Follows until it is told to end; called once, when the page is shown. */
+  /** Called once, when the page is shown. */
+  begin(): void {
+    document.addEventListener("visibilitychange", this.seen, { signal: this.stop.signal });
+    this.seen();
+  }
+
+  end(): void {
+    this.stop.abort();
+    this.following?.abort();
+    clearInterval(this.timer);
+  }
+
+  /** Begins anew: somebody was let in, or wants to try again. */
   async follow(): Promise<void> {
-    this.stop?.abort();
-    const stop = (this.stop = new AbortController());
-    this.connection = "connecting";
+    this.following?.abort();
+    const following = (this.following = new AbortController());
+    if (this.connection === "refused") this.connection = "connecting";
     const connected = (is: boolean): void => {
+      if (this.following !== following) return;
       if (is) this.connection = "connected";
-      else if (this.connection === "connected") this.connection = "away";
+      else if (this.connection === "connected" && !following.signal.aborted) this.connection = "away";
     };
     try {
-      for await (const item of service.followRuns({ signal: stop.signal, connected })) {
+      for await (const item of service.followRuns({ cursor: this.cursor, signal: following.signal, connected })) {
+        this.cursor = item.id;
         this.table = applied(this.table, item);
       }
     } catch (error) {
@@ -41,8 +65,29 @@ class Live {
     }
   }
 
-  end(): void {
-    this.stop?.abort();
+  /**
+   * A browser has six connections to one server for all its tabs. A page that nobody sees gives its own back, asks now
+   * and then how many questions wait, and goes on later where it was.
+   */
+  private readonly seen = (): void => {
+    clearInterval(this.timer);
+    if (document.hidden) {
+      this.following?.abort();
+      this.following = undefined;
+      this.timer = setInterval(() => void this.count(), UNSEEN_MS);
+    } else {
+      this.unseen = undefined;
+      if (!this.following) void this.follow();
+    }
+  };
+
+  private async count(): Promise<void> {
+    try {
+      const { interactions } = await service.openInteractions({ signal: this.stop.signal });
+      if (document.hidden) this.unseen = interactions.length;
+    } catch {
+      // It is asked again.
+    }
   }
 }
 

@@ -1,5 +1,7 @@
 // The service this page came from. The browser sends its session by itself.
 import { ProblemError, SkillrunClient } from "@skillrun/client";
+import { t } from "../words/language.svelte.ts";
+import { words } from "./words.ts";
 
 export const service = new SkillrunClient({ baseUrl: "" });
 
@@ -9,7 +11,13 @@ export function sentence(error: unknown): string {
     const { detail, next_action } = error.problem;
     return next_action ? `${detail}. ${next_action}` : detail;
   }
+  if (isAway(error)) return t(words.away);
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Whether nothing came back at all. Browsers say so each in their own English, and with the type of a mistake in code. */
+function isAway(error: unknown): boolean {
+  return error instanceof TypeError && /fetch|network|load failed|terminated/i.test(error.message);
 }
 
 export function isProblem(error: unknown, ...codes: ProblemError["code"][]): error is ProblemError {

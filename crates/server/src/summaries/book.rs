@@ -7,13 +7,16 @@ use std::time::Instant;
 
 use skillrun_log::FileLog;
 use skillrun_log::catalog::{Catalog, CatalogError, Current, Query, Row, RowState};
-use skillrun_model::RunId;
+use skillrun_model::{RunId, RunStatus};
 
 use super::changes::Changes;
 use super::epoch::Epoch;
 
 /// So many runs, the newest, are in a snapshot.
 const SNAPSHOT: usize = 200;
+
+/// So many older ones that wait for an answer are in it too: a question must not be forgotten because it is old.
+const WAITING: usize = 1_000;
 
 /// So many changes are given at once; whoever gets so many asks again.
 const PAGE: usize = 500;
@@ -116,11 +119,21 @@ impl Book {
         }
     }
 
+    /// The newest runs, and older ones that wait for somebody.
+    fn snapshot(&mut self) -> Result<Vec<Row>, CatalogError> {
+        let mut rows = self.catalog.list(&Query { limit: Some(SNAPSHOT), ..Query::default() })?;
+        if let Some(oldest) = rows.last().map(|row| row.run_id).filter(|_| rows.len() == SNAPSHOT) {
+            let statuses = vec![RunStatus::WaitingUser];
+            let waiting = Query { statuses, after: Some(oldest), limit: Some(WAITING), ..Query::default() };
+            rows.extend(self.catalog.list(&waiting)?);
+        }
+        Ok(rows)
+    }
+
     pub(super) fn since(&mut self, cursor: Option<(Epoch, u64)>) -> Result<Since, CatalogError> {
         let number = cursor.filter(|(epoch, _)| *epoch == self.epoch).map(|(_, number)| number);
         let Some(changes) = number.and_then(|number| self.changes.since(number, PAGE)) else {
-            let snapshot = self.catalog.list(&Query { limit: Some(SNAPSHOT), ..Query::default() })?;
-            return Ok(Since::Reset { snapshot, number: self.last() });
+            return Ok(Since::Reset { snapshot: self.snapshot()?, number: self.last() });
         };
         let runs: Vec<RunId> = changes.iter().map(|(_, run)| *run).collect();
         let rows = self.catalog.current(&runs)?;

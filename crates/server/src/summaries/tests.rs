@@ -181,6 +181,25 @@ impl Change {
 }
 
 #[test]
+fn an_old_question_is_not_forgotten() {
+    let world = World::new();
+    for n in 1..=210 {
+        make(&world.log, run(n));
+        if n == 4 {
+            say(&world.log, run(n), 2, status(RunStatus::WaitingUser));
+        }
+        world.log.release(run(n));
+    }
+    match world.start().since(None).expect("asked") {
+        Since::Reset { snapshot, .. } => {
+            assert_eq!((snapshot.len(), snapshot[200].run_id), (201, run(4)));
+            assert_eq!(snapshot[200].status, Some(RunStatus::WaitingUser));
+        }
+        Since::Changes(changes) => panic!("{changes:?}"),
+    }
+}
+
+#[test]
 fn a_cursor_is_good_where_it_was_given_out() {
     let world = World::new();
     for n in 1..=210 {

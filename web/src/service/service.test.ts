@@ -1,0 +1,12 @@
+import { ProblemError } from "@skillrun/client";
+import { expect, test } from "vitest";
+import { sentence } from "./service.ts";
+
+test.each(["Failed to fetch", "NetworkError when attempting to fetch resource.", "Load failed", "network error"])("%s is told in our own words", (message) => {
+  expect(sentence(new TypeError(message))).toBe("The server does not answer.");
+});
+
+test("other mistakes are told as they are", () => {
+  expect(sentence(new TypeError("x is not a function"))).toBe("x is not a function");
+  expect(sentence(new ProblemError({ detail: "no such run", next_action: "look again" } as ProblemError["problem"]))).toBe("no such run. look again");
+});
