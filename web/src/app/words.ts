@@ -10,6 +10,7 @@ export const words = defineWords({
   engines: { en: "Engines", zh: "引擎" },
   start: { en: "Start a run", zh: "新建运行" },
   waiting: { en: "{n} questions wait", one: "1 question waits", zh: "{n} 个问题在等待回答" },
+  settings: { en: "Language, colours and more", zh: "语言、配色等设置" },
   language: { en: "Language", zh: "语言" },
   theme: { en: "Colours", zh: "配色" },
   themeAuto: { en: "As the system", zh: "跟随系统" },

@@ -1,3 +1,4 @@
+// Engines in their order, and what is said about their versions.
 import type { Engine } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { say } from "../words/words.ts";

@@ -1,3 +1,4 @@
+// A risk is acknowledged by a word that can be seen, typed and told from the others.
 import { expect, test } from "vitest";
 import { acknowledged, acknowledgements } from "./acknowledge.ts";
 
@@ -15,8 +16,8 @@ test("each option is typed by its value, and none is sent by another's word", ()
 });
 
 test("what nobody can type is known by its number", () => {
-  const options = ["a rather long sentence that nobody types", "\u202eyes", "  ", "ok"].map((value) => ({ value, label: value }));
-  expect(acknowledgements(options, "x").map(({ word }) => word)).toEqual(["1", "2", "3", "ok"]);
+  const options = ["a rather long sentence that nobody types", "\u202eyes", "  ", "\u3164", "go\u115f", "ok"].map((value) => ({ value, label: value }));
+  expect(acknowledgements(options, "x").map(({ word }) => word)).toEqual(["1", "2", "3", "4", "5", "ok"]);
 });
 
 test("words that cannot be told apart are numbers all", () => {

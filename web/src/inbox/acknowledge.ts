@@ -1,5 +1,6 @@
 // What somebody types to acknowledge a risk: a word, so that nothing dangerous happens by one careless click.
 import type { AskOption } from "@skillrun/client";
+import { visible } from "../parts/visible.ts";
 
 export interface Acknowledgement {
   /** To be typed. */
@@ -28,7 +29,8 @@ export function acknowledged(offered: readonly Acknowledgement[], typed: string)
 
 function isTypeable(value: string): boolean {
   const word = value.trim();
-  return word.length <= LONGEST_WORD && TYPEABLE.test(word);
+  // Some letters cannot be seen.
+  return word.length <= LONGEST_WORD && TYPEABLE.test(word) && visible(word) === word;
 }
 
 function folded(word: string): string {

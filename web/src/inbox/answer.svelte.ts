@@ -2,14 +2,19 @@
 // typed is given up before the service has taken it.
 import type { Asked, Interaction } from "@skillrun/client";
 import { ProblemError } from "@skillrun/client";
+import { Keys, fileMark, freshKey } from "../service/key.ts";
 import { isProblem, sentence, service } from "../service/service.ts";
-import { t } from "../words/language.svelte.ts";
 import { type Late, currentOf, lateness } from "./late.ts";
-import { words } from "./words.ts";
 
 export const MOST_FILES = 20;
 
 export type Phase = "writing" | "sending" | "sent";
+
+export type Trouble =
+  /** The service said no, and why. */
+  | { is: "refused"; why: string }
+  /** Nothing came back: it may have arrived all the same. */
+  | { is: "unknown" };
 
 export class Answer {
   text = $state("");
@@ -18,15 +23,21 @@ export class Answer {
   values = $state.raw<ReadonlyMap<string, string>>(new Map());
   files = $state.raw<readonly File[]>([]);
   phase = $state<Phase>("writing");
-  trouble = $state<string | undefined>();
+  trouble = $state.raw<Trouble | undefined>();
   late = $state.raw<Late | undefined>();
 
+  /** Whether there is something that somebody would miss. */
+  readonly isWritten = $derived(this.phase !== "sent" && (this.text !== "" || this.word !== "" || this.files.length > 0 || [...this.values.values()].some((value) => value !== "")));
+
+  private readonly keys: Keys;
+
   constructor(
-    private readonly run: string,
-    private readonly question: Interaction,
-    /** The same through all tries, so that an answer that did arrive counts once. */
-    private readonly key: string,
-  ) {}
+    readonly run: string,
+    readonly question: Interaction,
+    random: () => string = freshKey,
+  ) {
+    this.keys = new Keys(random);
+  }
 
   set(name: string, value: string): void {
     this.values = new Map(this.values).set(name, value);
@@ -49,8 +60,9 @@ export class Answer {
     this.phase = "sending";
     this.trouble = undefined;
     try {
-      const reply = { interaction_id: this.question.interaction_id, text, idempotency_key: this.key };
-      await service.reply(this.run, reply, { files: [...this.files] });
+      const files = [...this.files];
+      const reply = { interaction_id: this.question.interaction_id, text, idempotency_key: this.keys.of([text, files.map(fileMark)]) };
+      await service.reply(this.run, reply, { files });
       this.phase = "sent";
       return true;
     } catch (error) {
@@ -58,7 +70,7 @@ export class Answer {
       if (isProblem(error, "STALE_INTERACTION", "RUN_OVER", "RUN_REMOVED", "RUN_NOT_FOUND")) {
         this.late = await whatBecame(this.run, this.question.interaction_id, error);
       } else {
-        this.trouble = error instanceof ProblemError ? sentence(error) : t(words.away);
+        this.trouble = error instanceof ProblemError ? { is: "refused", why: sentence(error) } : { is: "unknown" };
       }
       return false;
     }

@@ -1,3 +1,4 @@
+// What happens when nobody answers, and how long that takes.
 import { expect, test } from "vitest";
 import { type Waiting, countdown, outcome, secondsLeft } from "./countdown.ts";
 

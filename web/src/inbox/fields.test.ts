@@ -1,3 +1,4 @@
+// Fields as agents describe them, well or badly, and the answer that is made from them.
 import { expect, test } from "vitest";
 import { answerOf, fieldsOf } from "./fields.ts";
 
@@ -25,9 +26,20 @@ test("what is said about a field is used", () => {
     options: [],
   });
   expect(port).toEqual({ name: "port", label: "Port", hint: "of the service", kind: "number", choices: [], begin: "8080" });
-  expect(tls).toMatchObject({ kind: "choice", choices: ["yes", "no"] });
+  expect(tls).toMatchObject({ kind: "yes_no", choices: ["yes", "no"], begin: "" });
   expect(notes?.kind).toBe("lines");
   expect(size?.choices).toEqual(["s", "m", "3"]);
+});
+
+test.each([
+  [{ type: "boolean", default: true }, "yes"],
+  [{ type: "boolean", default: "no" }, "no"],
+  [{ type: "boolean", default: "perhaps" }, ""],
+  [{ enum: ["s", "m"], default: "m" }, "m"],
+  [{ enum: ["s", "m"], default: "xl" }, ""],
+  [{ default: "anything" }, "anything"],
+])("nothing is chosen beforehand that cannot be seen: %j", (said, begin) => {
+  expect(fieldsOf({ ui_hints: { fields: [{ name: "a", ...said }] }, context: null, options: [] })[0]?.begin).toBe(begin);
 });
 
 test.each([undefined, null, 7, "fields", { colour: "red" }, { fields: 3 }, { fields: [null, 4, [], {}] }, [[]]])("what is no field is passed over: %o", (hints) => {

@@ -6,7 +6,8 @@ export interface AskedField {
   readonly name: string;
   readonly label: string;
   readonly hint: string | undefined;
-  readonly kind: "line" | "lines" | "number" | "choice";
+  readonly kind: "line" | "lines" | "number" | "choice" | "yes_no";
+  /** What is sent; `yes` and `no` of a field that asks for no more are shown in the reader's language. */
   readonly choices: readonly string[];
   readonly begin: string;
 }
@@ -14,6 +15,7 @@ export interface AskedField {
 const MOST_FIELDS = 40;
 const MOST_CHOICES = 200;
 const LONGEST = 300;
+const YES_NO = ["yes", "no"] as const;
 
 type Fields = Pick<Interaction, "ui_hints" | "context" | "options">;
 
@@ -58,13 +60,27 @@ function fieldFrom(key: string | undefined, said: unknown): AskedField | undefin
   if (name === undefined) return undefined;
   const choices = [said["options"], said["choices"], said["enum"]].map(choicesIn).find((list) => list.length > 0);
   const type = text(said, "type", "kind", "input_type") ?? "";
-  const kind = choices ? "choice" : /bool|check/.test(type) ? "choice" : /int|num|float/.test(type) ? "number" : /area|multi|long/.test(type) ? "lines" : "line";
+  const kind = choices ? "choice" : /bool|check/.test(type) ? "yes_no" : /int|num|float/.test(type) ? "number" : /area|multi|long/.test(type) ? "lines" : "line";
   return field(name, text(said, "label", "title") ?? name, {
     hint: text(said, "description", "hint", "help", "placeholder"),
     kind,
-    choices: choices ?? (kind === "choice" ? ["yes", "no"] : []),
-    begin: said["value"] === name ? "" : (text(said, "default") ?? ""),
+    choices: kind === "yes_no" ? YES_NO : (choices ?? []),
+    begin: said["value"] === name ? "" : beginOf(kind, choices ?? [], text(said, "default") ?? ""),
   });
+}
+
+/** What cannot be chosen would be sent without being seen. */
+function beginOf(kind: AskedField["kind"], choices: readonly string[], said: string): string {
+  switch (kind) {
+    case "yes_no":
+      return /^(?:true|yes|1)$/i.test(said) ? "yes" : /^(?:false|no|0)$/i.test(said) ? "no" : "";
+    case "choice":
+      return choices.includes(said) ? said : "";
+    case "line":
+    case "lines":
+    case "number":
+      return said;
+  }
 }
 
 function field(name: string, label: string, rest: Partial<AskedField> = {}): AskedField | undefined {

@@ -2,6 +2,7 @@
 import { live } from "../service/live.svelte.ts";
 import { sentence, service } from "../service/service.ts";
 import { asked } from "./answer.svelte.ts";
+import { drafts } from "./drafts.ts";
 import { type Entry, type Surroundings, changed, keyOf, merged, pruned, without } from "./inbox.ts";
 import { lateness } from "./late.ts";
 
@@ -54,8 +55,9 @@ export class Inbox {
     this.lookSoon(0);
   }
 
-  dismiss(key: string): void {
+  dismiss({ key, waiting }: Entry): void {
     this.wrote(key, false);
+    drafts.drop(waiting.run_id, waiting.question.interaction_id);
     this.entries = without(this.entries, key);
   }
 

@@ -1,3 +1,4 @@
+// The order of the questions, and what stays when they come and go.
 import type { WaitingRun } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { type Entry, begun, changed, keyOf, merged, pruned, without } from "./inbox.ts";

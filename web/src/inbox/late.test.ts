@@ -1,3 +1,4 @@
+// What became of a question that is closed, as far as history and run tell.
 import type { Asked } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { currentOf, lateness } from "./late.ts";

@@ -48,7 +48,7 @@ export const words = defineWords({
   detach: { en: "Remove {name}", zh: "移除 {name}" },
   sent: { en: "Sent. The run goes on.", zh: "已发送，运行继续。" },
   notSent: { en: "It was not sent. Nothing you wrote is lost.", zh: "未能发送，您填写的内容仍然保留。" },
-  away: { en: "The server does not answer. Send it again when it is back; it counts once.", zh: "服务器没有响应。恢复后可再次发送，只会计一次。" },
+  away: { en: "The server did not answer, so it may have arrived or not. Nothing you wrote is lost. Send it again when the server is back; the same answer counts once.", zh: "服务器没有响应，不确定回答是否已送达。您填写的内容仍然保留。恢复后可再次发送，同一回答只会计一次。" },
   tooMany: { en: "At most {n} files go with an answer.", zh: "一次回答最多附加 {n} 个文件。" },
 
   seconds: { en: "{n} s", zh: "{n} 秒" },

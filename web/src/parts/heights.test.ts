@@ -1,3 +1,4 @@
+// Rows of different heights: where they stand, and that what is read stays where it is.
 import { expect, test } from "vitest";
 import { anchorsOf, held, offsetsOf, revealed, rowAt, stretch, totalOf } from "./heights.ts";
 

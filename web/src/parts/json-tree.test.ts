@@ -1,3 +1,4 @@
+// JSON as a tree: cut where it is long, with nothing hidden in it.
 import { expect, test } from "vitest";
 import { STEP, canGrow, entries, node } from "./json-tree.ts";
 

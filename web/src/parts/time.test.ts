@@ -1,3 +1,4 @@
+// Times, sizes and counts as people read them.
 import { expect, test } from "vitest";
 import { fromNow, lasting, short, size } from "./time.ts";
 

@@ -1,3 +1,4 @@
+// Rows of one height: no more are drawn than can be seen.
 import { expect, test } from "vitest";
 import { drawn, scrollTo } from "./virtual.ts";
 

@@ -1,3 +1,4 @@
+// What hides in a text is marked, and nothing else is.
 import { expect, test } from "vitest";
 import { visible, visibleLine, visibleText } from "./visible.ts";
 
@@ -34,6 +35,9 @@ test("a line is cut between characters, and says so", () => {
 
 test("a text keeps its lines and its tabs", () => {
   expect(visibleText("a\tb\r\nc\rd\n\u200be")).toBe("a\tb\nc⟨U+000D⟩d\n⟨U+200B⟩e");
+  expect(visibleText("a\r\n\r\n\tb\r\n")).toBe("a\n\n\tb\n");
+  expect(visibleText("plain\n\ttext")).toBe("plain\n\ttext");
+  expect(visibleText("\u007f")).toBe("⟨U+007F⟩");
 });
 
 test("several lines become one, and one sees where they ended", () => {

@@ -16,7 +16,9 @@ export function visible(text: string): string {
 
 /** The same for a text of several lines: their ends, and tabs, stay what they are. */
 export function visibleText(text: string): string {
-  return text.split(/(\r?\n|\t)/).map((part, index) => (index % 2 === 0 ? visible(part) : part.replace("\r", ""))).join("");
+  // Most text needs no look at each of its characters.
+  if (/^[\n\t\x20-\x7e]*$/.test(text)) return text;
+  return text.split(/((?:\r?\n|\t)+)/).map((part, index) => (index % 2 === 0 ? visible(part) : part.replaceAll("\r", ""))).join("");
 }
 
 /**

@@ -4,6 +4,7 @@ import { defineWords } from "../words/words.ts";
 export const words = defineWords({
   copy: { en: "Copy", zh: "复制" },
   copied: { en: "Copied", zh: "已复制" },
-  command: { en: "Command: {command}", zh: "命令：{command}" },
-  loading: { en: "Loading…", zh: "加载中…" },
+  usage: { en: "{input} in, {output} out", zh: "输入 {input}，输出 {output}" },
+  usageIn: { en: "{input} in", zh: "输入 {input}" },
+  usageOut: { en: "{output} out", zh: "输出 {output}" },
 });

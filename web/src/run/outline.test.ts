@@ -1,3 +1,4 @@
+// The outline of all events, put together from pages.
 import type { Outline as OutlinePage } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { CATEGORIES, Outline, categoryOf } from "./outline.ts";

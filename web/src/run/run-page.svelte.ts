@@ -1,12 +1,20 @@
 // One run as the page knows it: what all its panes show, and the one event that is selected in all of them.
 import type { Attempt, Diagnosis, FcmpEvent, RaspEvent, Run } from "@skillrun/client";
 import { isProblem, sentence, service } from "../service/service.ts";
+import { Asking } from "./conversation/asked.svelte.ts";
 import { Chat } from "./conversation/chat.svelte.ts";
+import type { Span } from "./evidence/spans.ts";
+import { Looks, later } from "./looks.ts";
 import { Outline } from "./outline.ts";
 
 const OUTLINE_PAGE = 20_000;
 /** The run is looked at again so long after something was heard of it. */
 const LOOK_AGAIN_MS = 250;
+/** What did not come is asked for again after this long. */
+const TRY_AGAIN_MS = 2_000;
+
+/** How far something that was asked for has come. `missing`: the service has no such thing. */
+export type Arrival = "loading" | "here" | "missing" | "failed";
 
 export class RunPage {
   run = $state.raw<Run | undefined>();
@@ -14,20 +22,28 @@ export class RunPage {
   /** Why the run is as it is; not there while it tells of another state than the run is in. */
   readonly diagnosis = $derived(this.told?.status === this.run?.status ? this.told : undefined);
   attempts = $state.raw<readonly Attempt[]>([]);
+  /** Whether it is known which attempts there are. */
+  hasAttempts = $state(false);
   /** Why the run cannot be shown. */
   trouble = $state<string | undefined>();
   /** There is no such run, or no longer. */
   isGone = $state(false);
 
   readonly chat: Chat;
+  readonly asking: Asking;
 
   /** Changes whenever `outline` has grown; read it before the outline. */
   outlineVersion = $state(0);
   readonly outline = new Outline();
+  outlineIs = $state<Arrival>("loading");
 
   /** The seq of the event that is selected, and the event once it is loaded. */
   selected = $state<number | undefined>();
   selectedEvent = $state.raw<RaspEvent | undefined>();
+  selectedIs = $state<Arrival>("loading");
+
+  /** Bytes that somebody wants to see, whatever event they went into; each wish is a new object. */
+  wanted = $state.raw<Span | undefined>();
 
   /** Where the timeline and the terminal stand, in milliseconds since 1970. */
   moment = $state<number | undefined>();
@@ -35,7 +51,9 @@ export class RunPage {
   readonly isOver = $derived(["succeeded", "failed", "canceled"].includes(this.run?.status ?? ""));
 
   private readonly stop = new AbortController();
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  private readonly looks = new Looks(() => this.lookOnce());
+  private outlineTimer: ReturnType<typeof setTimeout> | undefined;
+  private selectedTimer: ReturnType<typeof setTimeout> | undefined;
   private isFetching = false;
   private hasBegun = false;
   private wantsOutline = false;
@@ -43,6 +61,7 @@ export class RunPage {
 
   constructor(readonly id: string) {
     this.chat = new Chat(id, (events) => this.heard(events));
+    this.asking = new Asking(id);
   }
 
   /** What somebody wants to see first comes first: the state, the end of the conversation, and then the reasons. */
@@ -50,7 +69,8 @@ export class RunPage {
     const run = this.lookAtRun();
     await this.chat.begin();
     await run;
-    if (!this.isGone) await this.lookAtReasons();
+    // The run may have ended between the two answers; what is in the conversation already is never heard of again.
+    if (!this.isGone) await this.look();
     this.hasBegun = true;
     void this.fetchOutline();
   }
@@ -58,7 +78,9 @@ export class RunPage {
   close(): void {
     this.stop.abort();
     this.chat.close();
-    clearTimeout(this.timer);
+    this.looks.close();
+    clearTimeout(this.outlineTimer);
+    clearTimeout(this.selectedTimer);
   }
 
   /** Selects an event everywhere; `undefined` selects nothing. */
@@ -66,18 +88,38 @@ export class RunPage {
     if (seq === this.selected) return;
     this.selected = seq;
     this.selectedEvent = undefined;
+    if (seq !== undefined) this.wanted = undefined;
+    this.selectedIs = "loading";
+    clearTimeout(this.selectedTimer);
     if (seq !== undefined) void this.loadSelected(seq);
   }
 
   /** Looks at the run again: its state, its verdict, its attempts. */
-  async look(): Promise<void> {
+  look(): Promise<void> {
+    return this.looks.again();
+  }
+
+  lookSoon(after: number): void {
+    this.looks.soon(after);
+  }
+
+  /** The server is there again: what did not come is asked for at once. */
+  reconnected(): void {
+    this.lookSoon(0);
+    this.chat.reconnected();
+    if (this.outlineIs === "failed") void this.fetchOutline();
+    if (this.selectedIs === "failed" && this.selected !== undefined) void this.loadSelected(this.selected);
+  }
+
+  private async lookOnce(): Promise<void> {
     await this.lookAtRun();
     if (!this.isGone) await this.lookAtReasons();
   }
 
   private lookAtRun(): Promise<void> {
     return this.tried(async (signal) => {
-      this.run = await service.getRun(this.id, { signal });
+      this.run = later(this.run, await service.getRun(this.id, { signal }));
+      this.asking.update(this.run);
     });
   }
 
@@ -86,6 +128,7 @@ export class RunPage {
       const [diagnosis, attempts] = await Promise.all([service.diagnosis(this.id, { signal }), service.attempts(this.id, { signal })]);
       this.told = diagnosis;
       this.attempts = attempts.attempts;
+      this.hasAttempts = true;
     });
   }
 
@@ -99,7 +142,7 @@ export class RunPage {
       this.isGone = isProblem(error, "RUN_NOT_FOUND", "RUN_REMOVED", "INVALID_REQUEST");
       // While the server is away, what was there stays; the banner says so.
       if (this.isGone || !this.run) this.trouble = sentence(error);
-      if (!this.isGone) this.lookSoon(2_000);
+      if (!this.isGone) this.lookSoon(TRY_AGAIN_MS);
     }
   }
 
@@ -114,28 +157,27 @@ export class RunPage {
     this.wantedSeq = Math.max(this.wantedSeq, events.at(-1)?.meta.rasp_seq ?? 0);
     this.lookSoon(LOOK_AGAIN_MS);
     if (this.hasBegun) void this.fetchOutline();
-  }
-
-  /** Soon, and only once however much is heard in between. */
-  lookSoon(after: number): void {
-    this.timer ??= setTimeout(() => {
-      this.timer = undefined;
-      void this.look();
-    }, after);
+    if (this.selectedIs === "missing" && this.selected !== undefined && this.selected <= this.wantedSeq) void this.loadSelected(this.selected);
   }
 
   private async loadSelected(seq: number): Promise<void> {
+    clearTimeout(this.selectedTimer);
     try {
       const page = await service.eventsHistory(this.id, { from_seq: seq, to_seq: seq, limit: 1 }, { signal: this.stop.signal });
-      if (this.selected === seq) this.selectedEvent = page.events[0];
-    } catch (error) {
-      if (!this.stop.signal.aborted) this.trouble = sentence(error);
+      if (this.selected !== seq) return;
+      this.selectedEvent = page.events[0];
+      this.selectedIs = this.selectedEvent ? "here" : "missing";
+    } catch {
+      if (this.stop.signal.aborted || this.selected !== seq) return;
+      this.selectedIs = "failed";
+      if (!this.isGone) this.selectedTimer = setTimeout(() => void this.loadSelected(seq), TRY_AGAIN_MS);
     }
   }
 
   private async fetchOutline(): Promise<void> {
     if (this.isFetching || !this.wantsOutline) return;
     this.isFetching = true;
+    clearTimeout(this.outlineTimer);
     try {
       for (;;) {
         const query = { from_seq: this.outline.length + 1, limit: OUTLINE_PAGE };
@@ -143,11 +185,14 @@ export class RunPage {
         if (page.last_seq < this.outline.length) this.outline.clear();
         this.outline.add(page);
         this.outlineVersion += 1;
+        this.outlineIs = this.outline.length > 0 ? "here" : "missing";
         if (this.outline.length >= Math.max(page.last_seq, this.wantedSeq)) return;
         if (page.ts.length === 0) return;
       }
     } catch {
-      // What is missing comes with the next event that is heard.
+      if (this.stop.signal.aborted) return;
+      this.outlineIs = "failed";
+      if (!this.isGone) this.outlineTimer = setTimeout(() => void this.fetchOutline(), TRY_AGAIN_MS);
     } finally {
       this.isFetching = false;
     }

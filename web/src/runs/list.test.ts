@@ -1,3 +1,4 @@
+// The list of runs: stream and pages together, filtered and counted.
 import type { RunStatus, RunSummary } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { read, toggled, written } from "./filter.ts";

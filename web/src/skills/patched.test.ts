@@ -1,3 +1,4 @@
+// The text an agent reads, with what is added told apart.
 import { expect, test } from "vitest";
 import { linesOf } from "./patched.ts";
 

@@ -1,3 +1,4 @@
+// Skills are found, and what can be done with each of them.
 import { expect, test } from "vitest";
 import { say } from "../words/words.ts";
 import { type Finding, type SkillSummary, fitting, isRemovable, isUsable, layerWord } from "./skills.ts";

@@ -67,8 +67,6 @@ export const words = defineWords({
   layerOther: { en: "Rules: {name}", zh: "规则：{name}" },
   moreLines: { en: "Show {n} more lines", zh: "再显示 {n} 行" },
   firstWords: { en: "What the engine is told first", zh: "最先告诉引擎的话" },
-  copy: { en: "Copy", zh: "复制" },
-  copied: { en: "Copied", zh: "已复制" },
 
   remove: { en: "Remove", zh: "移除" },
   removeAsk: { en: "Remove {name}? Its folder is deleted. Runs that used it stay as they are.", zh: "要移除 {name} 吗？它的文件夹会被删除，已有的运行不受影响。" },
@@ -76,7 +74,7 @@ export const words = defineWords({
   keep: { en: "Keep it", zh: "保留" },
 
   upload: { en: "Add a skill", zh: "添加技能" },
-  uploadLead: { en: "Drop a zip with a skill here. It is checked first; nothing is installed before you say so.", zh: "把技能的 zip 文件拖到这里。会先进行检查，在你确认之前不会安装。" },
+  uploadLead: { en: "Drop a zip with a skill here. It is checked first; nothing is installed before you say so.", zh: "把技能的 zip 文件拖到这里。会先进行检查，在您确认之前不会安装。" },
   choose: { en: "Choose a zip", zh: "选择 zip 文件" },
   file: { en: "Zip with a skill", zh: "技能的 zip 文件" },
   checking: { en: "Checking {file} ({size})…", zh: "正在检查 {file}（{size}）…" },

@@ -1,3 +1,4 @@
+// The command that does what the form does, and the engines it can choose from.
 import type { Engine } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { fitting, modesFor, obvious, searched } from "./choices.ts";

@@ -1,3 +1,4 @@
+// A form made from a schema: what it shows, what it sends, what it finds wrong.
 import { expect, test } from "vitest";
 import { type Drafts, begun, collected, pathsOf, placed } from "./form.ts";
 import { type Field, type Json, fieldsOf } from "./schema.ts";

@@ -1,3 +1,4 @@
+// Names for the files that go with a run.
 import { expect, test } from "vitest";
 import { added, renamed, wrongSlot } from "./slots.ts";
 

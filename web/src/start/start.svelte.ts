@@ -1,6 +1,7 @@
 // A run that is being made ready: what was chosen and typed, and what the service said to it.
 import type { CreateRun, Engine, RunOptions, Skill } from "@skillrun/client";
 import { ProblemError } from "@skillrun/client";
+import { Keys, fileMark } from "../service/key.ts";
 import { isProblem, sentence, service } from "../service/service.ts";
 import { t } from "../words/language.svelte.ts";
 import { fitting, modesFor, obvious } from "./choices.ts";
@@ -39,7 +40,7 @@ export class Start {
   readonly wrongSlot = $derived(wrongSlot(this.slots));
   readonly wrongCount = $derived(this.made.wrong.size + (this.wrongSlot ? 1 : 0));
 
-  private key: { of: string; key: string } | undefined;
+  private readonly keys = new Keys();
   private readonly stop = new AbortController();
 
   constructor(private readonly name: string) {}
@@ -76,7 +77,7 @@ export class Start {
   }
 
   /** The id of the run, once there is one. */
-  async start(random: () => string): Promise<string | undefined> {
+  async start(): Promise<string | undefined> {
     this.isChecked = true;
     if (this.isStarting || this.wrongCount > 0) return undefined;
     this.isStarting = true;
@@ -85,7 +86,7 @@ export class Start {
     const { request } = this.made;
     try {
       const files = Object.fromEntries(this.slots.map(({ name, file }) => [name.trim(), file]));
-      const run = await service.createRun(request, { idempotencyKey: this.keyFor(request, random), files });
+      const run = await service.createRun(request, { idempotencyKey: this.keyOf(request), files });
       return run.run_id;
     } catch (error) {
       this.refused(error);
@@ -113,11 +114,8 @@ export class Start {
   }
 
   /** The same request keeps its key, so that one whose answer was lost makes no second run. */
-  private keyFor(request: CreateRun, random: () => string): string {
-    const files = this.slots.map(({ name, file }) => [name, file.name, file.size, file.lastModified]);
-    const of = JSON.stringify([request, files]);
-    if (this.key?.of !== of) this.key = { of, key: random() };
-    return this.key.key;
+  private keyOf(request: CreateRun): string {
+    return this.keys.of([request, this.slots.map(({ name, file }) => [name, ...fileMark(file)])]);
   }
 
   private refused(error: unknown): void {

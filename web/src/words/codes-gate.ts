@@ -81,7 +81,7 @@ export const categoryWords = defineWords({
 export const actionWords = defineWords({
   reply: { en: "Answer the question", zh: "回答问题" },
   retry: { en: "Try again", zh: "重试" },
-  retry_later: { en: "Try again later", zh: "稍后重试" },
+  retry_later: { en: "Try again now", zh: "立即重试" },
   retry_other_engine: { en: "Try another engine", zh: "换一个引擎重试" },
   raise_timeout: { en: "Try again with more time", zh: "延长时间后重试" },
   raise_max_attempt: { en: "Try again with more turns", zh: "增加轮次后重试" },

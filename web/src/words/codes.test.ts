@@ -1,3 +1,4 @@
+// The sentences for codes, rules and states, in both languages.
 import { readFileSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";

@@ -4,7 +4,7 @@ import { type Word, defineWords } from "./words.ts";
 
 export const codeWords = defineWords({
   CANCELED: { en: "Somebody canceled the run before it was over.", zh: "有人在运行结束前取消了它。" },
-  LIMIT_REACHED: { en: "The engine stopped because of a limit (tokens, turns) or because the model refused.", zh: "引擎因达到限制（令牌、轮次）或模型拒绝而停止。" },
+  LIMIT_REACHED: { en: "The engine stopped because of a limit (tokens, turns) or because the model refused.", zh: "引擎因达到限制（Token、轮次）或模型拒绝而停止。" },
   ENGINE_FAILED: { en: "The engine said that its turn failed, or its process ended with an error.", zh: "引擎报告本轮失败，或其进程以错误结束。" },
   DONE_MARKER_OUTPUT_INVALID: { en: "The agent declared the work done, but its output is missing or does not fit the schema.", zh: "智能体宣布工作完成，但输出缺失或不符合模式。" },
   DONE_MARKER_FOUND: { en: "The agent finished its turn with the done marker, and the output is good.", zh: "智能体以完成标记结束本轮，输出合格。" },

@@ -1,8 +1,9 @@
 // Lines of Markdown to blocks: paragraphs, headings, lists, quotes, tables, code. Every line is looked at once per level
 // of nesting, and levels are bounded. HTML, definitions and whatever else has no form of its own is a paragraph: nothing
 // that was written is hidden.
+import { visibleText } from "../visible.ts";
 import type { Budget } from "./budget.ts";
-import { inlines, seen } from "./inline.ts";
+import { inlines } from "./inline.ts";
 import { isOutput } from "./machine.ts";
 import type { Align, Block, Item } from "./tree.ts";
 
@@ -12,10 +13,11 @@ export interface Read {
   readonly next: number;
 }
 
-const FENCE = /^ {0,3}(`{3,}|~{3,})([^`]*)$/;
+const FENCE = /^ {0,3}(?:(`{3,})([^`]*)|(~{3,})([^]*))$/;
 const HEADING = /^ {0,3}(#{1,6})(?=[ \t]|$)/;
 const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^([ \t]*)([-*+]|\d{1,9}[.)])(?:([ \t]+)|$)/;
+const LONGEST_LANGUAGE = 40;
 const TASK = /^\[([ xX])\][ \t]+/;
 
 /** The block that begins at or after a line; nothing where only blank lines are left. */
@@ -36,8 +38,9 @@ export function blockAt(lines: readonly string[], from: number, budget: Budget):
 
 /** All blocks of some lines that are inside of something. */
 function blocksOf(lines: readonly string[], budget: Budget): Block[] {
-  const asWritten = (from: number): Block => ({ is: "plain", text: seen(lines.slice(from).join("\n")) });
+  const asWritten = (from: number): Block => ({ is: "plain", text: visibleText(lines.slice(from).join("\n")) });
   return budget.deeper<Block[]>(
+    lines.length,
     () => {
       const blocks: Block[] = [];
       for (let at = 0; ; ) {
@@ -55,7 +58,7 @@ function blocksOf(lines: readonly string[], budget: Budget): Block[] {
 function fence(lines: readonly string[], at: number): Read | undefined {
   const open = FENCE.exec(lines[at] ?? "");
   if (!open) return undefined;
-  const mark = open[1] ?? "```";
+  const mark = open[1] ?? open[3] ?? "```";
   const indent = (lines[at] ?? "").search(/\S/);
   const isEnd = (line: string): boolean => {
     const words = line.trim();
@@ -67,10 +70,13 @@ function fence(lines: readonly string[], at: number): Read | undefined {
     inside.push(outdented(lines[next] ?? "", indent));
     next += 1;
   }
-  const text = inside.join("\n");
+  const words = (open[2] ?? open[4] ?? "").trim();
+  // What is too long for the name of a language is shown with the code.
+  const isName = words.length <= LONGEST_LANGUAGE;
+  const text = (isName ? inside : [lines[at] ?? "", ...inside]).join("\n");
   const block: Block = isOutput(text)
-    ? { is: "machine", what: "output", text: seen(text.trim()) }
-    : { is: "code", language: seen((open[2] ?? "").trim()).slice(0, 40), text: seen(text) };
+    ? { is: "machine", what: "output", text: visibleText(text.trim()) }
+    : { is: "code", language: isName ? visibleText(words) : "", text: visibleText(text) };
   return { block, next: next + 1 };
 }
 
@@ -107,8 +113,7 @@ function list(lines: readonly string[], at: number, budget: Budget): Read | unde
       if (isBlank(line)) {
         const after = nextLine(lines, next);
         if (after === undefined || indentOf(lines[after] ?? "") < Math.min(mark.width, mark.indent + 2)) break;
-        inside.push("");
-        next += 1;
+        for (; next < after; next += 1) inside.push("");
         continue;
       }
       const indent = indentOf(line);
@@ -125,7 +130,7 @@ function list(lines: readonly string[], at: number, budget: Budget): Read | unde
     if (itemMark(lines[after])?.kind === first.kind && indentOf(lines[after] ?? "") <= first.indent + 3) next = after;
     else break;
   }
-  if (items.length > budget.left) return { block: { is: "plain", text: seen(lines.slice(at, next).join("\n")) }, next };
+  if (items.length > budget.left) return { block: { is: "plain", text: visibleText(lines.slice(at, next).join("\n")) }, next };
   const made = items.map((item): Item => {
     budget.spend();
     return { isDone: item.isDone, blocks: blocksOf(item.lines, budget) };
@@ -159,9 +164,11 @@ function table(lines: readonly string[], at: number, budget: Budget): Read | und
   let next = at + 2;
   while (next < lines.length && !isBlank(lines[next]) && (lines[next] ?? "").includes("|")) next += 1;
   const rows = lines.slice(at + 2, next);
-  if (aligns.length * (rows.length + 1) > budget.left) return { block: { is: "plain", text: seen(lines.slice(at, next).join("\n")) }, next };
+  if (aligns.length * (rows.length + 1) > budget.left) return { block: { is: "plain", text: visibleText(lines.slice(at, next).join("\n")) }, next };
   const cells = (line: string) => {
     const split = cellsOf(line);
+    // Cells beyond the last column are shown in it.
+    if (split.length > aligns.length) split.push(split.splice(aligns.length - 1).join(" | "));
     return aligns.map((_, index) => (budget.spend(), inlines(split[index] ?? "", budget)));
   };
   return { block: { is: "table", aligns, header: cells(lines[at] ?? ""), rows: rows.map(cells) }, next };
@@ -202,14 +209,14 @@ function indented(lines: readonly string[], at: number): Read | undefined {
   }
   if (last === at) return undefined;
   const text = lines.slice(at, last).map((line) => outdented(line, 4)).join("\n");
-  return { block: { is: "code", language: "", text: seen(text) }, next: last };
+  return { block: { is: "code", language: "", text: visibleText(text) }, next: last };
 }
 
 function paragraph(lines: readonly string[], at: number, budget: Budget): Read {
   let next = at + 1;
   while (next < lines.length && !isBlank(lines[next]) && !beginsBlock(lines, next)) next += 1;
-  const text = lines.slice(at, next).map((line) => line.replace(/^[ \t]{1,32}/, "")).join("\n").trimEnd();
-  const block: Block = isOutput(text) ? { is: "machine", what: "output", text: seen(text) } : { is: "paragraph", parts: inlines(text, budget) };
+  const text = lines.slice(at, next).map(withoutEnds).join("\n");
+  const block: Block = isOutput(text) ? { is: "machine", what: "output", text: visibleText(text) } : { is: "paragraph", parts: inlines(text, budget) };
   return { block, next };
 }
 
@@ -231,9 +238,17 @@ function nextLine(lines: readonly string[], from: number): number | undefined {
   return at < lines.length ? at : undefined;
 }
 
+/** Without the blanks around it, which mean nothing to people in a paragraph. */
+function withoutEnds(line: string): string {
+  let [begin, end] = [0, line.length];
+  while (line[begin] === " " || line[begin] === "\t") begin += 1;
+  while (end > begin && (line[end - 1] === " " || line[end - 1] === "\t")) end -= 1;
+  return line.slice(begin, end);
+}
+
 /** `---`, `***`, `___`, with spaces between. */
 function isRule(line: string): boolean {
-  if (line.length > 200 || indentOf(line) > 3) return false;
+  if (line.length > 200 || !/^ {0,3}[-*_]/.test(line)) return false;
   const marks = line.replace(/[ \t]/g, "");
   return marks.length >= 3 && /^(?:-+|\*+|_+)$/.test(marks);
 }

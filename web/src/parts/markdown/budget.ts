@@ -1,9 +1,12 @@
-// How much of a message is drawn as Markdown: so many nodes, so deep.
+// How much of a message is drawn as Markdown: so many nodes, so deep, and so many lines read again inside of something.
 
 const DEEPEST = 24;
+/** Lines inside of lists and quotes, counted at every level. Very many very short lines, deep inside, would take seconds. */
+const MOST_LINES = 60_000;
 
 export class Budget {
   private depth = 0;
+  private lines = 0;
   spent = 0;
 
   constructor(private readonly most: number) {}
@@ -20,9 +23,10 @@ export class Budget {
     this.spent += 1;
   }
 
-  /** What is inside of something, or something plain where it is too deep or too much already. */
-  deeper<Made>(make: () => Made, plain: () => Made): Made {
-    if (this.depth >= DEEPEST || this.spent >= this.most * 2) return plain();
+  /** What so many lines inside of something make, or something plain where it is too deep or too much already. */
+  deeper<Made>(lines: number, make: () => Made, plain: () => Made): Made {
+    if (this.depth >= DEEPEST || this.spent >= this.most * 2 || this.lines + lines > MOST_LINES) return plain();
+    this.lines += lines;
     this.depth += 1;
     try {
       return make();

@@ -1,13 +1,14 @@
 // Words, links and marks inside a paragraph, read in one pass. Nothing leads anywhere but to http, https and mailto,
 // and nothing is loaded. What has no partner, a mark or a bracket, is text.
-import { visible } from "../visible.ts";
+import { visibleText } from "../visible.ts";
+import { destination, LONGEST_ADDRESS, placeOf, safeAddress, withoutTail } from "./address.ts";
 import type { Budget } from "./budget.ts";
 import type { Inline } from "./tree.ts";
 
-const PROTOCOLS = new Set(["http:", "https:", "mailto:"]);
-const LONGEST_ADDRESS = 2_000;
 /** So many marks and brackets may be open at a time. */
 const MOST_OPEN = 16;
+/** `***` is the longest run that means something; a longer one would be as many elements, each in the other. */
+const LONGEST_MARK = 3;
 
 const NAMED: Readonly<Record<string, string>> = {
   amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", copy: "©", reg: "®", trade: "™", hellip: "…", mdash: "—", ndash: "–",
@@ -24,24 +25,6 @@ export function unescaped(text: string): string {
   });
 }
 
-/** What cannot be seen is marked; lines stay lines. */
-export function seen(text: string): string {
-  // Most text needs no look at each of its characters.
-  if (/^[\n\t\x20-\x7e]*$/.test(text)) return text;
-  return text.split(/([\n\t]+)/).map((piece, index) => (index % 2 === 1 ? piece : visible(piece))).join("");
-}
-
-/** The address in the one form the browser will use, or nothing where it must not lead. */
-export function safeAddress(address: string): URL | undefined {
-  if (address.length > LONGEST_ADDRESS) return undefined;
-  try {
-    const url = new URL(address);
-    return PROTOCOLS.has(url.protocol) ? url : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** The parts of a paragraph, a heading or a cell. */
 export function inlines(text: string, budget: Budget): Inline[] {
   return new Reader(text, budget).read();
@@ -56,8 +39,12 @@ interface Open {
   parts: Inline[];
 }
 
-const SPECIAL = /[\\`*_~[\]!<h\n]/g;
+const SPECIAL = /[\\`*_~[\]!<]|h(?=ttps?:\/\/)/g;
 const PUNCTUATION = /[\p{P}\p{S}]/u;
+/** Letters that are written without spaces between words, and their punctuation. */
+const UNSPACED = /[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]/;
+/** An address in a sentence: it ends where people see its end, in either language. */
+const BARE = /^https?:\/\/[^\s<>"'`|\\^{}[\]，。；：！？、（）《》「」『』【】“”‘’]{1,2000}/;
 
 class Reader {
   private at = 0;
@@ -107,12 +94,8 @@ class Reader {
         return this.close();
       case "<":
         return this.angle();
-      case "h":
-        return this.bare();
       default:
-        // A line ends; spaces before it mean nothing to people.
-        this.plain = this.plain.replace(/[ \t]{1,8}$/, "");
-        return this.literal(1);
+        return this.bare();
     }
   }
 
@@ -133,7 +116,7 @@ class Reader {
 
   private flush(): void {
     if (this.plain === "") return;
-    const text = seen(unescaped(this.plain));
+    const text = visibleText(unescaped(this.plain));
     this.plain = "";
     this.add(text);
   }
@@ -147,6 +130,12 @@ class Reader {
       this.budget.spend();
       parts.push({ is: "text", text });
     }
+  }
+
+  /** A part that was made already, and paid for. */
+  private append(part: Inline): void {
+    if (part.is === "text") this.add(part.text);
+    else this.top().parts.push(part);
   }
 
   private escape(): void {
@@ -168,7 +157,7 @@ class Reader {
     if (end === undefined) return this.literal(length);
     let inside = this.text.slice(this.at + length, end).replace(/\n/g, " ");
     if (inside.startsWith(" ") && inside.endsWith(" ") && inside.trim() !== "") inside = inside.slice(1, -1);
-    this.push({ is: "code", text: seen(inside) });
+    this.push({ is: "code", text: visibleText(inside) });
     this.at = end + length;
   }
 
@@ -191,11 +180,12 @@ class Reader {
     const begin = this.at;
     this.at += count;
     const isWord = (character: string): boolean => !/\s/.test(character) && !PUNCTUATION.test(character);
-    const opens = !/\s/.test(after) && (isWord(after) || !isWord(before));
-    const closes = !/\s/.test(before) && (isWord(before) || !isWord(after));
+    const isAlone = UNSPACED.test(before) || UNSPACED.test(after);
+    const opens = !/\s/.test(after) && (isWord(after) || !isWord(before) || isAlone);
+    const closes = !/\s/.test(before) && (isWord(before) || !isWord(after) || isAlone);
     const mayOpen = opens && (mark !== "_" || !closes || !isWord(before));
     const mayClose = closes && (mark !== "_" || !opens || !isWord(after));
-    if (mark === "~" && count !== 2) {
+    if (count > LONGEST_MARK || (mark === "~" && count !== 2)) {
       this.plain += mark.repeat(count);
       return;
     }
@@ -241,16 +231,29 @@ class Reader {
     this.collapse(index + 1);
     const open = this.open.pop() as Open;
     const words = this.text.slice(open.from, this.at);
-    const address = unescaped(target.address);
     const isImage = open.mark === "![";
-    const parts = isImage ? [{ is: "text" as const, text: seen(unescaped(words === "" ? target.address : words)) }] : open.parts;
     // A link has no link inside: the inner one stays, this one is text around it.
-    if (!isImage && hasLink(parts)) {
+    if (!isImage && hasLink(open.parts)) {
       this.add("[");
-      this.top().parts.push(...parts);
-      this.add(seen(`](${target.address})`));
-    } else for (const part of link(address, parts, words)) this.push(part);
+      for (const part of open.parts) this.append(part);
+      this.add(visibleText(this.text.slice(this.at, target.end)));
+    } else {
+      this.link(unescaped(target.address), words, isImage ? undefined : open.parts);
+      if (target.title !== "") this.add(visibleText(unescaped(` ${target.title}`)));
+    }
     this.at = target.end;
+  }
+
+  /** A link, or where it must not lead, its words and its address as text. Without parts the words are taken as they are. */
+  private link(address: string, words: string, parts: readonly Inline[] | undefined): void {
+    const url = safeAddress(address);
+    const isBare = words.trim() === "";
+    const inside: readonly Inline[] = parts && !isBare ? parts : [{ is: "text", text: visibleText(isBare ? address : unescaped(words)) }];
+    if (url) return this.push({ is: "link", href: url.href, place: placeOf(url, isBare ? address : words), parts: inside });
+    // It was as much work as a link.
+    this.budget.spend();
+    for (const part of inside) this.append(part);
+    if (!isBare && words !== address) this.add(visibleText(` (${address})`));
   }
 
   /** `<https://…>` is a link, `<br>` a line end, all other HTML is text. */
@@ -258,18 +261,24 @@ class Reader {
     const found = /^<(?:(br) ?\/?|((?:https?:\/\/|mailto:)[^\s<>]{1,2000}))>/i.exec(this.text.slice(this.at, this.at + LONGEST_ADDRESS + 20));
     if (!found) return this.literal(1);
     if (found[1]) this.push({ is: "break" });
-    else for (const part of link(found[2] ?? "", [{ is: "text", text: seen(found[2] ?? "") }], found[2] ?? "")) this.push(part);
+    else this.bareLink(found[2] ?? "");
     this.at += found[0].length;
   }
 
   private bare(): void {
-    const isBegin = /[\s("'*_~>|,;，。：、（]/.test(this.text[this.at - 1] ?? " ");
+    const before = this.text[this.at - 1] ?? " ";
+    const isBegin = /[\s("'*_~>|,;“‘]/.test(before) || UNSPACED.test(before);
     const isInLink = this.open.some((open) => open.count > 0 && open.mark === "[");
-    const found = isBegin && !isInLink ? /^https?:\/\/[^\s<>"'`|\\^{}[\]]{1,2000}/.exec(this.text.slice(this.at, this.at + LONGEST_ADDRESS + 20)) : null;
+    const found = isBegin && !isInLink ? BARE.exec(this.text.slice(this.at, this.at + LONGEST_ADDRESS + 20)) : null;
     if (!found) return this.literal(1);
     const address = withoutTail(found[0]);
-    for (const part of link(address, [{ is: "text", text: seen(address) }], address)) this.push(part);
+    this.bareLink(address);
     this.at += address.length;
+  }
+
+  private bareLink(address: string): void {
+    this.flush();
+    this.link(address, address, [{ is: "text", text: visibleText(address) }]);
   }
 
   /** What is open from this one on was never closed: it is text. */
@@ -278,11 +287,7 @@ class Reader {
       this.flush();
       const left = this.open.pop() as Open;
       this.add(left.mark.endsWith("[") ? left.mark : left.mark.repeat(left.count));
-      const parts = this.top().parts;
-      for (const part of left.parts) {
-        if (part.is === "text") this.add(part.text);
-        else parts.push(part);
-      }
+      for (const part of left.parts) this.append(part);
     }
   }
 }
@@ -293,45 +298,6 @@ function runOf(text: string, at: number, character: string): number {
   return end - at;
 }
 
-/** `(address "title")` after a bracket. */
-function destination(text: string, at: number): { address: string; end: number } | undefined {
-  if (text[at] !== "(") return undefined;
-  const inside = text.slice(at + 1, at + 1 + LONGEST_ADDRESS);
-  const pointed = /^\s{0,8}<([^<>\n]*)>(?:\s{1,8}(?:"[^"\n]*"|'[^'\n]*'))?\s{0,8}\)/.exec(inside);
-  if (pointed) return { address: pointed[1] ?? "", end: at + 1 + pointed[0].length };
-  let [depth, end] = [0, 0];
-  for (; end < inside.length; end += 1) {
-    const character = inside[end] ?? "";
-    if (character === "\\") end += 1;
-    else if (character === "(") depth += 1;
-    else if (character === ")" && depth > 0) depth -= 1;
-    else if (character === ")" || /\s/.test(character)) break;
-  }
-  const rest = /^(?:\s{1,8}(?:"[^"\n]*"|'[^'\n]*'))?\s{0,8}\)/.exec(inside.slice(end));
-  if (!rest || depth > 0) return undefined;
-  return { address: inside.slice(0, end).replace(/\\([!-/:-@[-`{-~])/g, "$1"), end: at + 1 + end + rest[0].length };
-}
-
-/** An address in a sentence does not end in its full stop, nor in a bracket that was opened before it. */
-function withoutTail(address: string): string {
-  let end = address.length;
-  for (; end > 0; end -= 1) {
-    const last = address[end - 1] ?? "";
-    const isOurs = last === ")" && address.slice(0, end).split("(").length >= address.slice(0, end).split(")").length;
-    if (isOurs || !/[.,;:!?*_~)]/.test(last)) break;
-  }
-  return address.slice(0, end);
-}
-
 function hasLink(parts: readonly Inline[]): boolean {
   return parts.some((part) => part.is === "link" || ("parts" in part && hasLink(part.parts)));
-}
-
-function link(address: string, parts: readonly Inline[], words: string): Inline[] {
-  const url = safeAddress(address);
-  if (!url) return words === address ? [...parts] : [...parts, { is: "text", text: seen(` (${address})`) }];
-  const where = url.protocol === "mailto:" ? url.pathname : url.host;
-  // Words that look like one place may lead to another.
-  const saysSo = url.href === words || url.href === `${words}/` || address === words;
-  return [{ is: "link", href: url.href, place: saysSo ? undefined : seen(where), parts }];
 }

@@ -9,11 +9,13 @@ const LARGEST = 1_000_000;
 export interface Piece {
   readonly is: "people" | "question" | "output";
   readonly text: string;
+  /** Where it begins in the whole, with the marks around it. */
+  readonly from: number;
 }
 
 /** The text in pieces, in order. Nothing of it is lost but the fence around a question. */
 export function pieces(text: string): Piece[] {
-  if (isOutput(text)) return [{ is: "output", text: text.trim() }];
+  if (isOutput(text)) return [{ is: "output", text: text.trim(), from: 0 }];
   const found: Piece[] = [];
   let at = 0;
   for (;;) {
@@ -27,12 +29,12 @@ export function pieces(text: string): Piece[] {
       before = before.slice(0, before.length - fence[0].length);
       end += after[0].length;
     }
-    if (before.trim() !== "") found.push({ is: "people", text: before });
-    found.push({ is: "question", text: text.slice(open + OPEN.length, close).replace(/^\n+|\s+$/g, "") });
+    if (before.trim() !== "") found.push({ is: "people", text: before, from: at });
+    found.push({ is: "question", text: text.slice(open + OPEN.length, close).replace(/^\n+/, "").trimEnd(), from: at + before.length });
     at = end;
   }
   const rest = text.slice(at);
-  if (rest.trim() !== "" || found.length === 0) found.push({ is: "people", text: rest });
+  if (rest.trim() !== "" || found.length === 0) found.push({ is: "people", text: rest, from: at });
   return found;
 }
 

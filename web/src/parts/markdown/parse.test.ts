@@ -1,5 +1,8 @@
+// Markdown as people write it, and as somebody writes it who wants to do harm.
 import { expect, test } from "vitest";
-import { safeAddress, seen, unescaped } from "./inline.ts";
+import { visibleText } from "../visible.ts";
+import { safeAddress } from "./address.ts";
+import { unescaped } from "./inline.ts";
 import { MOST_CHARACTERS, MOST_NODES, parse } from "./parse.ts";
 import type { Block, Inline, Tree } from "./tree.ts";
 
@@ -75,7 +78,7 @@ test("what hides or turns text around is seen", () => {
   const { text } = flat(parse("ab\u202Ecd\u200Bef `x\u2066y`\n\n```\n\u202E\n```\n\n[a\u202Eb](https://x.example)"));
   expect(text).not.toMatch(/[\u202E\u200B\u2066]/);
   expect(text).toContain("⟨U+202E⟩cd⟨U+200B⟩ef");
-  expect(seen("a\n\tb")).toBe("a\n\tb");
+  expect(visibleText("a\n\tb")).toBe("a\n\tb");
 });
 
 const hostile: Record<string, string> = {
@@ -110,6 +113,8 @@ const hostile: Record<string, string> = {
   mails: "a@".repeat(60_000),
   webs: "www.".repeat(50_000),
   urls: "http://a.example/(".repeat(10_000),
+  "stars around stars": `${"*".repeat(2_000)}a${"*".repeat(2_000)}`,
+  "titles that never end": '[a](b "c '.repeat(20_000),
 };
 
 test.each(Object.keys(hostile))("a text made to hurt is read all the same, and bounded: %s", (name) => {
@@ -137,6 +142,28 @@ test("what is too much is shown as it was written, and none of it is lost", () =
   expect(tree.blocks.length).toBe(tree.weights.length);
   const cut = parse(`${"word ".repeat(MOST_CHARACTERS / 5)}\nthe end`);
   expect(cut.rest).toContain("the end");
+});
+
+test("what the machine reads counts as well, and is never shown by halves", () => {
+  const ask = (text: string): string => `<ASK_USER_YAML>${text}</ASK_USER_YAML>`;
+  const long = "x".repeat(MOST_CHARACTERS - 10);
+  const tree = parse(`${ask(long)}\n${ask("y".repeat(20))}\nend`);
+  expect(tree.blocks).toEqual([{ is: "machine", what: "question", text: long }]);
+  expect(tree.rest).toBe(`${ask("y".repeat(20))}\nend`);
+});
+
+test("a text is cut between characters", () => {
+  const text = `a${"😀".repeat(MOST_CHARACTERS)}`;
+  expect(flat(parse(text)).text).toBe(text);
+});
+
+test("nothing of a link, a picture, a table or a fence is hidden, and nothing is said twice", () => {
+  expect(flat(parse("![](a.png) [](https://x.example/b)")).text).toBe("a.png https://x.example/b");
+  expect(flat(parse('[a](b "c") and [d](https://x.example \'e\')')).text).toBe("a (b) \"c\" and d 'e'");
+  expect(flat(parse("[a [b](https://x.example/c) d](e \"f\")")).text).toBe('[a b d](e "f")');
+  expect(parse("| a | b |\n|-|-|\n| 1 | 2 | 3 | `4` |").blocks[0]).toMatchObject({ rows: [[[{ text: "1" }], [{ text: "2 | 3 | " }, { is: "code", text: "4" }]]] });
+  const words = "more than the name of any language that was ever made";
+  expect(parse(`\`\`\`${words}\nx\n\`\`\``).blocks[0]).toEqual({ is: "code", language: "", text: `\`\`\`${words}\nx` });
 });
 
 test("what is written for the machine is told apart", () => {
@@ -176,6 +203,10 @@ test("marks are paired as people mean them", () => {
   expect(html("[a] b](c")).toBe("[a] b](c");
   expect(html("one<br>two<br/>three")).toBe("one/two/three");
   expect(html("**重点**：好")).toBe("<strong>重点</>：好");
+  expect(html("**重点：**好，这是**“引用”**的")).toBe("<strong>重点：</>好，这是<strong>“引用”</>的");
+  expect(html("请看https://x.example/a。然后（https://y.example）")).toBe("请看<link>https://x.example/a</>。然后（<link>https://y.example</>）");
+  expect(html("****a****")).toBe("****a****");
+  expect(html("a  \nb\\\nc\t \n  d")).toBe("a\nb\nc\nd");
   expect(html("a\\*b\\*c \\\\ \\q")).toBe("a*b*c \\ \\q");
 });
 
@@ -192,5 +223,8 @@ test("blocks stand inside of blocks", () => {
   expect(kinds(parse("```\nnever closed\n\n# no heading").blocks)).toEqual(["code"]);
   expect(kinds(parse("#hash #tag\n1986. A year").blocks)).toEqual(["paragraph"]);
   expect(kinds(parse("| a |\n| - |\n| `x\\|y` | extra |\ntext").blocks)).toEqual(["table", "paragraph"]);
+  expect(kinds(parse("> - a\n>   - b\n>\n> ```\n> x\n> ```").blocks)).toEqual([["quote", [["paragraph", [["paragraph"]]]], "code"]]);
+  expect(kinds(parse("1. a\n\n   b\n\n\n   c\n2. d").blocks)).toEqual([[["paragraph", "paragraph", "paragraph"], ["paragraph"]]]);
+  expect(["# a ##", "# a #b", "# C#", "# #"].map((text) => flat(parse(text)).text)).toEqual(["a", "a #b", "C#", ""]);
   expect(parse("3. c\n4. d").blocks[0]).toMatchObject({ is: "list", start: 3 });
 });

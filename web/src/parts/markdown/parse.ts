@@ -1,8 +1,8 @@
 // Markdown to our tree, in bounded time and size: what agents write, and nothing that needs more than one look at a
 // line. Beyond the bounds, what was written is shown as it is.
+import { visibleText } from "../visible.ts";
 import { blockAt } from "./blocks.ts";
 import { Budget } from "./budget.ts";
-import { seen } from "./inline.ts";
 import { pieces } from "./machine.ts";
 import type { Block, Tree } from "./tree.ts";
 
@@ -10,7 +10,7 @@ export const MOST_CHARACTERS = 200_000;
 export const MOST_NODES = 2_000;
 
 export function parse(text: string): Tree {
-  const all = pieces(text.replace(/\r\n?/g, "\n"));
+  const whole = text.replace(/\r\n?/g, "\n");
   const [blocks, weights]: [Block[], number[]] = [[], []];
   const budget = new Budget(MOST_NODES);
   let [room, weighed] = [MOST_CHARACTERS, 0];
@@ -19,26 +19,28 @@ export function parse(text: string): Tree {
     weights.push(Math.max(1, budget.spent - weighed));
     weighed = budget.spent;
   };
-  for (const [index, piece] of all.entries()) {
-    // What is left: the end of one piece, and the pieces after it as they are.
-    const rest = (over: string): string => seen([over, ...all.slice(index + 1).map((left) => left.text)].filter((left) => left !== "").join("\n"));
-    if (budget.isSpent || room <= 0) return { blocks, weights, rest: rest(piece.text) };
+  const before = (from: number): Tree => ({ blocks, weights, rest: visibleText(whole.slice(from)) });
+  for (const piece of pieces(whole)) {
+    if (budget.isSpent || room <= 0) return before(piece.from);
     if (piece.is !== "people") {
+      // Half of what a machine reads is nothing to anybody: it is folded whole, or shown as it is.
+      if (piece.text.length > room) return before(piece.from);
+      room -= piece.text.length;
       budget.spend();
-      add({ is: "machine", what: piece.is, text: seen(piece.text) });
+      add({ is: "machine", what: piece.is, text: visibleText(piece.text) });
       continue;
     }
     const cut = cutAt(piece.text, room);
     room -= cut;
     const lines = piece.text.slice(0, cut).split("\n");
-    for (let at = 0; ; ) {
-      if (budget.isSpent) return { blocks, weights, rest: rest(lines.slice(at).join("\n") + piece.text.slice(cut)) };
+    for (let at = 0; at < lines.length; ) {
+      if (budget.isSpent) return before(piece.from + cut - lines.slice(at).join("\n").length);
       const read = blockAt(lines, at, budget);
       if (!read) break;
       add(read.block);
       at = read.next;
     }
-    if (cut < piece.text.length) return { blocks, weights, rest: rest(piece.text.slice(cut)) };
+    if (cut < piece.text.length) return before(piece.from + cut);
   }
   return { blocks, weights, rest: "" };
 }
@@ -46,6 +48,12 @@ export function parse(text: string): Tree {
 /** Where to end so that no line is cut, if there is a line that ends near. */
 function cutAt(text: string, most: number): number {
   if (text.length <= most) return text.length;
-  const line = text.lastIndexOf("\n", most);
-  return line > most / 2 ? line + 1 : most;
+  const line = text.lastIndexOf("\n", most - 1);
+  if (line > most / 2) return line + 1;
+  return isSecondHalf(text.charCodeAt(most)) ? most - 1 : most;
+}
+
+/** Whether this is the second of two units that are one character. */
+function isSecondHalf(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
 }

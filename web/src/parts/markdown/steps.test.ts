@@ -1,3 +1,4 @@
+// A long message is shown step by step, and none of it is left out in the end.
 import { expect, test } from "vitest";
 import { parse } from "./parse.ts";
 import { shown } from "./steps.ts";

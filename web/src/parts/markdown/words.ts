@@ -3,8 +3,6 @@ import { defineWords } from "../../words/words.ts";
 
 export const words = defineWords({
   code: { en: "Code", zh: "代码" },
-  copy: { en: "Copy", zh: "复制" },
-  copied: { en: "Copied", zh: "已复制" },
   more: { en: "Show more", zh: "显示更多" },
   moreOf: { en: "Show more ({n} characters are left)", one: "Show more (1 character is left)", zh: "显示更多（还有 {n} 个字符）" },
   question: { en: "For the machine: a question in the agreed form", zh: "供程序读取：按约定格式写的问题" },

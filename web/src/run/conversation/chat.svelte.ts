@@ -22,6 +22,8 @@ export class Chat {
   private following: AbortController | undefined;
   private cursor: string | undefined;
   private isOver = false;
+  /** What was asked for last and did not come. */
+  private failed: (() => Promise<void>) | undefined;
 
   constructor(
     private readonly run: string,
@@ -64,6 +66,18 @@ export class Chat {
     return this.guarded(() => this.toEnd());
   }
 
+  /** Asks once more for what did not come, and follows again if that has ended. */
+  async again(): Promise<void> {
+    this.trouble = undefined;
+    if (this.failed) await this.guarded(this.failed);
+    this.seen();
+  }
+
+  /** The server is there again. */
+  reconnected(): void {
+    if (this.trouble !== undefined) void this.again();
+  }
+
   /** Makes sure that what was made from this event of the Log is held, if anything was. */
   around(raspSeq: number): Promise<void> {
     return this.guarded(async () => {
@@ -99,9 +113,11 @@ export class Chat {
     this.isLoading = true;
     try {
       await work();
-      this.trouble = undefined;
+      this.trouble = this.failed = undefined;
     } catch (error) {
-      if (!this.stop.signal.aborted) this.trouble = sentence(error);
+      if (this.stop.signal.aborted) return;
+      this.failed = work;
+      this.trouble = sentence(error);
     } finally {
       this.isLoading = false;
     }
@@ -131,7 +147,10 @@ export class Chat {
       }
       this.isOver ||= !until.signal.aborted;
     } catch (error) {
-      if (!until.signal.aborted) this.trouble = sentence(error);
+      if (until.signal.aborted) return;
+      this.trouble = sentence(error);
+      // So that it can be begun again.
+      this.following = undefined;
     }
   }
 

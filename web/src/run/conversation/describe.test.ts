@@ -1,3 +1,4 @@
+// The rows of the conversation in words.
 import type { Diagnosis } from "@skillrun/client";
 import { expect, test } from "vitest";
 import type { AttemptEnd } from "../../words/codes-gate.ts";

@@ -1,3 +1,4 @@
+// The way from an event of the Log to its place in the conversation.
 import { expect, test } from "vitest";
 import { placeOf } from "./find.ts";
 

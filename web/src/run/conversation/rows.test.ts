@@ -1,6 +1,7 @@
+// Events of FCMP become rows: what is a message, what is a question, what is small print.
 import type { FcmpEvent, FcmpType } from "@skillrun/client";
 import { expect, test } from "vitest";
-import { type Row, levelsOf, rowsOf } from "./rows.ts";
+import { type Row, type Rows, levelsOf, rowsOf } from "./rows.ts";
 
 let next = 0;
 /** An event as the service would send it; only what the fold reads. */
@@ -150,6 +151,36 @@ test("any stretch gives rows that agree with the whole", () => {
       }
     }
   }
+});
+
+test("small print keeps its name when more of it is loaded, before it or after it, and when some of it goes", () => {
+  const noise = told(() => [final("m", "x"), ...Array.from({ length: 20 }, () => raw("noise")), final("n", "y"), raw("other"), raw("other")]);
+  const strips = (from: number, to: number, before?: Rows): Rows => rowsOf(noise.slice(from, to), before);
+  const names = ({ rows }: Rows): string[] => rows.filter((row) => row.kind === "strip").map((row) => row.key);
+  const shown = strips(10, 23);
+  expect(names(shown)).toEqual(["s11", "s23"]);
+  const earlier = strips(0, 24, shown);
+  expect(names(earlier)).toEqual(["s11", "s23"]);
+  expect(names(strips(15, 24, earlier))).toEqual(["s11", "s23"]);
+  expect(earlier.rows[earlier.byRasp.get(noise[3]?.meta.rasp_seq ?? 0) ?? -1]?.key).toBe("s11");
+  expect(names(strips(22, 24, shown))).toEqual(["s23"]);
+});
+
+test("small print that falls into two has two names", () => {
+  const all = told(() => [delta("m", "a"), raw("1"), delta("m", "b"), raw("2")]);
+  const whole = rowsOf(all);
+  expect(whole.rows.map((row) => row.key)).toEqual(["a1", "m1.m", "s2"]);
+  // Where the beginning of the message is gone, its next piece stands between them.
+  expect(rowsOf(all.slice(1), whole).rows.map((row) => row.key)).toEqual(["s2", "m1.m", "s2+"]);
+});
+
+test("where the beginning of a message may be missing, it says so", () => {
+  const part = told(() => [final("l", "x"), delta("m", "a"), raw("x"), delta("m", "b")]);
+  expect(rowsOf(part.slice(2)).rows.at(-1)).toMatchObject({ kind: "message", text: "b", isCut: true });
+  expect(rowsOf(part).rows.find((row) => row.key === "m1.m")).toMatchObject({ text: "ab", isCut: false });
+  // The attempt begins in the stretch, and so does all that was said in it.
+  const next = told(() => [raw("x"), raw("y"), event("assistant.message.delta", { message_id: "m", text: "a", partial: true }, { attempt: 2 })]).slice(1);
+  expect(rowsOf(next).rows.at(-1)).toMatchObject({ kind: "message", isCut: false });
 });
 
 test("an event nobody knows is small print", () => {

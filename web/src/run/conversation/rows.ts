@@ -1,5 +1,6 @@
 // The conversation as rows, folded from a stretch of its events. A row has the same key whatever stretch it is folded
-// from, and a longer stretch only adds to it. Only `user.input.required` makes a question; what a message says or
+// from, and a longer stretch only adds to it; small print has no name of its own, and keeps the key that the rows
+// before had for it. Only `user.input.required` makes a question; what a message says or
 // looks like never does.
 import type { FcmpEvent, FcmpEventOf, Interaction, NextAction, RunError, RunStatus } from "@skillrun/client";
 
@@ -60,11 +61,11 @@ export interface Rows {
   readonly byRasp: ReadonlyMap<number, number>;
 }
 
-/** All rows of a stretch of events, in order and without a gap. */
-export function rowsOf(events: readonly FcmpEvent[]): Rows {
+/** All rows of a stretch of events, in order and without a gap. `before`: the rows of the stretch that was shown last. */
+export function rowsOf(events: readonly FcmpEvent[], before?: Rows): Rows {
   const fold = new Fold(events[0]?.seq ?? 1);
   for (const event of events) fold.add(event);
-  return fold.rows();
+  return fold.rows(before);
 }
 
 type Draft = { -readonly [Key in keyof Row]: Row[Key] } & Row;
@@ -78,12 +79,15 @@ class Fold {
   /** Pieces of messages that have no end yet. */
   private readonly pieces = new Map<string, string[]>();
   private readonly callsBegan = new Map<string, number>();
+  /** Attempts whose beginning is in the stretch. */
+  private readonly begun = new Set<number>();
   private attempt: number | undefined;
   private status: RunStatus | undefined;
 
   constructor(private readonly first: number) {}
 
-  rows(): Rows {
+  rows(before: Rows | undefined): Rows {
+    if (before) this.keepNames(before);
     for (const [key, texts] of this.pieces) {
       const row = this.row(key);
       if (row?.kind === "message") Object.assign(row, { text: texts.join("") });
@@ -91,6 +95,22 @@ class Fold {
     const rows = [...this.carried, ...this.all];
     const places = new Map(rows.map((row, index) => [row.key, index]));
     return { rows, byRasp: new Map([...this.keyOf].map(([seq, key]) => [seq, places.get(key) ?? 0])) };
+  }
+
+  /** A strip that had some of these lines is the same strip, with more of them or fewer. */
+  private keepNames(before: Rows): void {
+    const names = new Map(before.rows.flatMap((row) => (row.kind === "strip" ? row.lines.map((line): [number, string] => [line.raspSeq, row.key]) : [])));
+    const taken = new Set<string>();
+    for (const row of this.all) {
+      if (row.kind !== "strip") continue;
+      let key = row.lines.map((line) => names.get(line.raspSeq)).find((name) => name !== undefined) ?? row.key;
+      // One that fell into two: the first part has the name.
+      while (taken.has(key)) key += "+";
+      taken.add(key);
+      if (key === row.key) continue;
+      for (const line of row.lines) this.keyOf.set(line.raspSeq, key);
+      Object.assign(row, { key });
+    }
   }
 
   add(event: FcmpEvent): void {
@@ -184,7 +204,10 @@ class Fold {
   private separate(event: FcmpEvent): void {
     const { attempt } = event.meta;
     const before = this.attempt ?? (event.seq === 1 ? 0 : undefined);
-    if (before !== undefined && attempt > before) this.push(event, `a${attempt}`, { kind: "attempt" });
+    if (before !== undefined && attempt > before) {
+      this.push(event, `a${attempt}`, { kind: "attempt" });
+      this.begun.add(attempt);
+    }
     this.attempt = Math.max(attempt, before ?? 0);
   }
 
@@ -200,7 +223,7 @@ class Fold {
     const key = messageKey(event);
     const row = this.row(key);
     if (!row) {
-      this.push(event, key, { kind: "message", state: "growing", text: "", isCut: event.seq === this.first && event.seq > 1 });
+      this.push(event, key, { kind: "message", state: "growing", text: "", isCut: this.first > 1 && !this.begun.has(event.meta.attempt) });
       this.pieces.set(key, [event.data.text]);
       return;
     }

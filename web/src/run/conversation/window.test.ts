@@ -1,3 +1,4 @@
+// The part of a conversation that is held: without gaps, without doubles, bounded.
 import type { FcmpEvent } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { MOST, NOTHING, end, first, hasEarlier, hasLater, opened, withEarlier, withLater } from "./window.ts";

@@ -1,3 +1,4 @@
+// Escape sequences: colours are followed, everything else is not done.
 import { expect, test } from "vitest";
 import { PLAIN, classesOf, sequenceAt, stylesOfRows } from "./ansi.ts";
 import { textRows } from "./bytes.ts";

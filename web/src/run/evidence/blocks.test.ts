@@ -1,3 +1,4 @@
+// A large file as a window of blocks that are fetched when they are looked at.
 import { expect, test } from "vitest";
 import { BLOCK, Blocks, SHOWN, fromLine, slid, windowAround } from "./blocks.ts";
 import { encoded } from "./testing.ts";

@@ -1,3 +1,4 @@
+// Bytes become rows, and none is lost or cut in two.
 import { expect, test } from "vitest";
 import { bytesOf, characterAt, find, hexRows, textRows } from "./bytes.ts";
 import { encoded, meanBytes, random } from "./testing.ts";

@@ -1,3 +1,4 @@
+// Recordings of a terminal are read, and tied to the time of the events.
 import { expect, test } from "vitest";
 import { type Cast, anchorsOf, castOf, countUntil, parseCast, realOf, unhidden } from "./cast.ts";
 import { Player } from "./player.ts";

@@ -1,3 +1,4 @@
+// An event in one line.
 import { expect, test } from "vitest";
 import { sureness, summaryOf } from "./event-summary.ts";
 

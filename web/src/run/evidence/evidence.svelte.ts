@@ -31,8 +31,11 @@ export class Evidence {
   isMissed = $state(false);
 
   readonly spans = $derived.by(() => (this.page.selectedEvent ? spansOf(this.page.selectedEvent) : []));
-  /** Pieces of the selected event in the file that is shown. */
-  readonly marks = $derived(this.spans.filter((span) => span.attempt === this.file?.attempt && span.stream === this.file.stream));
+  /** Pieces of the selected event in the file that is shown, or the bytes that were asked for where no event is selected. */
+  readonly marks = $derived.by(() => {
+    const asked = this.page.selected === undefined && this.page.wanted ? [this.page.wanted] : this.spans;
+    return asked.filter((span) => span.attempt === this.file?.attempt && span.stream === this.file.stream);
+  });
   readonly isMade = $derived.by(() => this.page.selectedEvent !== undefined && this.spans.length === 0);
   /** Which of the pieces is told. */
   pieceNumber = $state(0);
@@ -71,7 +74,7 @@ export class Evidence {
   /** The other attempt, and of it the same stream if it has that. */
   openAttempt(attempt: number): void {
     const streams = this.streamsOf(attempt);
-    const same = streams.find(({ name }) => name === this.file?.stream) ?? streams[0];
+    const same = streams.find(({ name }) => name === this.file?.stream) ?? streams.find(({ size }) => size > 0) ?? streams[0];
     this.open(attempt, same?.name ?? "stdout");
   }
 
@@ -79,6 +82,14 @@ export class Evidence {
   openSomething(): void {
     const last = this.page.attempts.at(-1);
     if (!this.file && last && this.page.selectedEvent === undefined) this.openAttempt(last.number);
+  }
+
+  /** Goes to bytes that were asked for, and shows them as bytes. */
+  show({ attempt, stream, from, to }: Span): void {
+    if (this.shown === "terminal") this.shown = "rendered";
+    this.finding = undefined;
+    this.cursor = from;
+    this.open(attempt, stream, { from, to });
   }
 
   /** Goes to the bytes of the selected event, in whatever file they are. */

@@ -1,3 +1,4 @@
+// A row of bytes as it is shown, in each of the views, with its marks.
 import { expect, test } from "vitest";
 import { PLAIN, classesOf } from "./ansi.ts";
 import { type Part, textRows } from "./bytes.ts";

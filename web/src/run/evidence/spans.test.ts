@@ -1,3 +1,4 @@
+// The ranges of bytes that an event was made from.
 import type { RaspEvent } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { bySpecificity, spansOf } from "./spans.ts";

@@ -1,3 +1,4 @@
+// The list of what a run changed, attempt by attempt.
 import type { Attempt, Diff, Run } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { keyAt, omittedOf, pathOf, rowsOf, whyNone } from "./changes.ts";

@@ -1,3 +1,4 @@
+// Lines of code: what hides is shown, and long ones are cut.
 import { expect, test } from "vitest";
 import { codeLine, codeText } from "./code-text.ts";
 

@@ -1,3 +1,4 @@
+// Differences are read line by line, odd and endless ones too.
 import { expect, test } from "vitest";
 import { MOST_OF_LINE, parseDiff } from "./diff.ts";
 

@@ -1,3 +1,4 @@
+// A file is looked into: how much is fetched, and as what it is shown.
 import { afterEach, expect, test, vi } from "vitest";
 import { type Artifact, LookIn } from "./look-in.svelte.ts";
 import { MOST_IMAGE, MOST_TEXT } from "./preview.ts";

@@ -1,3 +1,4 @@
+// What may be shown of a file, and where it is fetched from.
 import { expect, test } from "vitest";
 import { artifactHref, asJson, asText, bundleHref, previewKind } from "./preview.ts";
 

@@ -1,3 +1,4 @@
+// What hangs together with an event, and what only looks like it.
 import type { RaspEvent, RaspType } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { type Made, fold } from "../timeline/made.ts";

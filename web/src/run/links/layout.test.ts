@@ -1,3 +1,4 @@
+// The graph as a picture: causes before effects, lines past the nodes.
 import { expect, test } from "vitest";
 import type { Graph } from "./builder.ts";
 import { type Box, fitting, layoutOf, pathOf } from "./layout.ts";

@@ -8,6 +8,7 @@ export const words = defineWords({
   how: { en: "Select a message, a tool call, a question or any other event in the conversation or the timeline. Here you see what led to it and what came of it.", zh: "请在对话或时间线中选择一条消息、一次工具调用、一个提问或其他事件。这里会显示它的起因和结果。" },
   toTimeline: { en: "Open the timeline", zh: "打开时间线" },
   loading: { en: "Loading the links…", zh: "正在加载关联…" },
+  failed: { en: "The links could not be loaded. It is tried again.", zh: "未能加载关联，正在重试。" },
   unknown: { en: "There is no event {seq} in this run.", zh: "此运行中没有事件 {seq}。" },
   run: { en: "Another run", zh: "另一个运行" },
   request: { en: "Request", zh: "请求" },

@@ -1,3 +1,4 @@
+// Calls and questions as bars that begin and end.
 import { expect, test } from "vitest";
 import { type Bar, barAt, barsOf } from "./bars.ts";
 import { fold } from "./made.ts";

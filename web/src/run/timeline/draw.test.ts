@@ -1,3 +1,4 @@
+// From a height in the picture to the lane and the row that is drawn there.
 import { expect, test } from "vitest";
 import { ROWS } from "./bars.ts";
 import { LANE, LANES_TOP, heightOf, laneAt, rowAt } from "./draw.ts";

@@ -1,3 +1,4 @@
+// What the filter leaves out, and how one moves among the rest.
 import { expect, test } from "vitest";
 import { ALL, placeOf, shownOf, stepped, toggled } from "./filter.ts";
 import { fold } from "./made.ts";

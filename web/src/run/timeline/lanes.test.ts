@@ -1,3 +1,4 @@
+// Events by lane and column: counted completely, and found by a click.
 import { expect, test } from "vitest";
 import { ALL, shownOf } from "./filter.ts";
 import { binned, lanesOf, nearest } from "./lanes.ts";

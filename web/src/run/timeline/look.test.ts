@@ -1,3 +1,4 @@
+// How an attempt ended, and whether that is bad.
 import type { Attempt } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { endOf, isBad } from "./look.ts";

@@ -1,3 +1,4 @@
+// Notes beside the bars, where there is room for them.
 import { expect, test } from "vitest";
 import { type Note, placed } from "./notes.ts";
 

@@ -1,3 +1,4 @@
+// From time to pixels and back, while one zooms and moves.
 import { expect, test } from "vitest";
 import { SHORTEST, atOf, panned, showing, wholeOf, within, xOf, zoomed } from "./scale.ts";
 

@@ -1,3 +1,4 @@
+// Attempts, waits, silences and stalls, from the times of the events.
 import type { Attempt } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { barsOf } from "./bars.ts";

@@ -1,3 +1,4 @@
+// The marks of the axis of time, and what stands at them.
 import { expect, test } from "vitest";
 import { sinceStart, ticksOf, timeOfDay } from "./ticks.ts";
 

@@ -1,5 +1,5 @@
 // What the timeline says.
-import type { RaspType } from "@skillrun/client";
+import type { FcmpEvent, RaspType } from "@skillrun/client";
 import { type Word, defineWords } from "../../words/words.ts";
 import type { Category } from "../outline.ts";
 
@@ -30,6 +30,8 @@ export const words = defineWords({
   none: { en: "No event fits the filter.", zh: "没有符合筛选条件的事件。" },
   clear: { en: "Show all events", zh: "显示全部事件" },
   loading: { en: "Loading the events…", zh: "正在加载事件…" },
+  noEvents: { en: "There are no events yet.", zh: "还没有事件。" },
+  failed: { en: "The events could not be loaded. It is tried again.", zh: "未能加载事件，正在重试。" },
   help: { en: "Drag to move, scroll to zoom, click an event to select it, Shift-click to set the moment of the terminal.", zh: "拖动可平移，滚轮可缩放，点击可选择事件，按住 Shift 点击可设置终端的时刻。" },
   moment: { en: "Moment of the terminal", zh: "终端时刻" },
   clearMoment: { en: "Remove the moment", zh: "移除时刻" },
@@ -44,6 +46,9 @@ export const words = defineWords({
   separator: { en: ", ", zh: "，" },
 
   partly: { en: "{count} of {last} events loaded…", zh: "已加载 {count} / {last} 个事件…" },
+
+  statusIs: { en: "Status: {what}", zh: "状态：{what}" },
+  phaseIs: { en: "Phase: {what}", zh: "阶段：{what}" },
 
   waits: { en: "waits for an answer", zh: "等待回答" },
   silence: { en: "silent for {time}", zh: "静默 {time}" },
@@ -74,7 +79,7 @@ export const typeWords = defineWords({
   "run.canceled": { en: "Run canceled", zh: "运行已取消" },
   "agent.message.delta": { en: "Part of a message", zh: "消息片段" },
   "agent.message.final": { en: "Message", zh: "消息" },
-  "agent.reasoning.summary": { en: "Reasoning", zh: "推理" },
+  "agent.reasoning.summary": { en: "Reasoning", zh: "思考过程" },
   "interaction.requested": { en: "Question asked", zh: "提出问题" },
   "interaction.replied": { en: "Question answered", zh: "问题已回答" },
   "interaction.timeout": { en: "Time to answer over", zh: "回答超时" },
@@ -95,6 +100,25 @@ export const typeWords = defineWords({
   "turn.usage": { en: "Usage", zh: "用量" },
   "message.user": { en: "Message to the engine", zh: "发给引擎的消息" },
 } satisfies Record<RaspType, Word>);
+
+export type Phase = NonNullable<Extract<FcmpEvent, { type: "conversation.status" }>["data"]["phase"]>;
+
+/** What an engine tells of itself on its way; no state of the run. */
+export const phaseWords = defineWords({
+  session_started: { en: "session began", zh: "会话开始" },
+  input_received: { en: "input received", zh: "已收到输入" },
+  turn_started: { en: "turn began", zh: "本轮开始" },
+  turn_completed: { en: "turn ended", zh: "本轮结束" },
+  turn_failed: { en: "turn failed", zh: "本轮失败" },
+  step_started: { en: "step began", zh: "步骤开始" },
+  step_finished: { en: "step ended", zh: "步骤结束" },
+  planning: { en: "planning", zh: "规划中" },
+  streaming: { en: "writing", zh: "输出中" },
+  retrying: { en: "trying again", zh: "重试中" },
+  working: { en: "at work", zh: "工作中" },
+  subagent: { en: "another agent at work", zh: "子智能体工作中" },
+  canceling: { en: "being canceled", zh: "取消中" },
+} satisfies Record<Phase, Word>);
 
 export const endWords = defineWords({
   running: { en: "goes on", zh: "进行中" },

@@ -1,7 +1,8 @@
+// What the verdict stands on, and what it offers to do next.
 import type { Diagnosis, EventsAt, NextAction, NextActionKind, Run } from "@skillrun/client";
 import { expect, test } from "vitest";
-import { actionWords } from "../../words/codes-gate.ts";
-import { doingOf, elapsedOf, entriesOf, eventFor, furtherFindings, groundsOf, optionsOf, sentenceOf, tokensOf, wholeNumber } from "./verdict.ts";
+import { actionWords, ruleWords } from "../../words/codes-gate.ts";
+import { doingOf, elapsedOf, entriesOf, eventFor, furtherFindings, groundsOf, inOrder, optionsOf, primaryOf, saysMore, sentenceOf, wholeNumber } from "./verdict.ts";
 
 const action = (kind: NextActionKind, command = "skillrun retry r"): NextAction => ({ action: kind, command });
 
@@ -11,6 +12,30 @@ test("what can be done here is done here", () => {
   expect(doingOf(action("raise_timeout", "skillrun retry r --session-timeout SECONDS"))).toEqual({ does: "number", option: "session_timeout_sec" });
   expect(doingOf(action("raise_max_attempt"))).toEqual({ does: "number", option: "max_attempt" });
   for (const kind of Object.keys(actionWords)) expect(doingOf(action(kind as NextActionKind)), kind).toBeDefined();
+});
+
+const kinds = (actions: readonly NextAction[]): string[] => actions.map(({ action: kind }) => kind);
+
+test("what may help comes before what only looks, and otherwise the service's order holds", () => {
+  const engine = [action("inspect_evidence"), action("retry"), action("retry_other_engine")];
+  expect(kinds(inOrder(engine))).toEqual(["retry", "retry_other_engine", "inspect_evidence"]);
+  expect(primaryOf(engine, false)?.action).toBe("retry");
+  const output = [action("fix_output"), action("fix_skill"), action("retry")];
+  expect(kinds(inOrder(output))).toEqual(kinds(output));
+  expect(primaryOf([action("diagnose")], false)?.action).toBe("diagnose");
+});
+
+test("what is better done later is no first choice before its time", () => {
+  const quota = [action("retry_later"), action("retry_other_engine")];
+  expect(kinds(inOrder(quota))).toEqual(["retry_other_engine", "retry_later"]);
+  expect(primaryOf(quota, false)?.action).toBe("retry_other_engine");
+  expect(primaryOf(quota, true)?.action).toBe("retry_later");
+  expect(primaryOf([action("retry_later")], false)).toBeUndefined();
+});
+
+test("the code is told in a sentence only where the rule leaves something open", () => {
+  expect((Object.keys(ruleWords) as (keyof typeof ruleWords)[]).filter((rule) => saysMore(rule))).toEqual(["5", "9", "10", "5b"]);
+  expect(saysMore(null)).toBe(true);
 });
 
 const passage = { what: "end", file: "stderr.2.log", from: 5, to: 9, excerpt: "x" };
@@ -39,13 +64,6 @@ test("time runs until the run is over, and never backwards", () => {
   expect(elapsedOf({ ...run, ended_at: "2026-01-01T00:00:07Z" }, now)).toBe(7_000);
   expect(elapsedOf(run, 0)).toBe(0);
   expect(elapsedOf({ ...run, created_at: null }, now)).toBeUndefined();
-});
-
-test("tokens that nobody told are not zero", () => {
-  const run = (usage: Run["usage"]): Run => ({ usage }) as Run;
-  expect(tokensOf(run(null))).toBeUndefined();
-  expect(tokensOf(run({ input_tokens: null, output_tokens: null }))).toBeUndefined();
-  expect(tokensOf(run({ input_tokens: 5, output_tokens: null }))).toEqual({ input: 5, output: 0 });
 });
 
 test.each([["5", 5], [" 12 ", 12], ["0", undefined], ["-1", undefined], ["1e3", undefined], ["2.5", undefined], ["", undefined], ["101", undefined], ["99999999999", undefined]])("%j as a number is %s", (text, number) => {

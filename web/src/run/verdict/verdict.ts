@@ -1,6 +1,6 @@
 // What the verdict shows, worked out from the run and its diagnosis.
 import type { Diagnosis, EventsAt, NextAction, RaspEvent, Run, RunRequest } from "@skillrun/client";
-import type { Passage, TurnState } from "../../words/codes-gate.ts";
+import type { Decided, Passage, TurnState } from "../../words/codes-gate.ts";
 
 /** What the page can do itself about a next action; the command is shown for all of them. */
 export type Doing =
@@ -48,6 +48,50 @@ export function doingOf({ action, command }: NextAction): Doing {
   }
 }
 
+/** What may help comes first, then what helps later, then what finds out but mends nothing. */
+function rankOf({ action }: NextAction): number {
+  return action === "inspect_evidence" || action === "diagnose" ? 2 : action === "retry_later" ? 1 : 0;
+}
+
+/** As the service has them within a rank. */
+export function inOrder(actions: readonly NextAction[]): NextAction[] {
+  return [...actions].sort((one, other) => rankOf(one) - rankOf(other));
+}
+
+/** The action that most likely helps; never one that is better done later while it is not time. */
+export function primaryOf(actions: readonly NextAction[], isTime: boolean): NextAction | undefined {
+  const later = isTime ? actions.find(({ action }) => action === "retry_later") : undefined;
+  return later ?? inOrder(actions).find(({ action }) => action !== "retry_later");
+}
+
+/** Whether the code says more than the rule: some rules have several ends, and only the code tells which it was. */
+export function saysMore(rule: Decided["rule"]): boolean {
+  switch (rule) {
+    case null:
+    case "5":
+    case "5b":
+    case "9":
+    case "10":
+      return true;
+    case "1":
+    case "2":
+    case "2b":
+    case "3":
+    case "3b":
+    case "3c":
+    case "4":
+    case "6":
+    case "7":
+    case "7b":
+    case "8":
+    case "11":
+    case "12":
+    case "13":
+    case "14":
+      return false;
+  }
+}
+
 /** A passage, and the attempt whose turn it was. */
 export interface Ground {
   readonly passage: Passage;
@@ -84,12 +128,6 @@ export function elapsedOf(run: Run, now: number): number | undefined {
   if (run.created_at === null) return undefined;
   const end = run.ended_at === null ? now : Date.parse(run.ended_at);
   return Math.max(0, end - Date.parse(run.created_at));
-}
-
-/** Tokens in and out, as far as they were told. */
-export function tokensOf({ usage }: Run): { input: number; output: number } | undefined {
-  if (usage === null || (usage.input_tokens === null && usage.output_tokens === null)) return undefined;
-  return { input: usage.input_tokens ?? 0, output: usage.output_tokens ?? 0 };
 }
 
 /** Numbers of a form, whole and from 1; nothing where it is none. */

@@ -1,0 +1,18 @@
+// Whatever became of a question is told, and whoever was quicker in the caller's words.
+import { expect, test } from "vitest";
+import type { Late } from "./late.ts";
+import { told } from "./told.ts";
+import { words } from "./words.ts";
+
+const says = { answered: words.doneYou, decided: words.doneDecided };
+
+test.each<[Late, string]>([
+  [{ is: "answered", reply: "rivers" }, "You answered:"],
+  [{ is: "decided", reply: "rivers" }, "Decided automatically:"],
+  [{ is: "permitted", reply: "deny" }, "The permission of the run decided:"],
+  [{ is: "timed_out" }, "Nobody answered in time, and the run failed."],
+  [{ is: "over", status: "canceled" }, "The run is over: canceled."],
+  [{ is: "closed" }, "The question is not open any more."],
+])("%j is told", (late, text) => {
+  expect(told("en", late, says)).toBe(text);
+});

@@ -1,0 +1,23 @@
+// What became of a question, in a sentence. Where somebody was quicker, or the time was, the caller says it in the
+// words of its place: a line in the inbox says less than a notice to whoever came late.
+import { statusWords } from "../words/states.ts";
+import { type Language, type Word, say } from "../words/words.ts";
+import type { Late } from "./late.ts";
+import { words } from "./words.ts";
+
+export function told(language: Language, late: Late, says: { readonly answered: Word; readonly decided: Word }): string {
+  switch (late.is) {
+    case "answered":
+      return say(language, says.answered);
+    case "decided":
+      return say(language, says.decided);
+    case "permitted":
+      return say(language, words.latePermitted);
+    case "timed_out":
+      return say(language, words.lateTimedOut);
+    case "over":
+      return say(language, words.lateOver, { status: say(language, statusWords[late.status]) });
+    case "closed":
+      return say(language, words.lateClosed);
+  }
+}

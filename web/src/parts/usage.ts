@@ -1,0 +1,13 @@
+// How many tokens a run has used, as far as somebody told. What nobody told is left out; it is not zero.
+import type { Run } from "@skillrun/client";
+import { type Language, say } from "../words/words.ts";
+import { short } from "./time.ts";
+import { words } from "./words.ts";
+
+export function usageText(language: Language, usage: Run["usage"] | undefined): string {
+  const input = usage?.input_tokens ?? undefined;
+  const output = usage?.output_tokens ?? undefined;
+  if (input !== undefined && output !== undefined) return say(language, words.usage, { input: short(input), output: short(output) });
+  if (input !== undefined) return say(language, words.usageIn, { input: short(input) });
+  return output === undefined ? "" : say(language, words.usageOut, { output: short(output) });
+}
