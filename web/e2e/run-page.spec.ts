@@ -12,6 +12,8 @@ test("what is opened at the end of a conversation stays under the hand", async (
   const run = await server.played([[...says, { think: "why\n".repeat(200) }, answer()]]);
   await go(page, `#/runs/${run}/conversation`);
   const fold = page.locator("[data-kind=reasoning] summary");
+  // Until the verdict is whole, the list below it moves.
+  await expect(page.getByTestId("ground").first()).toBeVisible();
   await expect(page.locator("[data-kind=end]")).toBeInViewport();
   const before = await fold.boundingBox();
   await fold.click();

@@ -58,6 +58,15 @@ test("the focus comes back from a question that was answered with no", async ({ 
   await expect(verdict(page)).toBeFocused();
 });
 
+test("the focus comes back from a form that was put away", async ({ page, server }) => {
+  const run = await server.played([[{ say: "I think." }, { hang: null }]], { options: { hard_timeout_sec: 1 } });
+  await go(page, `#/runs/${run}/conversation`);
+  const open = page.locator("[data-action=raise_timeout]").getByRole("button").first();
+  await open.press("Enter");
+  await page.getByRole("button", { name: "Not now" }).press("Enter");
+  await expect(open).toBeFocused();
+});
+
 test("the focus stays in a question while the answer is under way, and after it", async ({ page, server }) => {
   const run = await server.played([[{ ask: { kind: "choose_one", prompt: "Which?", options: [{ value: "a", label: "A" }, { value: "b", label: "B" }] } }]], { mode: "interactive" });
   let answer = (): void => {};

@@ -1,6 +1,6 @@
 // Rows of different heights: where they stand, and that what is read stays where it is.
 import { expect, test } from "vitest";
-import { anchorsOf, held, offsetsOf, revealed, rowAt, stretch, totalOf } from "./heights.ts";
+import { anchorsOf, held, notBelow, offsetsOf, revealed, rowAt, stretch, totalOf } from "./heights.ts";
 
 const keys = ["a", "b", "c", "d"];
 const known = new Map([["a", 10], ["b", 100], ["d", 5]]);
@@ -49,4 +49,11 @@ test("a row that can be seen moves nothing, another comes to the middle, a tall 
   expect(revealed(offsets, 0, 0, 50)).toBe(0);
   expect(revealed(offsets, 2, 0, 60)).toBe(100);
   expect(revealed(offsets, 1, 0, 60)).toBe(10);
+});
+
+test("a row that would slip below what is seen keeps so much of its beginning in view, and else nothing moves", () => {
+  expect(notBelow(offsets, 1, 0, 40, 20)).toBe(0);
+  expect(notBelow(offsets, 1, 0, 20, 20)).toBe(10);
+  expect(notBelow(offsets, 0, 0, 5, 20)).toBe(5);
+  expect(notBelow(offsets, 0, 60, 20, 20)).toBe(60);
 });

@@ -64,6 +64,12 @@ export function held(anchors: readonly Anchor[], indexOf: (key: string) => numbe
   return undefined;
 }
 
+/** Where to scroll so that so much of the beginning of a row is above the end of what is seen; nowhere if it is. */
+export function notBelow(offsets: Offsets, index: number, top: number, height: number, least: number): number {
+  const [begin, end] = [offsets[index] ?? 0, offsets[index + 1] ?? 0];
+  return Math.max(top, begin + Math.min(end - begin, least) - height);
+}
+
 /** Where to scroll so that a row can be seen: nowhere if it can, its beginning in view if it cannot. */
 export function revealed(offsets: Offsets, index: number, top: number, height: number): number {
   const [begin, end] = [offsets[index] ?? 0, offsets[index + 1] ?? 0];
