@@ -91,6 +91,8 @@ pictures: ## Make the pictures of the web page in docs/pictures anew
 	$(call timed,page,$(WEB_BUILD))
 	cargo build --locked -p skillrun
 	web/scripts/browser.sh; SKILLRUN_PICTURES=1 $(WEB_NPM) run --silent e2e -- pictures.spec.ts
+	@# A third of the size, where the program for it is installed.
+	if command -v pngquant >/dev/null; then pngquant --force --ext .png --quality 70-95 docs/pictures/*.png; fi
 
 .PHONY: chaos
 chaos: ## The tests that kill at random, for longer

@@ -33,12 +33,11 @@ function words(page: Page): Promise<string> {
 
 /** Opens everything that can be opened, so that nothing hides in a fold. */
 async function unfold(page: Page): Promise<void> {
-  for (const fold of await page.locator("#content details:not([open]) > summary").all()) {
-    if (await fold.isVisible()) await fold.click();
-  }
-  for (const button of await page.locator("#content [aria-expanded=false]").all()) {
-    if (await button.isVisible()) await button.click();
-  }
+  await page.evaluate(async () => {
+    const folds = document.querySelectorAll<HTMLElement>("#content details:not([open]) > summary, #content [aria-expanded=false]");
+    for (const fold of folds) if (fold.checkVisibility()) fold.click();
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  });
 }
 
 /** What must be readable on the page somewhere, once. */

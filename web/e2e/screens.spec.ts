@@ -63,7 +63,7 @@ test("skills: a zip is checked before it is installed, and the text an agent get
     await page.getByTestId("skill-zip").setInputFiles({ name: `${name}.zip`, mimeType: "application/zip", buffer });
   };
   await go(page, "#/skills");
-  await upload("broken", { "broken/SKILL.md": "---\nname: broken\ndescription: Does it.\n---\n\nDo it.\n", "broken/assets/runner.json": "{" });
+  await upload("broken", { "broken/SKILL.md": "---\nname: broken\ndescription: Does it.\n---\n\nDo it.\n", "broken/assets/runner.json": '{"schemas":{"output":"assets/o.json"}}', "broken/assets/o.json": '{"type": 5}'  });
   await expect(page.getByTestId("finding").first()).toBeVisible();
   await expect(page.getByTestId("install")).toHaveCount(0);
   expect((await server.client.skills()).skills.map((skill) => skill.name)).toEqual(["answer"]);

@@ -18,6 +18,8 @@ const HEADING = /^ {0,3}(#{1,6})(?=[ \t]|$)/;
 const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^([ \t]*)([-*+]|\d{1,9}[.)])(?:([ \t]+)|$)/;
 const LONGEST_LANGUAGE = 40;
+/** A longer one is no prose: it is shown as it was written, and scrolls by itself. */
+const LONGEST_PARAGRAPH = 10_000;
 const TASK = /^\[([ xX])\][ \t]+/;
 
 /** The block that begins at or after a line; nothing where only blank lines are left. */
@@ -216,8 +218,9 @@ function paragraph(lines: readonly string[], at: number, budget: Budget): Read {
   let next = at + 1;
   while (next < lines.length && !isBlank(lines[next]) && !beginsBlock(lines, next)) next += 1;
   const text = lines.slice(at, next).map(withoutEnds).join("\n");
-  const block: Block = isOutput(text) ? { is: "machine", what: "output", text: visibleText(text) } : { is: "paragraph", parts: inlines(text, budget) };
-  return { block, next };
+  if (isOutput(text)) return { block: { is: "machine", what: "output", text: visibleText(text) }, next };
+  if (text.length > LONGEST_PARAGRAPH) return { block: { is: "plain", text: visibleText(text) }, next };
+  return { block: { is: "paragraph", parts: inlines(text, budget) }, next };
 }
 
 /** Whether a paragraph ends before this line. */
