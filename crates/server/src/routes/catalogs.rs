@@ -16,7 +16,7 @@ use skillrun_runtime::looking::engines::{EngineList, Probing};
 use skillrun_skill::archive::{self, ArchiveErrorKind};
 use skillrun_skill::search::FindError;
 use skillrun_skill::validate::validate;
-use skillrun_skill::{Existing, Finding, Origin, SchemaRole, Skill};
+use skillrun_skill::{Existing, Finding, Origin, SchemaRole, Severity, Skill};
 
 use super::Route;
 use crate::auth::Scope;
@@ -128,6 +128,13 @@ pub(crate) struct SkillWords {
     findings: Vec<Finding>,
 }
 
+/// Something that loading a skill does not look at, such as a schema that is none.
+fn first_error(skill: &Skill) -> Option<String> {
+    let findings = validate(&skill.root).findings;
+    let error = findings.into_iter().find(|finding| finding.severity == Severity::Error)?;
+    Some(format!("{}: {}", error.file.display(), error.message))
+}
+
 fn entry(skill: &Skill, origin: Origin) -> SkillEntry {
     SkillEntry {
         name: skill.name.clone(),
@@ -136,7 +143,7 @@ fn entry(skill: &Skill, origin: Origin) -> SkillEntry {
         version: skill.runner.version.clone(),
         modes: skill.runner.execution_modes.clone(),
         engines: skill.runner.engines.iter().map(ToString::to_string).collect(),
-        problem: skill.check_usable().err().map(|error| error.to_string()),
+        problem: skill.check_usable().err().map(|error| error.to_string()).or_else(|| first_error(skill)),
     }
 }
 

@@ -114,3 +114,20 @@ fn engines_tell_how_to_get_them() {
         assert!(engine["tested_versions"].as_array().is_some_and(|ends| ends.len() == 2), "{engine}");
     }
 }
+
+/// The list said nothing of a schema that is none, and offered the skill to be started.
+#[test]
+fn what_is_wrong_with_a_skill_is_told_in_the_list() {
+    let lab = Lab::new();
+    lab.skill("good", "- - output: {answer: x}\n    done: true\n");
+    let bad = lab.skill("bad", "- - output: {answer: x}\n    done: true\n");
+    std::fs::write(bad.join("assets/output.json"), r#"{"type": 5}"#).expect("written");
+    let server = lab.serve();
+    let list = server.get("/v1/skills").json();
+    let problem = |name: &str| {
+        let skills = list["skills"].as_array().expect("skills");
+        skills.iter().find(|skill| skill["name"] == name).expect(name)["problem"].clone()
+    };
+    assert!(problem("good").is_null());
+    assert!(problem("bad").as_str().is_some_and(|words| words.contains("output.json")), "{list}");
+}
