@@ -72,7 +72,7 @@ client: ## Build and test the TypeScript client against the real server
 WEB_NPM = npm --prefix web
 # Not `npm ci`: the lock has the native parts of the builder for one kind of machine, and that wants all of them.
 WEB_BUILD = $(WEB_NPM) install --no-save --silent --no-audit --no-fund; $(WEB_NPM) run --silent build -- --logLevel warn; $(WEB_NPM) run --silent size
-WEB_CHECK = $(WEB_NPM) run --silent check; $(WEB_NPM) run --silent test -- --reporter=dot
+WEB_CHECK = $(WEB_NPM) run --silent check; $(WEB_NPM) run --silent test
 WEB_BROWSER = web/scripts/browser.sh; $(WEB_NPM) run --silent e2e
 
 .PHONY: web

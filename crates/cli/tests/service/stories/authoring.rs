@@ -119,9 +119,9 @@ fn engines_tell_how_to_get_them() {
 #[test]
 fn what_is_wrong_with_a_skill_is_told_in_the_list() {
     let lab = Lab::new();
-    lab.skill("good", "- - output: {answer: x}\n    done: true\n");
-    let bad = lab.skill("bad", "- - output: {answer: x}\n    done: true\n");
-    std::fs::write(bad.join("assets/output.json"), r#"{"type": 5}"#).expect("written");
+    lab.skill("good", DONE);
+    let bad = lab.skill("bad", DONE);
+    fs::write(bad.join("assets/output.json"), r#"{"type": 5}"#).expect("written");
     let server = lab.serve();
     let list = server.get("/v1/skills").json();
     let problem = |name: &str| {
