@@ -13,11 +13,6 @@ export const originWords = {
   path: words.path,
 } as const satisfies Record<Skill["origin"], Word>;
 
-export const modeWords = {
-  auto: words.auto,
-  interactive: words.interactive,
-} as const satisfies Record<Skill["modes"][number], Word>;
-
 export const severityWords = {
   error: words.error,
   warning: words.warning,

@@ -25,8 +25,6 @@ export const words = defineWords({
   version: { en: "Version", zh: "版本" },
   noVersion: { en: "without a version", zh: "无版本号" },
   modes: { en: "Modes", zh: "模式" },
-  auto: { en: "works alone", zh: "自动" },
-  interactive: { en: "may ask", zh: "可提问" },
   engines: { en: "Engines", zh: "引擎" },
   allEngines: { en: "all engines", zh: "所有引擎" },
   onlyOn: { en: "only on {engines}", zh: "仅限 {engines}" },

@@ -1,20 +1,16 @@
 // The sentences for codes, rules and states, in both languages.
-import { readFileSync, readdirSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { type Decided, actionWords, categoryWords, codeSentence, decidedWords, endedByWords, passageWord, ruleWords, turnWords } from "./codes-gate.ts";
 import { codeWords } from "./codes.ts";
 
-const pages = fileURLToPath(new URL("../../../crates/model/codes", import.meta.url));
+/** What the program itself says, as `skillrun schema words` prints it. */
+const own: Record<string, Record<string, string>> = JSON.parse(readFileSync(new URL("../../../schemas/words.json", import.meta.url), "utf8"));
 
-test("every code says in English what its page says first", () => {
-  const told = Object.fromEntries(
-    readdirSync(pages).map((file) => {
-      const lines = readFileSync(`${pages}/${file}`, "utf8").split("\n").filter((line) => line.trim() !== "");
-      return [file.replace(/\.md$/, ""), lines[1]?.replaceAll("`", "")];
-    }),
-  );
-  expect(Object.fromEntries(Object.entries(codeWords).map(([code, word]) => [code, word.en]))).toEqual(told);
+test.each(Object.entries({ codes: codeWords, rules: ruleWords, turns: turnWords, ended_by: endedByWords }))("%s are told in English as the program tells them", (name, table) => {
+  // A terminal shows names in backticks as they are; the page would, too, and has none.
+  const told = Object.entries(own[name] ?? {}).map(([key, words]) => [key, words.replaceAll("`", "")]);
+  expect(Object.fromEntries(Object.entries(table).map(([key, word]) => [key, word.en]))).toEqual(Object.fromEntries(told));
 });
 
 test.each(Object.entries({ codeWords, ruleWords, turnWords, endedByWords, categoryWords, actionWords }))("%s are Chinese in Chinese, each its own", (_, table) => {

@@ -1,5 +1,5 @@
 // States in words, one table for the whole page. Only `succeeded` and `completed` sound like success.
-import type { RunStatus } from "@skillrun/client";
+import type { RaspEvent, Run, RunStatus } from "@skillrun/client";
 import { type Word, defineWords } from "./words.ts";
 
 export const statusWords = defineWords({
@@ -24,3 +24,15 @@ export const statusTone = {
   failed: { tone: "bad", sign: "✕" },
   canceled: { tone: "calm", sign: "⊘" },
 } as const satisfies Record<RunStatus, { tone: Tone; sign: string }>;
+
+export const levelWords = defineWords({
+  info: { en: "note", zh: "提示" },
+  warning: { en: "warning", zh: "警告" },
+  error: { en: "error", zh: "错误" },
+} satisfies Record<RaspEvent["event"]["level"], Word>);
+
+/** Whether the agent may ask. */
+export const modeWords = defineWords({
+  auto: { en: "without questions", zh: "自动模式" },
+  interactive: { en: "with questions", zh: "交互模式" },
+} satisfies Record<NonNullable<Run["mode"]>, Word>);

@@ -1,7 +1,7 @@
 // What the conversation says around the words of the agent.
 import type { Interaction } from "@skillrun/client";
 import { type Word, defineWords } from "../../words/words.ts";
-import type { DecisionPolicy, Level, Mode, ResolutionMode } from "./rows.ts";
+import type { DecisionPolicy, ResolutionMode } from "./rows.ts";
 
 export const words = defineWords({
   conversation: { en: "Conversation", zh: "对话" },
@@ -79,17 +79,6 @@ export const policyWords = defineWords({
   safe_default: { en: "the default that is safe", zh: "采用安全的默认项" },
   abort: { en: "the run is ended", zh: "结束运行" },
 } satisfies Record<DecisionPolicy, Word>);
-
-export const modeWords = defineWords({
-  auto: { en: "without questions", zh: "自动模式" },
-  interactive: { en: "with questions", zh: "交互模式" },
-} satisfies Record<Mode, Word>);
-
-export const levelWords = defineWords({
-  error: { en: "error", zh: "错误" },
-  warning: { en: "warning", zh: "警告" },
-  info: { en: "note", zh: "提示" },
-} satisfies Record<Level, Word>);
 
 export const lineWords = defineWords({
   stdout: { en: "stdout", zh: "标准输出" },

@@ -1,6 +1,5 @@
 // What the strip of the selected event says.
-import type { RaspEvent } from "@skillrun/client";
-import { type Word, defineWords } from "../../words/words.ts";
+import { defineWords } from "../../words/words.ts";
 
 export const words = defineWords({
   title: { en: "Selected event", zh: "选中的事件" },
@@ -27,13 +26,6 @@ export const words = defineWords({
   noBytes: { en: "none", zh: "无" },
   morePieces: { en: "and {n} more", zh: "另有 {n} 段" },
 });
-
-type Level = RaspEvent["event"]["level"];
-export const levelWords = defineWords({
-  info: { en: "normal", zh: "普通" },
-  warning: { en: "warning", zh: "警告" },
-  error: { en: "error", zh: "错误" },
-} satisfies Record<Level, Word>);
 
 /** How sure the reading is. */
 export const sureWords = defineWords({
