@@ -16,7 +16,8 @@ pub fn line(profile: ProfileId, text: &str) -> String {
         | ProfileId::GeminiJson
         | ProfileId::OpencodeNdjson
         | ProfileId::IflowText
-        | ProfileId::PlainText => {
+        | ProfileId::PlainText
+        | ProfileId::AcpJsonrpc => {
             // A text that is not one plain line goes as a JSON string, which is.
             let is_plain =
                 !text.is_empty() && !text.starts_with(['"', '{', '[']) && !text.chars().any(char::is_control);
@@ -45,7 +46,8 @@ pub fn answer(profile: ProfileId, call_id: &str, input: Option<&Value>, text: &s
         | ProfileId::GeminiJson
         | ProfileId::OpencodeNdjson
         | ProfileId::IflowText
-        | ProfileId::PlainText => line(profile, text),
+        | ProfileId::PlainText
+        | ProfileId::AcpJsonrpc => line(profile, text),
     }
 }
 

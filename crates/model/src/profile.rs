@@ -43,6 +43,7 @@ wire_enum! {
         QwenStreamJson = "qwen_stream_json",
         IflowText = "iflow_text",
         PlainText = "plain_text",
+        AcpJsonrpc = "acp_jsonrpc",
     }
 }
 
@@ -72,7 +73,8 @@ impl ProfileId {
             | Self::ClaudeStreamJson
             | Self::QwenStreamJson
             | Self::IflowText
-            | Self::PlainText => 1,
+            | Self::PlainText
+            | Self::AcpJsonrpc => 1,
         }
     }
 
@@ -89,7 +91,7 @@ impl ProfileId {
         }
     }
 
-    /// The engine a profile was made for; none for the one that reads anything.
+    /// The engine a profile was made for; none for those that read many.
     pub fn engine(self) -> Option<&'static str> {
         match self {
             Self::CodexNdjson => Some("codex"),
@@ -98,7 +100,7 @@ impl ProfileId {
             Self::ClaudeStreamJson => Some("claude"),
             Self::QwenStreamJson => Some("qwen"),
             Self::IflowText => Some("iflow"),
-            Self::PlainText => None,
+            Self::PlainText | Self::AcpJsonrpc => None,
         }
     }
 
@@ -111,6 +113,8 @@ impl ProfileId {
             | Self::ClaudeStreamJson
             | Self::QwenStreamJson
             | Self::IflowText => Continuation::Resumable,
+            // The agent stays for later turns.
+            Self::AcpJsonrpc => Continuation::Sticky,
             Self::PlainText => Continuation::None,
         }
     }
@@ -124,7 +128,7 @@ impl ProfileId {
             Self::OpencodeNdjson => one(EngineVersion(1, 18, 33)),
             Self::ClaudeStreamJson => one(EngineVersion(2, 1, 325)),
             Self::QwenStreamJson => one(EngineVersion(0, 24, 4)),
-            Self::IflowText | Self::PlainText => None,
+            Self::IflowText | Self::PlainText | Self::AcpJsonrpc => None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! One file per engine format.
 
+mod acp;
 mod claude;
 mod codex;
 mod gemini;
@@ -30,5 +31,6 @@ pub(crate) fn make(profile: ProfileId) -> Box<dyn Profile> {
         ProfileId::QwenStreamJson => Box::new(qwen::Qwen::default()),
         ProfileId::IflowText => Box::new(iflow::Iflow::default()),
         ProfileId::PlainText => Box::new(plain::Plain::default()),
+        ProfileId::AcpJsonrpc => Box::new(acp::Acp::default()),
     }
 }

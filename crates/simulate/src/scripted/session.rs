@@ -32,7 +32,8 @@ pub(super) fn derived(profile: ProfileId, script: &[u8]) -> String {
         | ProfileId::GeminiJson
         | ProfileId::ClaudeStreamJson
         | ProfileId::QwenStreamJson
-        | ProfileId::PlainText => uuid(4, hash),
+        | ProfileId::PlainText
+        | ProfileId::AcpJsonrpc => uuid(4, hash),
         ProfileId::OpencodeNdjson => format!("ses_{:026x}", hash >> 24),
         ProfileId::IflowText => format!("session-{}", uuid(4, hash)),
     }

@@ -88,7 +88,7 @@ pub(super) fn make(profile: ProfileId, session: &str, turn: usize, said: &str) -
         ProfileId::ClaudeStreamJson => Box::new(claude::Claude::new(names)),
         ProfileId::QwenStreamJson => Box::new(qwen::Qwen::new(names)),
         ProfileId::IflowText => Box::new(iflow::Iflow::new(names)),
-        ProfileId::PlainText => Box::new(plain::Plain::default()),
+        ProfileId::PlainText | ProfileId::AcpJsonrpc => Box::new(plain::Plain::default()),
     }
 }
 
@@ -100,7 +100,7 @@ pub(super) fn refuse_session(profile: ProfileId, session: &str, lines: &mut Line
         ProfileId::OpencodeNdjson => opencode::refuse_session(lines),
         ProfileId::ClaudeStreamJson => claude::refuse_session(session, lines),
         ProfileId::QwenStreamJson => qwen::refuse_session(session, lines),
-        ProfileId::IflowText | ProfileId::PlainText => iflow::refuse_session(session, lines),
+        ProfileId::IflowText | ProfileId::PlainText | ProfileId::AcpJsonrpc => iflow::refuse_session(session, lines),
     }
 }
 
@@ -112,7 +112,8 @@ pub(super) fn has_limit_end(profile: ProfileId) -> bool {
         | ProfileId::GeminiJson
         | ProfileId::QwenStreamJson
         | ProfileId::IflowText
-        | ProfileId::PlainText => false,
+        | ProfileId::PlainText
+        | ProfileId::AcpJsonrpc => false,
     }
 }
 
@@ -125,14 +126,15 @@ pub(super) fn asks_permission(profile: ProfileId) -> bool {
         | ProfileId::GeminiJson
         | ProfileId::OpencodeNdjson
         | ProfileId::IflowText
-        | ProfileId::PlainText => false,
+        | ProfileId::PlainText
+        | ProfileId::AcpJsonrpc => false,
     }
 }
 
 /// Whether only the exit of the process tells that a turn is over.
 pub(super) fn ends_by_exit(profile: ProfileId) -> bool {
     match profile {
-        ProfileId::IflowText | ProfileId::PlainText => true,
+        ProfileId::IflowText | ProfileId::PlainText | ProfileId::AcpJsonrpc => true,
         ProfileId::CodexNdjson
         | ProfileId::GeminiStreamJson
         | ProfileId::GeminiJson

@@ -263,7 +263,7 @@ fn an_end_that_is_cut_may_already_show_success() {
         let judged = played.auto();
         let (rule, noticed) = match profile {
             ProfileId::GeminiJson => (Rule::EndMissing, vec![Code::DocumentUnclosed]),
-            ProfileId::IflowText | ProfileId::PlainText => (Rule::MarkerAuto, vec![]),
+            ProfileId::IflowText | ProfileId::PlainText | ProfileId::AcpJsonrpc => (Rule::MarkerAuto, vec![]),
             ProfileId::CodexNdjson
             | ProfileId::GeminiStreamJson
             | ProfileId::OpencodeNdjson
@@ -311,7 +311,7 @@ fn usage_is_told_with_the_end() {
             | ProfileId::QwenStreamJson => Some([Some(200), Some(40), Some(7), Some(3)]),
             ProfileId::GeminiStreamJson => Some([Some(200), Some(40), Some(7), None]),
             ProfileId::IflowText => Some([Some(200), Some(40), None, None]),
-            ProfileId::PlainText => None,
+            ProfileId::PlainText | ProfileId::AcpJsonrpc => None,
         };
         assert_eq!(told, expected, "{profile}");
     });
