@@ -18,7 +18,7 @@ endif
 
 .PHONY: help
 help: ## List the commands
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 # Where the runs of `make run` go.
 EXAMPLE_DATA ?= target/example-data
@@ -109,6 +109,14 @@ schemas: ## Write schemas/ and the types of the client anew
 	cargo run --quiet --locked -p skillrun -- schema words > schemas/words.json
 	$(CLIENT_INSTALL)
 	$(CLIENT_NPM) run --silent generate
+
+.PHONY: e2e
+e2e: ## Install the real engines and run them against a scripted model; writes docs/engines.md
+	cargo run --quiet --locked -p e2e -- --write
+
+.PHONY: e2e-quick
+e2e-quick: ## The most important of it, with the engines that are installed, in 8 minutes at most
+	cargo run --quiet --locked -p e2e -- --quick
 
 .PHONY: bench
 bench: build ## Measure speed, memory, runs and linearity; writes docs/numbers.md

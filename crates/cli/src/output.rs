@@ -185,7 +185,7 @@ pub(crate) fn plain(text: &str) -> String {
 }
 
 /// At most `room` columns, with a sign where something is missing.
-fn cut(text: &str, room: usize) -> String {
+pub(crate) fn cut(text: &str, room: usize) -> String {
     if text.width() <= room || room == 0 {
         return text.to_owned();
     }

@@ -79,6 +79,7 @@ impl Owner {
             own_program: around.own.clone(),
             cwd: around.cwd.clone(),
             user_home: around.home().map_or_else(|| PathBuf::from("/"), ToOwned::to_owned),
+            programs: settings.programs.clone(),
             temporary: std::env::temp_dir(),
             host_command: Box::new(|| program("attempt-host")),
         };

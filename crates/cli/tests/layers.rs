@@ -19,11 +19,12 @@ const ORDER: &[&str] = &[
     "skillrun-simulate",
     "skillrun-runtime",
     "skillrun-server",
+    "skillrun-trial",
     "skillrun",
 ];
 
 /// Members that stand outside of the order: tests and measurements. The program never needs one of them.
-const OUTSIDE: &[&str] = &["testkit", "bench"];
+const OUTSIDE: &[&str] = &["testkit", "bench", "e2e"];
 
 fn metadata() -> Metadata {
     MetadataCommand::new()

@@ -11,12 +11,13 @@
 //! - [`plan`]: what to run and how, as the starter hands it over. [`environment`]: which variables an engine gets.
 //! - [`mod@start`]: starts a host. [`owner`]: attaches to one, or finds that it is gone. [`protocol`]: what they say.
 //! - [`host`]: the host itself, one thread, one loop. Its record outlives everybody. [`withdraw()`]: an attempt that was
-//!   claimed and never begun is nobody's again.
+//!   claimed and never begun is nobody's again. [`put_aside()`]: what a process left that ended between two attempts.
 //! - `wiring`, `spawn`: pipes and terminals, fork and exec. `process`: signals, the tree, leftovers of a dead host.
 //! - `secrets`: finds values that must be masked. `snapshot`: which files an attempt changed. `temporary`: its own go.
 //!
 //! Nothing here interprets what an engine writes.
 
+mod aside;
 mod claim;
 pub mod environment;
 pub mod error;
@@ -36,6 +37,7 @@ mod temporary;
 mod wiring;
 mod withdraw;
 
+pub use aside::put_aside;
 pub use error::CollectError;
 pub use owner::{Attached, Owner, attach};
 pub use plan::Plan;

@@ -10,7 +10,7 @@ use skillrun_model::status::Continuation;
 pub use skillrun_model::status::{Permission, Posture};
 use skillrun_model::{EngineName, ExecutionMode, ProfileId, StdinKind, Wiring};
 
-use crate::template::{Part, Template};
+use crate::template::{Part, Placeholder, Template};
 
 /// One engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +34,11 @@ pub struct Descriptor {
     pub network: Network,
     pub files: Vec<FileTemplate>,
     pub skills: SkillFolders,
+    /// How [`crate::install`] gets it.
+    pub install: Option<Install>,
+    pub login: Login,
+    pub gateway: Option<Gateway>,
+    pub probe: Option<ProbeRule>,
     /// Left out of snapshots, as in `.gitignore`.
     pub snapshot_ignore: Vec<String>,
     pub ladder: Vec<Rung>,
@@ -45,6 +50,15 @@ impl Descriptor {
     /// The versions whose output is known to be read well, both ends included.
     pub fn tested_versions(&self) -> Option<(EngineVersion, EngineVersion)> {
         self.version.as_ref().and_then(|rule| rule.tested).or_else(|| self.profile.tested_versions())
+    }
+
+    /// A command for people that installs it.
+    pub fn install_command(&self) -> Option<String> {
+        match (&self.install, &self.executable) {
+            (Some(_), _) => Some(format!("skillrun engines install {}", self.name)),
+            (None, Executable::Installed(installed)) => installed.install.clone(),
+            (None, Executable::Own) => None,
+        }
     }
 }
 
@@ -132,8 +146,34 @@ pub struct PromptWays {
     pub argument: Option<Vec<Template>>,
     pub stdin: Option<Vec<Template>>,
     pub file: Option<Vec<Template>>,
+    /// As a message of the protocol that the engine speaks, and then in no other way.
+    pub protocol: Option<Protocol>,
     /// Longer prompts do not go by argument.
     pub limit: usize,
+}
+
+/// A protocol that carries prompts and sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// See [`crate::acp`].
+    Acp,
+}
+
+impl Protocol {
+    pub const ALL: &'static [Self] = &[Self::Acp];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Acp => "acp",
+        }
+    }
+
+    /// How what it says is read.
+    pub fn profile(self) -> ProfileId {
+        match self {
+            Self::Acp => ProfileId::AcpJsonrpc,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -161,6 +201,26 @@ pub struct PermissionRule {
     pub resume_flags: Option<Vec<String>>,
     /// For engines that take it in a configuration.
     pub text: Option<String>,
+    /// What an engine that asks before a call is told where nobody can be asked.
+    pub calls: Calls,
+}
+
+/// The answer to every question before a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Calls {
+    Allow,
+    Deny,
+}
+
+impl Calls {
+    pub const ALL: &'static [Self] = &[Self::Allow, Self::Deny];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Deny => "deny",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -213,4 +273,96 @@ pub struct SkillFolders {
     pub project: Vec<PathBuf>,
     /// Relative to HOME.
     pub home: Vec<PathBuf>,
+}
+
+/// The package that has the program, and what it needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Install {
+    /// Its name at npm.
+    pub package: String,
+    /// The newest that was tested.
+    pub version: String,
+    /// The major version of Node that it is installed with, and started with if it is a script.
+    pub node: Option<u32>,
+    /// Relative to the folder that npm installs into.
+    pub program: PathBuf,
+}
+
+/// Where the engine keeps who the user is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Login {
+    /// A command for people.
+    pub command: Option<String>,
+    /// Any of them, when it is set, is a login.
+    pub variables: Vec<String>,
+    /// Relative to HOME. The first tells whether there is a login.
+    pub files: Vec<LoginFile>,
+    /// Folders in HOME that have nothing else in them; they are linked.
+    pub folders: Vec<PathBuf>,
+    pub text: Option<LoginText>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoginFile {
+    pub path: PathBuf,
+    pub keep: KeepLogin,
+}
+
+/// How a file of the user's login gets into the HOME of a run, and what becomes of changes to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeepLogin {
+    /// Linked; for engines that write into the file.
+    Link,
+    /// Copied, and copied back when the engine has refreshed it.
+    CopyBack,
+    /// Copied, and changes are dropped.
+    Copy,
+}
+
+impl KeepLogin {
+    pub const ALL: &'static [Self] = &[Self::Link, Self::CopyBack, Self::Copy];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Link => "link",
+            Self::CopyBack => "copy_back",
+            Self::Copy => "copy",
+        }
+    }
+}
+
+/// What `{{login}}` stands for, by the kind of login that is found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoginText {
+    /// By variable, or none at all.
+    pub variable: String,
+    pub file: String,
+}
+
+/// Another address for the model's server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gateway {
+    /// A variable of the user that has it; `{{gateway}}` is its value.
+    pub variable: String,
+    /// For `{{gateway_text}}` where the variable is set; else that is nothing.
+    pub text: Option<Template>,
+}
+
+/// How the engine is pointed at a scripted model on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProbeRule {
+    pub model: Option<String>,
+    pub set: Vec<(String, Template)>,
+}
+
+impl ProbeRule {
+    /// Variables as the user would set them. `server` is an address without a slash at its end.
+    pub fn variables(&self, server: &str) -> Vec<(String, String)> {
+        let value = |placeholder: Placeholder| {
+            (placeholder == Placeholder::Server).then_some(std::ffi::OsStr::new(server))
+        };
+        // Nothing but the server can stand there, and that is text.
+        let filled = |template: &Template| template.fill(value).ok().and_then(|value| value.into_string().ok());
+        self.set.iter().filter_map(|(name, template)| Some((name.clone(), filled(template)?))).collect()
+    }
 }

@@ -1,15 +1,20 @@
 //! Finds the program of an engine. [`find`] decides, a [`Probe`] looks; [`Disk`] is the one that looks at the disk.
 //!
-//! In this order: the variable of the user, the path in the descriptor, PATH, other places. What the user or the
-//! operator named is taken or refused; nothing else is looked for then, because they meant that one.
+//! In this order: the variable of the user, the path in the descriptor, a private install, PATH, other places. What the
+//! user or the operator named is taken or refused; nothing else is looked for then, because they meant that one.
+//!
+//! A private install that is a script is started with the Node it was installed with. That Node is not put into PATH:
+//! what the agent runs finds the user's.
 
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::descriptor::{Descriptor, Executable, Installed};
+use crate::install::{MARK, NODE, Programs, chosen, highest};
 use crate::template::Placeholder;
 
 /// What the caller knows about the user's surroundings.
@@ -24,6 +29,8 @@ pub struct Surroundings<'a> {
     pub user_home: Option<&'a Path>,
     /// The value of the variable that the descriptor names.
     pub variable: Option<&'a OsStr>,
+    /// The folder of private installs.
+    pub programs: Option<&'a Path>,
 }
 
 /// Looks at files.
@@ -32,6 +39,10 @@ pub trait Probe {
     fn is_executable(&self, path: &Path) -> bool;
     /// The path without links; as given if that cannot be told.
     fn real(&self, path: &Path) -> PathBuf;
+    /// A program of this machine, not a script.
+    fn is_native(&self, path: &Path) -> bool;
+    /// The versions of which there is a complete private install in a folder.
+    fn installed(&self, folder: &Path) -> Vec<String>;
 }
 
 /// The files there really are.
@@ -46,6 +57,17 @@ impl Probe for Disk {
     fn real(&self, path: &Path) -> PathBuf {
         fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
     }
+
+    fn is_native(&self, path: &Path) -> bool {
+        let mut magic = [0; 4];
+        File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok_and(|()| &magic == b"\x7fELF")
+    }
+
+    fn installed(&self, folder: &Path) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        names.filter(|name| !name.starts_with('.') && folder.join(name).join(MARK).is_file()).collect()
+    }
 }
 
 /// The program to start.
@@ -55,6 +77,17 @@ pub struct Found {
     pub program: PathBuf,
     /// What would have started it.
     pub wrapper: Option<PathBuf>,
+    /// What the program, a script, is started with.
+    pub interpreter: Option<PathBuf>,
+    /// Of a private install: what npm was asked for, so that the program need not be.
+    pub version: Option<String>,
+}
+
+impl Found {
+    /// The first words of its command line.
+    pub fn command(&self) -> impl Iterator<Item = &Path> {
+        self.interpreter.as_deref().into_iter().chain([self.program.as_path()])
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -91,16 +124,52 @@ fn advice(install: &Option<String>, variable: &Option<String>) -> String {
 
 pub fn find(descriptor: &Descriptor, surroundings: &Surroundings<'_>, probe: &impl Probe) -> Result<Found, FindError> {
     let installed = match &descriptor.executable {
-        Executable::Own => return Ok(Found { program: surroundings.own.to_owned(), wrapper: None }),
+        Executable::Own => {
+            return Ok(Found { program: surroundings.own.to_owned(), wrapper: None, interpreter: None, version: None });
+        }
         Executable::Installed(installed) => installed,
     };
-    let found = named(descriptor, installed, surroundings, probe)?;
+    let Named { found, node, version } = named(descriptor, installed, surroundings, probe)?;
     let real = probe.real(&found);
     let folder = real.parent().unwrap_or(Path::new("/"));
     let native = installed.instead.iter().map(|path| probe.real(&folder.join(path)));
-    Ok(match native.into_iter().find(|path| *path != real && probe.is_executable(path)) {
-        Some(program) => Found { program, wrapper: Some(found) },
-        None => Found { program: found, wrapper: None },
+    let is_native = probe.is_native(&real);
+    Ok(match native.into_iter().find(|path| !is_native && *path != real && probe.is_executable(path)) {
+        Some(program) => Found { program, wrapper: Some(found), interpreter: None, version },
+        None => Found { program: found, wrapper: None, interpreter: node.filter(|_| !is_native), version },
+    })
+}
+
+/// A file that is there, with what is known of it.
+struct Named {
+    found: PathBuf,
+    node: Option<PathBuf>,
+    version: Option<String>,
+}
+
+impl From<PathBuf> for Named {
+    fn from(found: PathBuf) -> Self {
+        Self { found, node: None, version: None }
+    }
+}
+
+/// A program that was installed for us alone, with its Node.
+fn private(descriptor: &Descriptor, surroundings: &Surroundings<'_>, probe: &impl Probe) -> Option<Named> {
+    let programs = Programs { root: surroundings.programs? };
+    let install = descriptor.install.as_ref()?;
+    let name = descriptor.name.as_str();
+    let versions = probe.installed(&programs.of(name));
+    let version = chosen(&versions, descriptor.tested_versions())?;
+    let program = programs.version(name, version).join(&install.program);
+    let node = |major: u32| {
+        let versions = probe.installed(&programs.of(NODE));
+        let node = programs.version(NODE, highest(&versions, major)?).join(Programs::node_program());
+        probe.is_executable(&node).then_some(node)
+    };
+    probe.is_executable(&program).then(|| Named {
+        found: surroundings.cwd.join(&program),
+        node: install.node.and_then(node),
+        version: Some(version.to_owned()),
     })
 }
 
@@ -110,7 +179,7 @@ fn named(
     installed: &Installed,
     surroundings: &Surroundings<'_>,
     probe: &impl Probe,
-) -> Result<PathBuf, FindError> {
+) -> Result<Named, FindError> {
     let engine = || descriptor.name.to_string();
     // An empty variable is one that is not set, as everywhere.
     if let (Some(variable), Some(value)) =
@@ -118,16 +187,19 @@ fn named(
     {
         let path = surroundings.cwd.join(value);
         return match probe.is_executable(&path) {
-            true => Ok(path),
+            true => Ok(path.into()),
             false => Err(FindError::BadVariable { engine: engine(), variable: variable.clone(), path }),
         };
     }
     if let Some(path) = &installed.path {
         let path = surroundings.cwd.join(path);
         return match probe.is_executable(&path) {
-            true => Ok(path),
+            true => Ok(path.into()),
             false => Err(FindError::BadPath { engine: engine(), origin: descriptor.origin.to_string(), path }),
         };
+    }
+    if let Some(found) = private(descriptor, surroundings, probe) {
+        return Ok(found);
     }
     let home = |placeholder: Placeholder| {
         surroundings.user_home.filter(|_| placeholder == Placeholder::UserHome).map(Path::as_os_str)
@@ -138,11 +210,12 @@ fn named(
     let in_path =
         path_folders(surroundings).flat_map(|folder| installed.names.iter().map(move |name| folder.join(name)));
     let in_places = places.iter().map(|place| surroundings.cwd.join(place));
-    in_path.chain(in_places).find(|path| probe.is_executable(path)).ok_or_else(|| FindError::NotInstalled {
+    let found = in_path.chain(in_places).find(|path| probe.is_executable(path));
+    found.map(Named::from).ok_or_else(|| FindError::NotInstalled {
         engine: engine(),
         names: installed.names.clone(),
         places: places.clone(),
-        install: installed.install.clone(),
+        install: descriptor.install_command(),
         variable: installed.variable.clone(),
     })
 }

@@ -2,11 +2,36 @@
 //! answer to a question inside of one.
 
 use serde_json::{Value, json};
-use skillrun_model::ProfileId;
+use skillrun_model::{AttemptNumber, ProfileId};
 
-/// The line that says `text` to an engine of this format.
-pub fn line(profile: ProfileId, text: &str) -> String {
+use crate::acp;
+
+/// What the user says to a turn.
+#[derive(Debug, Clone, Copy)]
+pub struct Said<'a> {
+    pub text: &'a str,
+    /// The session, where the engine has told its name.
+    pub session: Option<&'a str>,
+    /// The turn that this begins.
+    pub attempt: AttemptNumber,
+}
+
+/// A question inside of a turn, as it was asked.
+#[derive(Debug, Clone)]
+pub struct Question<'a> {
+    /// The engine's name for it.
+    pub call_id: &'a str,
+    /// What the engine wanted to call something with.
+    pub input: Option<&'a Value>,
+    /// What an agent offers or wants filled in, in formats that say so.
+    pub asked: Option<acp::Asked<'a>>,
+}
+
+/// The line that says something to an engine of this format.
+pub fn line(profile: ProfileId, said: Said<'_>) -> String {
+    let text = said.text;
     match profile {
+        ProfileId::AcpJsonrpc => acp::lines::prompt(said.session.unwrap_or_default(), said.attempt, text),
         ProfileId::ClaudeStreamJson | ProfileId::QwenStreamJson => {
             let content = json!([{ "type": "text", "text": text }]);
             format!("{}\n", json!({ "type": "user", "message": { "role": "user", "content": content } }))
@@ -16,8 +41,7 @@ pub fn line(profile: ProfileId, text: &str) -> String {
         | ProfileId::GeminiJson
         | ProfileId::OpencodeNdjson
         | ProfileId::IflowText
-        | ProfileId::PlainText
-        | ProfileId::AcpJsonrpc => {
+        | ProfileId::PlainText => {
             // A text that is not one plain line goes as a JSON string, which is.
             let is_plain =
                 !text.is_empty() && !text.starts_with(['"', '{', '[']) && !text.chars().any(char::is_control);
@@ -26,28 +50,30 @@ pub fn line(profile: ProfileId, text: &str) -> String {
     }
 }
 
-/// The line that answers what an engine of this format asked before a call. `input` is what it wanted to call it with.
+/// The line that answers what an engine of this format asked inside of a turn; none where it has no such questions.
 ///
 /// Words of consent let it go on; any other text refuses, and is what the engine tells its model. No text is a no.
-pub fn answer(profile: ProfileId, call_id: &str, input: Option<&Value>, text: &str) -> String {
+pub fn answer(profile: ProfileId, question: &Question<'_>, text: &str) -> Option<String> {
     match profile {
         ProfileId::ClaudeStreamJson | ProfileId::QwenStreamJson => {
-            let decision = match (Word::of(text), input) {
+            let decision = match (Word::of(text), question.input) {
                 (Word::Yes, Some(input)) => json!({ "behavior": "allow", "updatedInput": input }),
                 (Word::Yes, None) => deny(TOO_LARGE),
                 (Word::No, _) => deny("The user said no."),
                 (Word::Other, _) => deny(text),
             };
-            let response = json!({ "subtype": "success", "request_id": call_id, "response": decision });
-            format!("{}\n", json!({ "type": "control_response", "response": response }))
+            let response = json!({ "subtype": "success", "request_id": question.call_id, "response": decision });
+            Some(format!("{}\n", json!({ "type": "control_response", "response": response })))
+        }
+        ProfileId::AcpJsonrpc => {
+            question.asked.as_ref().map(|asked| acp::answer::answer(question.call_id, asked, text))
         }
         ProfileId::CodexNdjson
         | ProfileId::GeminiStreamJson
         | ProfileId::GeminiJson
         | ProfileId::OpencodeNdjson
         | ProfileId::IflowText
-        | ProfileId::PlainText
-        | ProfileId::AcpJsonrpc => line(profile, text),
+        | ProfileId::PlainText => None,
     }
 }
 
@@ -60,17 +86,18 @@ fn deny(message: &str) -> Value {
 }
 
 /// What a user's answer to a question before a call means.
-enum Word {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Word {
     Yes,
     No,
     Other,
 }
 
 impl Word {
-    fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         match text.trim().to_lowercase().as_str() {
             "allow" | "yes" | "y" | "ok" => Self::Yes,
-            "deny" | "no" | "n" | "" => Self::No,
+            "deny" | "decline" | "no" | "n" | "" => Self::No,
             _ => Self::Other,
         }
     }
@@ -80,16 +107,26 @@ impl Word {
 mod tests {
     use super::*;
 
+    fn said(text: &str) -> Said<'_> {
+        Said { text, session: Some("s1"), attempt: AttemptNumber(2) }
+    }
+
     #[test]
     fn it_is_always_one_line() {
         for profile in ProfileId::ALL {
             for text in ["blue", "", "two\nlines", "\"quoted\"", "{\"a\":1}", "\u{1b}[31m", "é"] {
-                let line = line(*profile, text);
+                let line = line(*profile, said(text));
                 assert!(line.ends_with('\n') && line.matches('\n').count() == 1, "{profile}: {line:?}");
             }
         }
-        assert_eq!(line(ProfileId::CodexNdjson, "blue"), "blue\n");
-        assert_eq!(line(ProfileId::CodexNdjson, "a\nb"), "\"a\\nb\"\n");
+        assert_eq!(line(ProfileId::CodexNdjson, said("blue")), "blue\n");
+        assert_eq!(line(ProfileId::CodexNdjson, said("a\nb")), "\"a\\nb\"\n");
+        let prompt = concat!(
+            r#"{"jsonrpc":"2.0","id":"prompt.2","method":"session/prompt","#,
+            r#""params":{"sessionId":"s1","prompt":[{"type":"text","text":"blue"}]}}"#,
+            "\n"
+        );
+        assert_eq!(line(ProfileId::AcpJsonrpc, said("blue")), prompt);
     }
 
     const BOTH: [ProfileId; 2] = [ProfileId::ClaudeStreamJson, ProfileId::QwenStreamJson];
@@ -99,7 +136,7 @@ mod tests {
         let input = json!({ "command": "rm -rf build", "a": 1 });
         let [told, other] = BOTH.map(|profile| {
             [Some(&input), None].map(|input| {
-                let line = answer(profile, "r1", input, text);
+                let line = answer(profile, &Question { call_id: "r1", input, asked: None }, text).expect("a line");
                 assert!(line.ends_with('\n') && line.matches('\n').count() == 1, "{line:?}");
                 let value: Value = serde_json::from_str(&line).expect("JSON");
                 let expected = json!({ "subtype": "success", "request_id": "r1", "response": null });
@@ -115,7 +152,9 @@ mod tests {
 
     #[test]
     fn words_of_consent_allow_the_call_as_it_was_shown() {
-        let line = answer(ProfileId::ClaudeStreamJson, "r1", Some(&json!({ "command": "rm -rf build" })), "allow");
+        let input = json!({ "command": "rm -rf build" });
+        let question = Question { call_id: "r1", input: Some(&input), asked: None };
+        let line = answer(ProfileId::ClaudeStreamJson, &question, "allow").expect("a line");
         let expected = concat!(
             r#"{"type":"control_response","response":{"subtype":"success","request_id":"r1","#,
             r#""response":{"behavior":"allow","updatedInput":{"command":"rm -rf build"}}}}"#,
@@ -143,11 +182,11 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_that_never_asks_is_told_the_text() {
+    fn an_engine_that_never_asks_is_told_nothing() {
+        let input = json!({});
+        let question = Question { call_id: "r1", input: Some(&input), asked: None };
         for profile in ProfileId::ALL.iter().filter(|profile| !BOTH.contains(profile)) {
-            for text in ["yes", "a\nb", "{"] {
-                assert_eq!(answer(*profile, "r1", Some(&json!({})), text), line(*profile, text), "{profile}");
-            }
+            assert_eq!(answer(*profile, &question, "yes"), None, "{profile}");
         }
     }
 }

@@ -10,23 +10,33 @@ use std::time::Duration;
 
 use skillrun_collect::environment;
 use skillrun_collect::plan::{Rung, StdinPlan, Variable, VariableKind};
+use skillrun_collect::protocol::INPUT_MAX;
 use skillrun_evidence::OsText;
 use skillrun_evidence::host_record::Label;
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, ExecutionMode, ProfileId, StdinKind, Wiring};
 
-use crate::descriptor::{Command, Descriptor, FileBase, Permission, Posture};
+use crate::acp::{self, Opening, Session};
+use crate::descriptor::{Command, Descriptor, FileBase, Permission, Posture, Protocol};
 use crate::files::{Existing, FileToWrite};
+use crate::login::LoginFound;
 use crate::template::{FillError, Part, Placeholder, Template};
 
 /// The most bytes the kernel takes in one argument: 128 KiB with the zero at its end.
 pub const MAX_ARGUMENT: usize = 128 * 1024 - 1;
+
+/// What the name of a session may add to a message, however it is spelled.
+const SESSION_ROOM: usize = 32 * 1024;
 
 /// A turn to start.
 #[derive(Debug, Clone, Copy)]
 pub struct StartRequest<'a> {
     /// The program, as [`crate::find()`] found it.
     pub program: &'a Path,
+    /// What the program is started with, if it is a script.
+    pub interpreter: Option<&'a Path>,
+    /// What was found of the user's login, see [`crate::login`].
+    pub login: &'a LoginFound,
     pub engine_version: Option<&'a str>,
     pub mode: ExecutionMode,
     pub attempt: AttemptNumber,
@@ -81,6 +91,8 @@ pub struct Launch {
     pub posture: Posture,
     /// To be written before the start, see [`crate::files::write`].
     pub files: Vec<FileToWrite>,
+    /// What a process that speaks a protocol is started for; a file of the run before the start.
+    pub opening: Option<Opening>,
     pub ladder: Vec<Rung>,
     pub linger: Option<Duration>,
     pub snapshot_ignore: Vec<String>,
@@ -100,6 +112,10 @@ pub enum LaunchError {
     Fill { engine: String, error: FillError },
     #[error("{engine} cannot take a prompt of {bytes} bytes: {limit} fit into an argument, and there is no other way")]
     PromptTooLong { engine: String, bytes: usize, limit: usize },
+    #[error("{engine} cannot take a prompt of {bytes} bytes: a message to it may have {limit}, with what stands around")]
+    MessageTooLong { engine: String, bytes: usize, limit: usize },
+    #[error("{engine} speaks {spoken}, so its output cannot be read as {asked}")]
+    OtherProtocol { engine: String, spoken: ProfileId, asked: ProfileId },
     #[error("{engine} reads prompts from stdin alone, and here its stdin is kept for replies")]
     StdinTaken { engine: String },
     #[error("{engine} cannot take a prompt with a zero byte in it, because it reads prompts from arguments alone")]
@@ -127,6 +143,11 @@ pub fn start(descriptor: &Descriptor, request: &StartRequest<'_>) -> Result<Laun
 pub fn resume(descriptor: &Descriptor, request: &StartRequest<'_>, session_id: &str) -> Result<Launch, LaunchError> {
     let engine = descriptor.name.to_string();
     match continuation_for(descriptor, request) {
+        // A process that is gone is started anew, and its session loaded by a message.
+        Continuation::Resumable | Continuation::Sticky if descriptor.prompt.protocol.is_some() => {
+            let command = descriptor.resume.as_ref().unwrap_or(&descriptor.start);
+            Rendering::new(descriptor, request, Some(session_id))?.launch(command)
+        }
         Continuation::Resumable => {
             let command = descriptor.resume.as_ref().ok_or(LaunchError::NoResume { engine })?;
             Rendering::new(descriptor, request, Some(session_id))?.launch(command)
@@ -175,17 +196,34 @@ fn checked(what: &'static str, value: &str) -> Result<(), LaunchError> {
     Ok(())
 }
 
+/// Another address for the model's server, if the user has set one. An empty variable is one that is not set.
+fn gateway<'a>(descriptor: &Descriptor, request: &StartRequest<'a>) -> Option<&'a OsStr> {
+    let name = descriptor.gateway.as_ref()?.variable.as_str();
+    let asked = request.variables.iter().map(|one| (one.name.as_os_str(), one.value.as_os_str()));
+    let users = request.environment.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
+    asked.chain(users).find(|(known, _)| *known == name).map(|(_, value)| value).filter(|value| !value.is_empty())
+}
+
+fn gateway_text(descriptor: &Descriptor, request: &StartRequest<'_>) -> Result<OsString, LaunchError> {
+    let text = descriptor.gateway.as_ref().and_then(|gateway| gateway.text.as_ref());
+    let (Some(text), Some(address)) = (text, gateway(descriptor, request)) else { return Ok(OsString::new()) };
+    let value = |placeholder: Placeholder| (placeholder == Placeholder::Gateway).then_some(address);
+    text.fill(value).map_err(|error| LaunchError::Fill { engine: descriptor.name.to_string(), error })
+}
+
 /// How the prompt goes.
 enum Prompt {
     Argument(Vec<OsString>),
     Stdin(Vec<OsString>),
     File(Vec<OsString>),
+    Message(Opening),
 }
 
 impl Prompt {
     fn words(&self) -> &[OsString] {
         match self {
             Self::Argument(words) | Self::Stdin(words) | Self::File(words) => words,
+            Self::Message(_) => &[],
         }
     }
 }
@@ -211,6 +249,7 @@ impl<'a> Rendering<'a> {
         }
         let profile = request.profile.unwrap_or(descriptor.profile);
         let continuation = continuation_for(descriptor, request);
+        let text_of_gateway = Some(gateway_text(descriptor, request)?);
         let path = |path: Option<&Path>| path.map(|path| path.as_os_str().to_owned());
         let text = |text: Option<&str>| text.map(OsString::from);
         let value = |placeholder: Placeholder| match placeholder {
@@ -232,11 +271,15 @@ impl<'a> Rendering<'a> {
             },
             Placeholder::Mode => text(Some(request.mode.as_str())),
             Placeholder::Attempt => text(Some(&request.attempt.0.to_string())),
+            Placeholder::Gateway => gateway(descriptor, request).map(ToOwned::to_owned),
+            Placeholder::Login => text(request.login.text(descriptor)),
+            Placeholder::GatewayText => text_of_gateway.clone(),
             // Never a value: words of their own, or for finding executables.
             Placeholder::PromptFlags
             | Placeholder::PermissionFlags
             | Placeholder::NetworkFlags
-            | Placeholder::UserHome => None,
+            | Placeholder::UserHome
+            | Placeholder::Server => None,
         };
         let values = Placeholder::ALL.iter().filter_map(|one| Some((*one, value(*one)?))).collect();
         Ok(Self { descriptor, request, is_resumed: session_id.is_some(), profile, continuation, values })
@@ -270,7 +313,7 @@ impl<'a> Rendering<'a> {
         let mut files = self.files()?;
         let prompt_file = self.request.prompt_file;
         match prompt {
-            Prompt::Argument(_) => {}
+            Prompt::Argument(_) | Prompt::Message(_) => {}
             Prompt::Stdin(_) | Prompt::File(_) => files.push(FileToWrite {
                 path: prompt_file.to_owned(),
                 bytes: self.request.prompt.into(),
@@ -281,7 +324,8 @@ impl<'a> Rendering<'a> {
             (Prompt::Stdin(_), _) => StdinPlan::File(prompt_file.into()),
             (Prompt::Argument(_) | Prompt::File(_), StdinKind::Null | StdinKind::File) => StdinPlan::Null,
             (Prompt::Argument(_) | Prompt::File(_), StdinKind::Pipe) => StdinPlan::Pipe,
-            (Prompt::Argument(_) | Prompt::File(_), StdinKind::Tty) => StdinPlan::Tty,
+            (Prompt::Argument(_) | Prompt::File(_) | Prompt::Message(_), StdinKind::Tty) => StdinPlan::Tty,
+            (Prompt::Message(_), StdinKind::Null | StdinKind::File | StdinKind::Pipe) => StdinPlan::Pipe,
         };
         Ok(Launch {
             argv,
@@ -298,6 +342,10 @@ impl<'a> Rendering<'a> {
             continuation: self.continuation,
             posture: self.descriptor.permissions.rule(self.request.permission).posture,
             files,
+            opening: match prompt {
+                Prompt::Message(opening) => Some(opening),
+                Prompt::Argument(_) | Prompt::Stdin(_) | Prompt::File(_) => None,
+            },
             ladder: self.descriptor.ladder.clone(),
             linger: self.descriptor.linger,
             snapshot_ignore: self.descriptor.snapshot_ignore.clone(),
@@ -319,6 +367,9 @@ impl<'a> Rendering<'a> {
         let prompt = self.request.prompt;
         let words =
             |templates: &[Template]| templates.iter().map(|one| self.filled(one)).collect::<Result<Vec<_>, _>>();
+        if let Some(protocol) = ways.protocol {
+            return self.message(protocol);
+        }
         let has_nul = prompt.contains('\0');
         let mut limit = ways.limit;
         if let Some(templates) = &ways.argument {
@@ -341,13 +392,38 @@ impl<'a> Rendering<'a> {
         }
     }
 
+    fn message(&self, protocol: Protocol) -> Result<Prompt, LaunchError> {
+        if self.profile != protocol.profile() {
+            let (spoken, asked) = (protocol.profile(), self.profile);
+            return Err(LaunchError::OtherProtocol { engine: self.engine(), spoken, asked });
+        }
+        let text = |placeholder: Placeholder| match self.values.get(&placeholder).map(|value| value.to_str()) {
+            Some(None) => Err(LaunchError::Fill { engine: self.engine(), error: FillError::NotUtf8(placeholder) }),
+            Some(Some(value)) => Ok(Some(value.to_owned())),
+            None => Ok(None),
+        };
+        let opening = Opening {
+            attempt: self.request.attempt,
+            cwd: text(Placeholder::Workspace)?.unwrap_or_default(),
+            session: text(Placeholder::SessionId)?.map_or(Session::New, Session::Load),
+            prompt: self.request.prompt.to_owned(),
+        };
+        let bytes = acp::lines::prompt("", opening.attempt, &opening.prompt).len();
+        let limit = INPUT_MAX - SESSION_ROOM;
+        if bytes > limit {
+            return Err(LaunchError::MessageTooLong { engine: self.engine(), bytes: opening.prompt.len(), limit });
+        }
+        Ok(Prompt::Message(opening))
+    }
+
     fn argv(&self, command: &Command, prompt: &Prompt) -> Result<Vec<OsText>, LaunchError> {
         let rule = self.descriptor.permissions.rule(self.request.permission);
         let permission = match &rule.resume_flags {
             Some(flags) if self.is_resumed => flags,
             Some(_) | None => &rule.flags,
         };
-        let mut argv = vec![self.request.program.as_os_str().to_owned()];
+        let program = self.request.interpreter.into_iter().chain([self.request.program]);
+        let mut argv: Vec<OsString> = program.map(|path| path.as_os_str().to_owned()).collect();
         for part in command.argv(self.request.mode) {
             match part {
                 Part::Word(word) => argv.push(self.filled(word)?),

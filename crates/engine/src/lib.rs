@@ -10,7 +10,8 @@
 //! - [`descriptor`]: what a file says, as types. [`load`]: all files. `read`, `keys`: one file, checked key by key.
 //! - [`template`]: `{{name}}` in words, values and files; a closed list of names.
 //! - [`mod@find`], [`version`]: the executable and its version. [`launch`]: what to start.
-//!   [`files`]: what to write first. [`input`]: what a living process is told.
+//!   [`files`]: what to write first. [`input`]: what a living process is told. [`acp`]: the Agent Client Protocol.
+//! - [`install`]: private installs. [`login`]: whether the user is logged in.
 //!
 //! A file of the operator that has the name of a shipped one replaces it; another name adds an engine. A broken file
 //! makes that engine unusable and says why; the shipped one does not silently stand in for it.
@@ -21,14 +22,17 @@
 //!
 #![doc = concat!("```toml\n", include_str!("reference.toml"), "```")]
 
+pub mod acp;
 pub mod descriptor;
 pub mod error;
 pub mod files;
 pub mod find;
 pub mod input;
+pub mod install;
 mod keys;
 pub mod launch;
 pub mod load;
+pub mod login;
 mod read;
 mod suggest;
 pub mod template;
@@ -39,3 +43,4 @@ pub use error::{GetError, LoadError, LoadErrorKind};
 pub use find::{Disk, FindError, Found, Probe, Surroundings, find};
 pub use launch::{Home, Launch, LaunchError, StartRequest, resume, start};
 pub use load::Engines;
+pub use login::LoginFound;

@@ -18,7 +18,20 @@ macro_rules! shipped {
     };
 }
 
-shipped!("claude", "codex", "gemini", "iflow", "opencode", "qwen", "scripted");
+shipped!(
+    "claude",
+    "claude-acp",
+    "codex",
+    "codex-acp",
+    "gemini",
+    "gemini-acp",
+    "iflow",
+    "opencode",
+    "opencode-acp",
+    "qwen",
+    "qwen-acp",
+    "scripted",
+);
 
 /// A file with every key there is, and what it means.
 pub const REFERENCE: &str = include_str!("reference.toml");

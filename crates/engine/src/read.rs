@@ -9,12 +9,13 @@ use skillrun_model::status::Continuation;
 use skillrun_model::{EngineName, ProfileId, StdinKind, Wiring};
 
 use crate::descriptor::{
-    Descriptor, Environment, Network, Origin, Permission, PermissionRule, Permissions, Posture, SkillFolders,
-    VersionRule,
+    Calls, Descriptor, Environment, Login, Network, Origin, Permission, PermissionRule, Permissions, Posture, Protocol,
+    SkillFolders, VersionRule,
 };
 use crate::error::LoadError;
 use crate::keys::{self, Result, Section, Value};
 
+mod account;
 mod argv;
 mod surroundings;
 
@@ -53,6 +54,10 @@ fn document(text: &str, file_name: &str, origin: &Origin) -> Result<Descriptor> 
             "network",
             "files",
             "skills",
+            "install",
+            "login",
+            "gateway",
+            "probe",
             "snapshot",
             "process",
         ],
@@ -68,7 +73,10 @@ fn document(text: &str, file_name: &str, origin: &Origin) -> Result<Descriptor> 
         None => Network::default(),
         Some(value) => surroundings::network(&value)?,
     };
+    let prompt = argv::prompt(&root.required("prompt")?)?;
+    let profile = profile(&root, prompt.protocol)?;
     let flags = HasFlags {
+        words: prompt.protocol.is_none(),
         permission: Permission::ALL.iter().any(|permission| {
             let rule = permissions.rule(*permission);
             !rule.flags.is_empty() || rule.resume_flags.as_ref().is_some_and(|flags| !flags.is_empty())
@@ -78,6 +86,8 @@ fn document(text: &str, file_name: &str, origin: &Origin) -> Result<Descriptor> 
     let start = argv::command(&root.required("start")?, Turn::Start, flags)?;
     let resume = match (root.get("resume"), continuation) {
         (Some(value), _) => Some(argv::command(&value, Turn::Resume, flags)?),
+        // A protocol goes on with a session by a message, not by words.
+        (None, _) if prompt.protocol.is_some() => None,
         (None, Continuation::Resumable) => return Err(root.missing("resume")),
         (None, Continuation::Sticky | Continuation::None) => None,
     };
@@ -92,20 +102,26 @@ fn document(text: &str, file_name: &str, origin: &Origin) -> Result<Descriptor> 
         None => Environment::default(),
         Some(value) => surroundings::environment(&value, &network)?,
     };
+    let login = match root.get("login") {
+        None => Login::default(),
+        Some(value) => account::login(&value, &environment)?,
+    };
+    let gateway = root.get("gateway").map(|value| account::gateway(&value, &environment)).transpose()?;
+    let probe = root.get("probe").map(|value| account::probe(&value, &environment)).transpose()?;
     Ok(Descriptor {
         name: EngineName::new(name),
         title: root.required("title")?.text()?,
         origin: origin.clone(),
-        profile: root.required("profile")?.one_of(ProfileId::ALL, ProfileId::as_str)?,
+        profile,
         continuation,
         wiring,
-        stdin: stdin(&root, wiring, continuation)?,
+        stdin: stdin(&root, wiring, if prompt.protocol.is_some() { Continuation::Sticky } else { continuation })?,
         notes: root.plain_strings("notes")?,
         executable: surroundings::executable(&root.required("executable")?)?,
         version: root.get("version").map(|value| version(&value)).transpose()?,
         start,
         resume,
-        prompt: argv::prompt(&root.required("prompt")?)?,
+        prompt,
         permissions,
         environment,
         network,
@@ -117,6 +133,10 @@ fn document(text: &str, file_name: &str, origin: &Origin) -> Result<Descriptor> 
             None => SkillFolders::default(),
             Some(value) => surroundings::skills(&value)?,
         },
+        install: root.get("install").map(|value| account::install(&value)).transpose()?,
+        login,
+        gateway,
+        probe,
         snapshot_ignore: match root.get("snapshot") {
             None => Vec::new(),
             Some(value) => value.section(&["ignore"])?.plain_strings("ignore")?,
@@ -147,6 +167,23 @@ fn name(root: &Section<'_>, file_name: &str) -> Result<String> {
         return Err(value.unusable(format!("the file of the engine \"{name}\" must be named {name}.toml")));
     }
     Ok(name)
+}
+
+fn profile(root: &Section<'_>, by: Option<Protocol>) -> Result<ProfileId> {
+    let value = root.required("profile")?;
+    let profile = value.one_of(ProfileId::ALL, ProfileId::as_str)?;
+    let spoken = Protocol::ALL.iter().find(|protocol| protocol.profile() == profile).copied();
+    match (spoken, by) {
+        (Some(protocol), None) => {
+            let needed = format!("is a protocol, so [prompt] must be protocol = \"{}\"", protocol.as_str());
+            Err(value.unusable(needed))
+        }
+        (spoken, Some(protocol)) if spoken != Some(protocol) => {
+            let needed = format!("a prompt by the protocol {} needs {}", protocol.as_str(), protocol.profile());
+            Err(value.unusable(needed))
+        }
+        (Some(_) | None, _) => Ok(profile),
+    }
 }
 
 fn stdin(root: &Section<'_>, wiring: Wiring, continuation: Continuation) -> Result<StdinKind> {
@@ -186,7 +223,7 @@ fn version(value: &Value<'_>) -> Result<VersionRule> {
 fn permissions(value: &Value<'_>) -> Result<Permissions> {
     let known: Vec<_> = Permission::ALL.iter().map(|permission| permission.as_str()).collect();
     let section = value.section(&known)?;
-    let rule = |permission: Permission| permission_rule(&section.required(permission.as_str())?);
+    let rule = |permission: Permission| permission_rule(&section.required(permission.as_str())?, permission);
     Ok(Permissions {
         workspace: rule(Permission::Workspace)?,
         read_only: rule(Permission::ReadOnly)?,
@@ -194,13 +231,19 @@ fn permissions(value: &Value<'_>) -> Result<Permissions> {
     })
 }
 
-fn permission_rule(value: &Value<'_>) -> Result<PermissionRule> {
-    let section = value.section(&["posture", "flags", "resume_flags", "text"])?;
+fn permission_rule(value: &Value<'_>, permission: Permission) -> Result<PermissionRule> {
+    let section = value.section(&["posture", "flags", "resume_flags", "text", "calls"])?;
     Ok(PermissionRule {
         posture: section.required("posture")?.one_of(Posture::ALL, Posture::as_str)?,
         flags: section.plain_strings("flags")?,
         resume_flags: section.get("resume_flags").map(|_| section.plain_strings("resume_flags")).transpose()?,
         text: section.string("text")?,
+        calls: match (section.get("calls"), permission) {
+            (Some(value), _) => value.one_of(Calls::ALL, Calls::as_str)?,
+            (None, Permission::Full) => Calls::Allow,
+            // It asks before what it may not do.
+            (None, Permission::Workspace | Permission::ReadOnly) => Calls::Deny,
+        },
     })
 }
 

@@ -52,6 +52,14 @@ placeholders! {
     Sticky = "sticky",
     Mode = "mode",
     Attempt = "attempt",
+    /// Another address for the model's server, where the user has set one.
+    Gateway = "gateway",
+    /// The text of `[gateway]`, or nothing.
+    GatewayText = "gateway_text",
+    /// The text of the login that was found.
+    Login = "login",
+    /// The address of a scripted model; only in `[probe]`.
+    Server = "server",
 }
 
 impl Placeholder {

@@ -37,19 +37,25 @@ impl Lab {
     fn find(&self, engine: &str, path: &str, variable: Option<&str>) -> Result<Found, FindError> {
         let cwd = self.path("");
         let home = self.path("me");
+        let programs = self.path("programs");
         let surroundings = Surroundings {
             own: Path::new("/opt/skillrun"),
             cwd: &cwd,
             path: Some(OsStr::new(path)),
             user_home: Some(&home),
             variable: variable.map(OsStr::new),
+            programs: Some(&programs),
         };
         find(&shipped(engine), &surroundings, &Disk)
     }
 }
 
 fn plain(program: PathBuf) -> Result<Found, FindError> {
-    Ok(Found { program, wrapper: None })
+    Ok(Found { program, wrapper: None, interpreter: None, version: None })
+}
+
+fn native_of(program: PathBuf, wrapper: PathBuf) -> Result<Found, FindError> {
+    Ok(Found { program, wrapper: Some(wrapper), interpreter: None, version: None })
 }
 
 #[test]
@@ -99,7 +105,7 @@ fn the_native_codex_is_taken_instead_of_its_wrapper() {
         symlink("../lib/node_modules/@openai/codex/bin/codex.js", lab.path("bin/codex")).expect("a link");
         assert_eq!(lab.find("codex", "bin", None), plain(lab.path("bin/codex")));
         let native = lab.file(&native, 0o755);
-        assert_eq!(lab.find("codex", "bin", None), Ok(Found { program: native, wrapper: Some(lab.path("bin/codex")) }));
+        assert_eq!(lab.find("codex", "bin", None), native_of(native, lab.path("bin/codex")));
     }
 }
 
@@ -138,7 +144,7 @@ fn the_operators_path_is_taken_or_refused() {
     let engines = Engines::load(Some(&lab.path("engines")));
     let gemini = engines.get("gemini").expect("gemini");
     let surroundings =
-        Surroundings { own: Path::new("/x"), cwd: Path::new("/"), path: None, user_home: None, variable: None };
+        Surroundings { own: Path::new("/x"), cwd: Path::new("/"), path: None, user_home: None, variable: None, programs: None };
     assert_eq!(find(gemini, &surroundings, &Disk), plain(good.clone()));
     fs::remove_file(&good).expect("gone");
     assert_eq!(
@@ -157,14 +163,14 @@ fn what_is_not_there_is_told_with_a_next_step() {
     let said = |engine: &str| lab.find(engine, "bin", None).expect_err("not there").to_string();
     assert_eq!(
         said("codex"),
-        "codex is not installed: there is no codex in PATH; install it with `npm install -g @openai/codex`, \
+        "codex is not installed: there is no codex in PATH; install it with `skillrun engines install codex`, \
          or set SKILLRUN_CODEX to its path"
     );
     assert_eq!(
         said("opencode"),
         format!(
             "opencode is not installed: there is no opencode in PATH, and no {}; \
-             install it with `npm install -g opencode-ai`, or set SKILLRUN_OPENCODE to its path",
+             install it with `skillrun engines install opencode`, or set SKILLRUN_OPENCODE to its path",
             lab.path("me/.opencode/bin/opencode").display()
         )
     );
@@ -174,4 +180,71 @@ fn what_is_not_there_is_told_with_a_next_step() {
 #[test]
 fn scripted_is_always_there() {
     assert_eq!(Lab::new().find("scripted", "", None), plain("/opt/skillrun".into()));
+}
+
+fn of_version(program: PathBuf, version: &str) -> Result<Found, FindError> {
+    Ok(Found { program, wrapper: None, interpreter: None, version: Some(version.to_owned()) })
+}
+
+/// A complete private install of an engine, whose program has this content.
+fn private(lab: &Lab, engine: &str, version: &str, content: &str) -> PathBuf {
+    let install = shipped(engine).install.expect("an [install]");
+    let program = lab.file(&format!("programs/{engine}/{version}/{}", install.program.display()), 0o755);
+    fs::write(&program, content).expect("written");
+    lab.file(&format!("programs/{engine}/{version}/installed.json"), 0o600);
+    program
+}
+
+#[test]
+fn a_private_install_comes_before_path_once_it_is_complete() {
+    let lab = Lab::new();
+    let in_path = lab.file("bin/gemini", 0o755);
+    let script = private(&lab, "gemini", "0.61.0", "#!/usr/bin/env node\n");
+    fs::remove_file(lab.path("programs/gemini/0.61.0/installed.json")).expect("gone");
+    assert_eq!(lab.find("gemini", "bin", None), plain(in_path));
+    lab.file("programs/gemini/0.61.0/installed.json", 0o600);
+    assert_eq!(lab.find("gemini", "bin", None), of_version(script, "0.61.0"));
+    let mine = lab.file("mine/g", 0o755);
+    assert_eq!(lab.find("gemini", "bin", Some("mine/g")), plain(mine));
+}
+
+#[test]
+fn a_script_is_started_with_its_own_node_and_a_native_program_without() {
+    let lab = Lab::new();
+    let script = private(&lab, "qwen", "0.24.4", "#!/usr/bin/env node\n");
+    let node = lab.file("programs/node/22/node_modules/node/bin/node", 0o755);
+    assert_eq!(lab.find("qwen", "", None), of_version(script.clone(), "0.24.4"), "a Node that is not complete does not count");
+    lab.file("programs/node/22/installed.json", 0o600);
+    let expected = Found { program: script, wrapper: None, interpreter: Some(node.clone()), version: Some("0.24.4".into()) };
+    assert_eq!(expected.command().collect::<Vec<_>>(), [node.as_path(), expected.program.as_path()]);
+    assert_eq!(lab.find("qwen", "", None), Ok(expected));
+    let native = private(&lab, "claude", "2.1.325", "\u{7f}ELF and more");
+    assert_eq!(lab.find("claude", "", None), of_version(native, "2.1.325"));
+}
+
+#[test]
+fn of_private_installs_the_highest_tested_one_is_taken() {
+    let lab = Lab::new();
+    for version in ["0.9.0", "0.61.0", "0.99.0"] {
+        private(&lab, "gemini", version, "");
+    }
+    let found = lab.find("gemini", "", None).expect("found").program;
+    assert!(found.starts_with(lab.path("programs/gemini/0.61.0")), "{}", found.display());
+    fs::remove_dir_all(lab.path("programs/gemini/0.61.0")).expect("gone");
+    let found = lab.find("gemini", "", None).expect("found").program;
+    assert!(found.starts_with(lab.path("programs/gemini/0.99.0")), "{}", found.display());
+}
+
+#[test]
+fn the_native_program_is_found_beside_a_private_install() {
+    let lab = Lab::new();
+    private(&lab, "codex", "0.166.0", "");
+    let modules = "programs/codex/0.166.0/node_modules";
+    fs::remove_file(lab.path(&format!("{modules}/.bin/codex"))).expect("gone");
+    lab.file(&format!("{modules}/@openai/codex/bin/codex.js"), 0o755);
+    symlink("../@openai/codex/bin/codex.js", lab.path(&format!("{modules}/.bin/codex"))).expect("a link");
+    let native = "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex";
+    let native = lab.file(&format!("{modules}/{native}"), 0o755);
+    let expected = native_of(native, lab.path(&format!("{modules}/.bin/codex")));
+    assert_eq!(lab.find("codex", "", None).map(|found| Found { version: None, ..found }), expected);
 }

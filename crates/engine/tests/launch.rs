@@ -230,7 +230,7 @@ fn a_wish_that_is_not_granted_is_told() {
     let wishes = StartRequest { model: Some("m"), effort: Some("low"), ..request(&[]) };
     let ignored = |name: &str| start(&shipped(name), &wishes).expect("a launch").ignored;
     assert_eq!(ignored("iflow"), [Placeholder::Model, Placeholder::Effort]);
-    assert_eq!(ignored("claude"), [Placeholder::Effort]);
+    assert_eq!(ignored("gemini"), [Placeholder::Effort]);
     assert_eq!(ignored("codex"), []);
     assert_eq!(start(&shipped("iflow"), &request(&[])).expect("a launch").ignored, []);
 }

@@ -81,7 +81,8 @@ fn the_reference_is_a_file_that_loads_and_starts() {
 /// Every table and key that is read stands in the reference: without it, the reader would complain.
 #[test]
 fn the_reference_has_every_key() {
-    let tables = "executable version start resume prompt permission.full environment network skills snapshot process";
+    let tables = "executable version start resume prompt permission.full environment network gateway install login probe \
+                  skills snapshot process";
     for table in ["", "[files]"].into_iter().chain(tables.split(' ')) {
         let text = match table {
             "" => format!("xyzxyz = 1\n{REFERENCE}"),
@@ -177,7 +178,7 @@ fn keys() {
         (
             "[prompt]\nargument",
             "[prompt]\ncolour",
-            "mine.toml, line 18, key \"prompt.colour\": there is no such key; known are: argument, stdin, file, limit",
+            "mine.toml, line 18, key \"prompt.colour\": there is no such key; known are: argument, stdin, file, protocol, limit",
         ),
         (
             "[permission.read_only]",
@@ -314,7 +315,7 @@ fn placeholders() {
         (
             "argument = [\"{{prompt}}\"]",
             "limit = 5",
-            "mine.toml, line 17, key \"prompt\": must have argument, stdin or file",
+            "mine.toml, line 17, key \"prompt\": must have argument, stdin, file or protocol",
         ),
         (
             "[start]\nargv = [",

@@ -3,16 +3,30 @@
 use std::fs;
 use std::path::Path;
 
-use skillrun_collect::plan::{GRACE, StdinPlan, ladder};
+use skillrun_collect::plan::StdinPlan;
+use skillrun_collect::signals::SignalName;
 use skillrun_engine::descriptor::Executable;
-use skillrun_engine::{Engines, Home, Permission, Posture, StartRequest, resume, start};
+use skillrun_engine::{Engines, Home, LoginFound, Permission, Posture, StartRequest, resume, start};
 use skillrun_model::status::Continuation;
 use skillrun_model::{EngineName, ExecutionMode, ProfileId};
 
 mod support;
 use support::{request, variables, words};
 
-const NAMES: &[&str] = &["claude", "codex", "gemini", "iflow", "opencode", "qwen", "scripted"];
+const NAMES: &[&str] = &[
+    "claude",
+    "claude-acp",
+    "codex",
+    "codex-acp",
+    "gemini",
+    "gemini-acp",
+    "iflow",
+    "opencode",
+    "opencode-acp",
+    "qwen",
+    "qwen-acp",
+    "scripted",
+];
 
 fn started(engine: &str, request: &StartRequest<'_>) -> Vec<String> {
     let engines = Engines::shipped();
@@ -68,10 +82,14 @@ fn engines_and_profiles_know_each_other() {
         // The other one speaks whatever format it is told.
         if engine.name != EngineName::new("scripted") {
             assert_eq!(engine.profile, ProfileId::for_engine(&engine.name), "{}", engine.name);
-            assert_eq!(engine.profile.engine(), Some(engine.name.as_str()));
+            let own = (engine.profile != ProfileId::AcpJsonrpc).then_some(engine.name.as_str());
+            assert_eq!(engine.profile.engine(), own);
             assert_eq!(engine.continuation, engine.profile.continuation(), "{}", engine.name);
         }
-        assert_eq!(engine.tested_versions(), engine.profile.tested_versions(), "{}", engine.name);
+        // A protocol is spoken by many; each has versions of its own.
+        if engine.profile != ProfileId::AcpJsonrpc {
+            assert_eq!(engine.tested_versions(), engine.profile.tested_versions(), "{}", engine.name);
+        }
     }
     let codex = engines.get("codex").expect("codex");
     assert!(!codex.version_is_untested("0.166.0"));
@@ -92,9 +110,12 @@ fn nothing_is_left_to_fill_in() {
                     let shown = format!("{:?} {:?}", words(&launch), variables(&launch));
                     assert!(!shown.contains("{{"), "{shown}");
                     assert!(launch.files.iter().all(|file| !String::from_utf8_lossy(&file.bytes).contains("{{")));
-                    assert_eq!(launch.stdin, StdinPlan::Null, "{}", engine.name);
+                    let talks = engine.prompt.protocol.is_some();
+                    let stdin = if talks { StdinPlan::Pipe } else { StdinPlan::Null };
+                    assert_eq!(launch.stdin, stdin, "{}", engine.name);
                     assert_eq!(launch.label.execution_mode, Some(mode));
-                    assert_eq!(launch.ladder, ladder(GRACE));
+                    let last = launch.ladder.last().map(|rung| rung.signal);
+                    assert_eq!(last, Some(SignalName::KILL));
                 }
             }
         }
@@ -198,7 +219,10 @@ fn opencode() {
             "HOME=/run/own",
             "*OPENAI_API_KEY=o",
             "OPENAI_BASE_URL=http://x",
-            r#"OPENCODE_CONFIG_CONTENT={"autoupdate":false,"share":"disabled","permission":"allow"}"#,
+            concat!(
+                r#"OPENCODE_CONFIG_CONTENT={"autoupdate":false,"share":"disabled","permission":"allow","#,
+                r#""provider":{"openai":{"options":{"baseURL":"http://x"}}}}"#
+            ),
             "OPENCODE_DISABLE_AUTOUPDATE=1",
             "OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
             "OPENCODE_DISABLE_LSP_DOWNLOAD=1",
@@ -251,6 +275,7 @@ fn claude() {
         [
             "*ANTHROPIC_API_KEY=a",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+            "CLAUDE_CODE_MAX_RETRIES=2",
             "DISABLE_AUTOUPDATER=1",
             "DISABLE_ERROR_REPORTING=1",
             "DISABLE_TELEMETRY=1",
@@ -385,7 +410,7 @@ fn what_sounds_secret_is_masked() {
 fn only_codex_keeps_to_the_workspace() {
     let engines = Engines::shipped();
     let enforced = engines.iter().filter(|one| one.permissions.workspace.posture == Posture::Enforced);
-    assert_eq!(enforced.map(|one| one.name.as_str()).collect::<Vec<_>>(), ["codex"]);
+    assert_eq!(enforced.map(|one| one.name.as_str()).collect::<Vec<_>>(), ["codex", "codex-acp"]);
     assert!(engines.iter().all(|one| one.permissions.full.posture == Posture::NotEnforced));
 }
 
@@ -417,4 +442,87 @@ fn skills_go_where_the_engine_looks() {
         assert_eq!(first(name).as_deref(), Some(Path::new(folder)));
     }
     assert_eq!((first("iflow"), first("scripted")), (None, None));
+}
+
+/// A request of a user who has set these variables.
+fn launched(engine: &str, user: &[(&str, &str)], login: &LoginFound) -> (Vec<String>, Vec<String>, String) {
+    let user: Vec<_> = user.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+    let engines = Engines::shipped();
+    let request = StartRequest { login, ..request(&user) };
+    let launch = start(engines.get(engine).expect("an engine"), &request).expect("a launch");
+    let settings = launch.files.first().map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
+    let argv = words(&launch).into_iter().map(str::to_owned).collect();
+    (argv, variables(&launch), settings.unwrap_or_default())
+}
+
+/// Regression: codex and opencode do not read the variable, and went to the real service (found by the e2e program).
+#[test]
+fn another_address_for_the_model_reaches_every_engine() {
+    let url = "http://127.0.0.1:1/s/\"x/v1";
+    let (argv, ..) = launched("codex", &[("OPENAI_BASE_URL", url)], &LoginFound::Nothing);
+    let provider = argv.iter().find(|word| word.starts_with("model_providers.gateway=")).expect("a provider");
+    assert!(provider.contains(r#"base_url="http://127.0.0.1:1/s/\"x/v1","#), "{provider}");
+    assert!(argv.contains(&"model_provider=\"gateway\"".to_owned()));
+    for user in [&[][..], &[("OPENAI_BASE_URL", "")][..]] {
+        let (argv, ..) = launched("codex", user, &LoginFound::Nothing);
+        assert!(!argv.join(" ").contains("gateway"), "{argv:?}");
+        let (_, variables, _) = launched("opencode", user, &LoginFound::Nothing);
+        assert!(!variables.join(" ").contains("provider"), "{variables:?}");
+    }
+    let (_, all, _) = launched("opencode", &[("OPENAI_BASE_URL", url)], &LoginFound::Nothing);
+    let json = all.iter().find_map(|one| one.strip_prefix("OPENCODE_CONFIG_CONTENT=")).expect("a configuration");
+    let json: serde_json::Value = serde_json::from_str(json).expect("JSON");
+    assert_eq!(json["provider"]["openai"]["options"]["baseURL"], url);
+    for (name, variable) in
+        [("claude", "ANTHROPIC_BASE_URL"), ("gemini", "GOOGLE_GEMINI_BASE_URL"), ("qwen", "OPENAI_BASE_URL")]
+    {
+        let (_, all, _) = launched(name, &[(variable, url)], &LoginFound::Nothing);
+        assert!(all.contains(&format!("{variable}={url}")), "{name}: {all:?}");
+    }
+}
+
+#[test]
+fn settings_choose_the_kind_of_login_that_was_found() {
+    let selected = |settings: &str| {
+        let json: serde_json::Value = serde_json::from_str(settings).expect("JSON");
+        json["security"]["auth"]["selectedType"].as_str().expect("a word").to_owned()
+    };
+    let file = LoginFound::File("a file".to_owned());
+    let variable = LoginFound::Variable("A_KEY".to_owned());
+    for (name, by_variable, by_file) in
+        [("gemini", "gemini-api-key", "oauth-personal"), ("qwen", "openai", "qwen-oauth")]
+    {
+        for (login, expected) in [(&variable, by_variable), (&LoginFound::Nothing, by_variable), (&file, by_file)] {
+            let (argv, _, settings) = launched(name, &[], login);
+            assert_eq!(selected(&settings), expected, "{name}");
+            assert_eq!(argv.contains(&expected.to_owned()), name == "qwen", "{argv:?}");
+        }
+    }
+}
+
+#[test]
+fn every_engine_that_can_be_installed_can_be_probed_and_logged_in_to() {
+    for engine in Engines::shipped().iter() {
+        let Some(install) = &engine.install else { continue };
+        assert!(!engine.version_is_untested(&install.version), "{}", engine.name);
+        let probe = engine.probe.as_ref().unwrap_or_else(|| panic!("{} has no [probe]", engine.name));
+        let set = probe.variables("http://127.0.0.1:1/s/auto");
+        assert!(set.iter().any(|(_, value)| value.starts_with("http://127.0.0.1:1/s/auto")), "{set:?}");
+        assert!(set.iter().any(|(_, value)| value == "probe"), "{set:?}");
+        assert!(engine.login.command.is_some() && !engine.login.variables.is_empty(), "{}", engine.name);
+        assert!(!engine.login.files.is_empty(), "{}", engine.name);
+    }
+}
+
+/// A script is started with its Node as the first word, and all else is as it was.
+#[test]
+fn a_script_is_a_word_after_its_interpreter() {
+    let engines = Engines::shipped();
+    let qwen = engines.get("qwen").expect("qwen");
+    let plain = start(qwen, &request(&[])).expect("a launch");
+    let node = StartRequest { interpreter: Some(Path::new("/node")), ..request(&[]) };
+    let with_node = start(qwen, &node).expect("a launch");
+    assert_eq!(with_node.argv[0].as_path(), Path::new("/node"));
+    assert_eq!(with_node.argv[1..], plain.argv[..]);
+    assert_eq!(with_node.variables, plain.variables, "PATH is the user's");
 }

@@ -1,6 +1,7 @@
 //! Errors in words, and what to do next.
 
 use skillrun_model::codes::{Code, ErrorCategory, NextAction, NextActionKind};
+use skillrun_model::rasp::data::PlannedRetry;
 use skillrun_model::status::EndedBy;
 use skillrun_model::verdict::{RunError, Verdict};
 use skillrun_model::{RunId, RunStatus};
@@ -14,7 +15,7 @@ const DETAILS_MAX: usize = 20;
 fn error(category: ErrorCategory, code: Code, message: impl Into<String>) -> RunError {
     // Engines put escape sequences into their errors; what is shown has none.
     let message = ansi::strip(&message.into()).into_owned();
-    RunError { category, code, message, details: Vec::new() }
+    RunError { category, code, message, details: Vec::new(), reset_at: None }
 }
 
 /// An error that its code says all about.
@@ -87,6 +88,23 @@ pub fn next_actions(verdict: &Verdict, run: RunId) -> Vec<NextAction> {
         (RunStatus::Failed, Some(error)) => next_actions_for(error, run),
         (RunStatus::Failed, None)
         | (RunStatus::Queued | RunStatus::Running | RunStatus::Succeeded | RunStatus::Canceled, _) => Vec::new(),
+    }
+}
+
+/// The same, where another run takes its place: what is left to do is to look at that one.
+pub(crate) fn after_retry(mut actions: Vec<NextAction>, retry: Option<PlannedRetry>) -> Vec<NextAction> {
+    if let Some(PlannedRetry { run_id, .. }) = retry {
+        for action in actions.iter_mut().filter(|action| action.action == NextActionKind::RetryLater) {
+            action.command = format!("skillrun show {run_id}");
+        }
+    }
+    actions
+}
+
+/// Names the engine's own way to log in, where it is known.
+pub fn name_login(actions: &mut [NextAction], login: &str) {
+    for action in actions.iter_mut().filter(|action| action.action == NextActionKind::LoginEngine) {
+        login.clone_into(&mut action.command);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use skillrun_model::codes::NextAction;
 use skillrun_model::rasp::data::{
-    AttemptEnded, Diagnostic, Exit, RunCanceled, RunCompleted, RunFailed, RunStatusChange,
+    AttemptEnded, Diagnostic, Exit, PlannedRetry, RunCanceled, RunCompleted, RunFailed, RunStatusChange,
 };
 use skillrun_model::rasp::{Correlation, Data, Level};
 use skillrun_model::verdict::Verdict;
@@ -139,15 +139,21 @@ fn level(status: RunStatus) -> Level {
     }
 }
 
-/// The last event of a run; none while it is not over. `by`: who canceled it, where that is known.
-pub fn run_ended(verdict: &Verdict, next_actions: Vec<NextAction>, by: Option<String>) -> Option<ControlEvent> {
+/// The last event of a run; none while it is not over. `by`: who canceled it, where that is known. `retry`: the run that
+/// takes its place.
+pub fn run_ended(
+    verdict: &Verdict,
+    next_actions: Vec<NextAction>,
+    by: Option<String>,
+    retry: Option<PlannedRetry>,
+) -> Option<ControlEvent> {
     let reason_code = verdict.reason_code;
     let data = match verdict.run_status {
         RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => return None,
         RunStatus::Succeeded => Data::RunCompleted(RunCompleted { reason_code, result: None }),
         RunStatus::Failed => {
             let error = verdict.error.clone()?;
-            Data::RunFailed(RunFailed { reason_code, error, next_actions })
+            Data::RunFailed(RunFailed { reason_code, error, next_actions, retry })
         }
         RunStatus::Canceled => Data::RunCanceled(RunCanceled { reason_code, by }),
     };

@@ -7,9 +7,9 @@ use skillrun_model::rasp::SpanRef;
 use skillrun_model::status::{Continuation, EndedBy, ExecutionMode};
 use skillrun_model::verdict::{Rule, RunError, Verdict, VerdictEvidence};
 use skillrun_model::{CompletionState, RunStatus, TurnState};
-use skillrun_parse::Span;
 use skillrun_parse::record::{EndKind, EndPolicy};
 use skillrun_parse::text::marker::MarkerForm;
+use skillrun_parse::{Span, classify};
 use skillrun_translate::Facts;
 use skillrun_translate::builder::span_ref;
 
@@ -82,9 +82,27 @@ fn ended_after_success(facts: &Facts, control: &Control<'_>, clean_end: bool) ->
     match ended_by {
         EndedBy::Linger | EndedBy::HardTimeout | EndedBy::Stall | EndedBy::WaitTimeout | EndedBy::Budget => {
             let recorded = facts.acts.iter().find(|act| act.act == ended_by);
-            clean_end && recorded.is_none_or(|act| act.after_success)
+            clean_end && recorded.is_none_or(|act| act.after == Some(EndKind::Success))
         }
         EndedBy::Exited | EndedBy::Canceled | EndedBy::HostError | EndedBy::HostLost | EndedBy::NotStarted => false,
+    }
+}
+
+/// Whether the host began to end the process before it wrote its end: what an engine says about a turn that we broke off
+/// (claude writes an error result when it is interrupted) is no failure of the engine's. Without a recorded act the
+/// order is not known, and the engine's word stands.
+fn ended_before_end(facts: &Facts, control: &Control<'_>) -> bool {
+    let Some(ended_by) = control.ended_by else { return false };
+    match ended_by {
+        EndedBy::HardTimeout | EndedBy::Stall | EndedBy::WaitTimeout | EndedBy::Budget => {
+            facts.acts.iter().find(|act| act.act == ended_by).is_some_and(|act| act.after.is_none())
+        }
+        EndedBy::Linger
+        | EndedBy::Exited
+        | EndedBy::Canceled
+        | EndedBy::HostError
+        | EndedBy::HostLost
+        | EndedBy::NotStarted => false,
     }
 }
 
@@ -159,7 +177,7 @@ impl Gate<'_> {
             return Decision::new(Rule::Canceled, turn, completion, Code::Canceled, RunStatus::Canceled);
         }
         // 2, 2b
-        match self.end.as_ref().map(|end| end.kind) {
+        match self.end.as_ref().map(|end| end.kind).filter(|_| !ended_before_end(self.facts, self.control)) {
             Some(EndKind::Limit) => {
                 return Decision::failed(
                     Rule::Limit,
@@ -400,7 +418,15 @@ impl Gate<'_> {
             Some(end) if end.kind == EndKind::Failure && end.category != ErrorCategory::Engine => end.category,
             Some(_) | None => told.map_or(ErrorCategory::Engine, |e| e.category),
         };
-        advice::engine(self.session_refused(), category, words, &self.control.exit)
+        let category = match (category, &self.control.exit, self.facts.profile) {
+            (ErrorCategory::Engine, ProcessExit::Code(code), Some(profile)) => {
+                classify::by_exit(profile, *code).unwrap_or(category)
+            }
+            (_, _, _) => category,
+        };
+        let error = advice::engine(self.session_refused(), category, words, &self.control.exit);
+        let reset_at = self.facts.reset_at.filter(|_| error.category == ErrorCategory::Quota);
+        RunError { reset_at, ..error }
     }
 
     /// The engine does not know the session it should go on with.

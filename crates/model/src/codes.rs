@@ -104,6 +104,9 @@ codes! {
     SurvivorsEnded = "SURVIVORS_ENDED",
     SurvivorsLeft = "SURVIVORS_LEFT",
 
+    // What became of the user's login.
+    LoginNotKept = "LOGIN_NOT_KEPT",
+
     // What is wrong with the artifacts of an attempt.
     ArtifactsCut = "ARTIFACTS_CUT",
     ArtifactMissing = "ARTIFACT_MISSING",

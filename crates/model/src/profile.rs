@@ -87,6 +87,8 @@ impl ProfileId {
             "claude" => Self::ClaudeStreamJson,
             "qwen" => Self::QwenStreamJson,
             "iflow" => Self::IflowText,
+            // Agents of the protocol are called after what they drive.
+            name if name.ends_with("-acp") => Self::AcpJsonrpc,
             _ => Self::PlainText,
         }
     }

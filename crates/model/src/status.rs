@@ -97,6 +97,16 @@ wire_enum! {
 }
 
 wire_enum! {
+    /// What becomes of a run whose engine has no quota left.
+    OnQuota {
+        /// It stays failed.
+        Fail = "fail",
+        /// A new run of the same waits until the quota is there again.
+        Wait = "wait",
+    }
+}
+
+wire_enum! {
     /// Why the process of an attempt is no longer there, as its host recorded it.
     EndedBy {
         /// By itself: an exit code, or a signal that was not the host's.
@@ -155,6 +165,7 @@ wire_enum! {
         Working = "working",
         Subagent = "subagent",
         Canceling = "canceling",
+        ProcessEnded = "process_ended",
     }
 }
 

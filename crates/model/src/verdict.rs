@@ -8,6 +8,7 @@ use crate::codes::{Code, ErrorCategory};
 use crate::interaction::Pending;
 use crate::rasp::SpanRef;
 use crate::status::{CompletionState, RunStatus, TurnState, wire_enum};
+use crate::time::Timestamp;
 
 wire_enum! {
     /// The rule that decided how a turn ended: the first one that fitted.
@@ -44,6 +45,9 @@ pub struct RunError {
     /// More of the same, such as what does not fit a schema.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
+    /// When the quota is there again, if the engine told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reset_at: Option<Timestamp>,
 }
 
 /// The byte ranges a verdict stands on.

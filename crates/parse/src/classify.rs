@@ -1,8 +1,16 @@
-//! Whose fault an engine's error is, from its status or its words. Only chooses advice; never decides a verdict.
+//! Whose fault an engine's error is, from its status, its own name for it, or its words. Only chooses advice; never
+//! decides a verdict.
+//!
+//! What is exact comes first. Words are looked for last, and are such that no skill's work and no number in a text is
+//! taken for a refusal: `429` alone, or `quota` alone, say nothing.
+
+#[cfg(test)]
+mod tests;
 
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
+use skillrun_model::ProfileId;
 use skillrun_model::codes::ErrorCategory;
 
 /// The category of an HTTP status, if it says something.
@@ -10,33 +18,138 @@ pub fn by_status(status: u64) -> Option<ErrorCategory> {
     match status {
         401 | 403 => Some(ErrorCategory::Auth),
         429 => Some(ErrorCategory::Quota),
-        502..=504 => Some(ErrorCategory::Network),
+        502..=504 | 529 => Some(ErrorCategory::Network),
         _ => None,
     }
+}
+
+/// What an engine's exit code tells beside its words. gemini exits with the status of the service, of which the system
+/// keeps the lower eight bits.
+pub fn by_exit(profile: ProfileId, code: i32) -> Option<ErrorCategory> {
+    let is_gemini = matches!(profile, ProfileId::GeminiStreamJson | ProfileId::GeminiJson);
+    match code {
+        145 | 147 if is_gemini => Some(ErrorCategory::Auth),
+        173 if is_gemini => Some(ErrorCategory::Quota),
+        _ => None,
+    }
+}
+
+/// Names that engines and services have for errors, in lower case.
+const NAMES: &[(ErrorCategory, &[&str])] = &[
+    (
+        ErrorCategory::Quota,
+        &[
+            "rate_limit",
+            "rate_limit_error",
+            "rate_limit_exceeded",
+            "ratelimitexceeded",
+            "usage_limit_reached",
+            "usage_limit_exceeded",
+            "usagelimitexceeded",
+            "insufficient_quota",
+            "quota_exceeded",
+            "resource_exhausted",
+        ],
+    ),
+    (
+        ErrorCategory::Auth,
+        &[
+            "authentication_failed",
+            "authentication_error",
+            "permission_error",
+            "invalid_api_key",
+            "unauthenticated",
+            "unauthorized",
+            "permission_denied",
+            "auth_required",
+            "oauth_org_not_allowed",
+            "providerautherror",
+            "fatalauthenticationerror",
+        ],
+    ),
+];
+
+/// The category of an error by its name, if it is one that says something.
+pub fn by_name(name: &str) -> Option<ErrorCategory> {
+    let is_it = |known: &str| known.eq_ignore_ascii_case(name.trim());
+    NAMES.iter().find(|(_, names)| names.iter().any(|known| is_it(known))).map(|(category, _)| *category)
 }
 
 /// Words that tell a category, in the order in which they are looked for.
 const WORDS: &[(ErrorCategory, &[&str])] = &[
     (ErrorCategory::Session, SESSION_REFUSED),
-    (ErrorCategory::Quota, &["429", "rate limit", "rate_limit", "quota", "too many requests", "resource_exhausted"]),
+    (
+        ErrorCategory::Quota,
+        &[
+            "rate limit reached",
+            "rate limit exceeded",
+            "rate limited",
+            "rate_limit_error",
+            "rate_limit_exceeded",
+            "too many requests",
+            "resource_exhausted",
+            "resource has been exhausted",
+            "quota exceeded",
+            "quota_exceeded",
+            "insufficient_quota",
+            "exceeded your current quota",
+            "exceeded your quota",
+            "quota will reset",
+            "usage limit reached",
+            "usage_limit_reached",
+            "hit your usage limit",
+            "hit your session limit",
+            "hit your weekly limit",
+        ],
+    ),
     (
         ErrorCategory::Auth,
-        &["401", "403", "unauthorized", "authentication", "api key", "missing environment variable", "not logged in"],
+        &[
+            "incorrect api key",
+            "invalid api key",
+            "invalid_api_key",
+            "invalid x-api-key",
+            "api key not valid",
+            "api key not found",
+            "api key expired",
+            "missing api key",
+            "missing environment variable",
+            "failed to authenticate",
+            "authentication failed",
+            "authentication_error",
+            "authentication required",
+            "invalid authentication",
+            "unauthenticated",
+            "unauthorized",
+            "not logged in",
+            "please run /login",
+            "please log in",
+            "oauth token has expired",
+            "invalid bearer token",
+            "set an auth method",
+        ],
     ),
     (
         ErrorCategory::Network,
         &[
-            "network",
-            "disconnected",
+            "network error",
+            "network is unreachable",
+            "waiting for network",
+            "stream disconnected",
             "econnreset",
             "econnrefused",
             "enotfound",
             "etimedout",
+            "eai_again",
             "connection reset",
             "connection refused",
-            "socket",
-            "terminated",
+            "connection closed",
+            "connection error",
+            "socket hang up",
+            "other side closed",
+            "error: terminated",
             "fetch failed",
+            "error sending request",
         ],
     ),
 ];
@@ -56,10 +169,70 @@ const WINDOW: usize = 4096;
 pub fn by_words(message: &str) -> ErrorCategory {
     let window = &message[..crate::buffer::floor_boundary(message, WINDOW)];
     let lower = window.to_ascii_lowercase();
-    WORDS
-        .iter()
-        .find(|(_, words)| words.iter().any(|word| lower.contains(word)))
-        .map_or(ErrorCategory::Engine, |(category, _)| *category)
+    let told = |wanted: ErrorCategory| {
+        WORDS.iter().any(|(category, words)| *category == wanted && words.iter().any(|word| lower.contains(word)))
+    };
+    if told(ErrorCategory::Session) {
+        return ErrorCategory::Session;
+    }
+    // A status says it more exactly than words do.
+    if let Some(category) = statuses_in(&lower).find_map(by_status) {
+        return category;
+    }
+    let by_words = WORDS.iter().map(|(category, _)| *category).find(|category| told(*category));
+    by_words.unwrap_or(ErrorCategory::Engine)
+}
+
+/// What stands before a number that is a status.
+const BEFORE_STATUS: &[&str] = &[
+    "status",
+    "status code",
+    "status_code",
+    "statuscode",
+    "error code",
+    "\"code",
+    "http",
+    "http/1.1",
+    "http/2",
+    "api error",
+    "api error:",
+    "request rejected",
+];
+
+/// What stands after one.
+const AFTER_STATUS: &[&str] =
+    &["too many requests", "unauthorized", "forbidden", "bad gateway", "service unavailable", "gateway timeout"];
+
+/// Most numbers of a text that are looked at.
+const NUMBERS: usize = 64;
+
+/// Numbers of three digits that are said to be the status of an answer. The text is in lower case.
+fn statuses_in(text: &str) -> impl Iterator<Item = u64> {
+    numbers(text).take(NUMBERS).filter_map(|(at, number)| {
+        let before = text[..at].trim_end_matches([' ', ':', '=', '"', '\'', '\\', '(', '[', '#']);
+        let after = text[at + 3..].trim_start_matches([' ', ':', '-', ')']);
+        let is_status = BEFORE_STATUS.iter().any(|words| ends_with_words(before, words.trim_end_matches(':')))
+            || AFTER_STATUS.iter().any(|words| after.starts_with(words));
+        is_status.then_some(number)
+    })
+}
+
+fn ends_with_words(text: &str, words: &str) -> bool {
+    text.strip_suffix(words).is_some_and(|before| {
+        let is_inside = before.ends_with(|last: char| last.is_ascii_alphanumeric());
+        !is_inside || !words.starts_with(|first: char| first.is_ascii_alphanumeric())
+    })
+}
+
+/// Where a number of exactly three digits stands by itself.
+fn numbers(text: &str) -> impl Iterator<Item = (usize, u64)> {
+    let bytes = text.as_bytes();
+    let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    (0..bytes.len()).filter_map(move |at| {
+        let digits = bytes.get(at..at + 3).filter(|digits| digits.iter().all(u8::is_ascii_digit))?;
+        let is_alone = !is_part(at.checked_sub(1).and_then(|before| bytes.get(before))) && !is_part(bytes.get(at + 3));
+        is_alone.then(|| (at, digits.iter().fold(0, |sum, byte| sum * 10 + u64::from(byte - b'0'))))
+    })
 }
 
 /// One of these stands in every refusal; looking for them first spares nearly every line of noise a closer look.
@@ -68,18 +241,4 @@ static HINTS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| [Finder::new("es
 /// Whether the engine says that it does not know the session.
 pub fn refuses_session(message: &str) -> bool {
     HINTS.iter().any(|hint| hint.find(message.as_bytes()).is_some()) && by_words(message) == ErrorCategory::Session
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{HINTS, SESSION_REFUSED, refuses_session};
-
-    #[test]
-    fn every_refusal_has_a_hint() {
-        for words in SESSION_REFUSED {
-            assert!(HINTS.iter().any(|hint| hint.find(words.as_bytes()).is_some()), "{words}");
-            assert!(refuses_session(&format!("Error: {words} 0000")), "{words}");
-        }
-        assert!(!refuses_session("Loaded session from disk"));
-    }
 }

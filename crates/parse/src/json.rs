@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
 use crate::profile::Outcome;
 use crate::text::json::repair_surrogates;
@@ -77,6 +77,35 @@ fn unknown_or_raw(text: &str) -> Outcome {
 pub(crate) fn decode<T: de::DeserializeOwned>(raw: &serde_json::value::RawValue) -> Option<T> {
     let text = raw.get();
     serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&repair_surrogates(text)?).ok())
+}
+
+/// Calls `each` with every element of an array, keeping none; false when it is no array.
+pub(crate) fn each_element<'a>(array: &'a str, each: impl FnMut(&'a serde_json::value::RawValue)) -> bool {
+    struct Elements<F>(F);
+    impl<'de, F: FnMut(&'de serde_json::value::RawValue)> Visitor<'de> for Elements<F> {
+        type Value = ();
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an array")
+        }
+        fn visit_seq<A: SeqAccess<'de>>(mut self, mut elements: A) -> std::result::Result<(), A::Error> {
+            while let Some(element) = elements.next_element()? {
+                (self.0)(element);
+            }
+            Ok(())
+        }
+    }
+    serde_json::Deserializer::from_str(array).deserialize_seq(Elements(each)).is_ok()
+}
+
+/// The first elements of an array; none when it is no array.
+pub(crate) fn elements(array: &str, most: usize) -> Vec<&serde_json::value::RawValue> {
+    let mut kept = Vec::new();
+    let is_array = each_element(array, |element| {
+        if kept.len() < most {
+            kept.push(element);
+        }
+    });
+    if is_array { kept } else { Vec::new() }
 }
 
 /// The complete members of a JSON object that was cut: `(key, value)`, as they are written.

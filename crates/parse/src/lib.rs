@@ -8,6 +8,8 @@
 //! - `merged`: a terminal's recording beside the two streams.
 //! - `text`: objects, fences and the done marker inside a message's text.
 //! - `ansi`, `buffer`, `classify`, `json`: text made safe to show, bounded text, error words, lines as JSON.
+//! - `types`: which types of events there were, and how many.
+//! - `reset`: when a quota is there again.
 //!
 //! Per stream, any chunking gives the same records. Every byte lies in the span of at least one record that becomes
 //! an event.
@@ -24,7 +26,9 @@ mod profile;
 mod profiles;
 mod raw;
 pub mod record;
+pub mod reset;
 pub mod text;
+pub mod types;
 
 pub use lines::LINE_BUDGET;
 pub use parser::Parser;

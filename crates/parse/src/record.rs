@@ -9,6 +9,7 @@ use skillrun_model::status::Phase;
 use skillrun_model::{Code, ProfileId, Stream};
 
 use crate::buffer::Text;
+use crate::reset::Reset;
 
 /// A half-open range of bytes of one stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,15 +112,48 @@ pub enum RecordKind {
 /// to repeat them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallQuestion {
-    /// The engine's name for the question; its answer has to carry it.
+    /// The engine's name for the question; its answer has to carry it. Where the name may be a number or a text, this
+    /// is its JSON.
     pub call_id: String,
     pub tool: String,
     /// Left out when it is larger than [`QUESTION_INPUT_MAX`].
     pub input: Option<serde_json::Value>,
+    /// What may be answered, where the engine lists it; empty where yes and no are understood.
+    pub options: Vec<CallOption>,
+    pub asks: Asks,
 }
 
 /// Longest input of a call, as the engine wrote it, that is kept with the question about it.
 pub const QUESTION_INPUT_MAX: usize = 64 * 1024;
+
+/// What an engine wants to know in the middle of its turn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asks {
+    /// Whether it may make the call.
+    Permission,
+    /// Something only the user knows. The schema of the answer is left out when it is larger than
+    /// [`QUESTION_INPUT_MAX`], or when none was sent.
+    Elicitation { message: String, schema: Option<serde_json::Value> },
+}
+
+/// One of the answers that an engine offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallOption {
+    /// The engine's name for it; the answer has to carry it.
+    pub id: String,
+    pub name: String,
+    pub kind: CallOptionKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallOptionKind {
+    AllowOnce,
+    AllowAlways,
+    RejectOnce,
+    RejectAlways,
+    /// Of no kind that is known here.
+    Other,
+}
 
 /// Name of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -146,6 +180,8 @@ pub struct EngineError {
     pub code: Code,
     pub message: String,
     pub category: ErrorCategory,
+    /// When the quota is there again, where the engine tells that beside its words.
+    pub reset: Option<Reset>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

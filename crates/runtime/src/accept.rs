@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 use skillrun_engine::descriptor::Executable;
-use skillrun_engine::{Descriptor, Disk, Posture, find};
+use skillrun_engine::{Descriptor, Disk, Found, Posture, find};
 use skillrun_evidence::{OsText, Patterns};
 use skillrun_lifecycle::run::{Input, State};
 use skillrun_log::EventLog;
@@ -112,8 +112,8 @@ pub(crate) fn check(surroundings: &Surroundings, new: NewRun) -> Result<Checked,
     for role in SchemaRole::ALL {
         skill.schema(*role)?;
     }
-    let program = find_program(surroundings, descriptor)?;
-    let version = version::of(surroundings, descriptor, &program);
+    let found = find_program(surroundings, descriptor)?;
+    let version = version::of(surroundings, descriptor, &found);
     let options = Filled::of(&new.options, &skill.runner.runtime_options, &surroundings.defaults)?;
     let posture = descriptor.permissions.rule(options.permission).posture;
     let is_ours = matches!(descriptor.executable, Executable::Own);
@@ -141,12 +141,14 @@ pub(crate) fn check(surroundings: &Surroundings, new: NewRun) -> Result<Checked,
         },
         engine: EngineRecord {
             name: engine.clone(),
-            program: OsText::from(program.as_path()),
+            program: OsText::from(found.program),
+            interpreter: found.interpreter.map(OsText::from),
             version,
             profile,
             profile_version: profile.version(),
             continuation,
             posture,
+            login: descriptor.login.command.clone(),
         },
         request: Request {
             mode,
@@ -172,18 +174,20 @@ pub(crate) fn check(surroundings: &Surroundings, new: NewRun) -> Result<Checked,
             env: new.options.env.clone(),
             secrets: new.options.secrets.clone(),
             priority: new.options.priority,
+            retry: options.retry,
             request_id: new.request_id.clone(),
             input: new.input,
             parameter: new.parameter,
         },
         redact_patterns: surroundings.redact_patterns.clone(),
         retry_of: new.retry_of,
+        quota_retry: None,
     };
     let files = files.into_iter().map(|(_, path, name)| (path, name)).chain(script).collect();
     Ok(Checked { record, files, skill: new.skill.root })
 }
 
-fn find_program(surroundings: &Surroundings, descriptor: &Descriptor) -> Result<PathBuf, AcceptError> {
+fn find_program(surroundings: &Surroundings, descriptor: &Descriptor) -> Result<Found, AcceptError> {
     let variable = descriptor.executable.variable().and_then(|name| surroundings.variable(name));
     let around = skillrun_engine::Surroundings {
         own: &surroundings.own_program,
@@ -191,8 +195,9 @@ fn find_program(surroundings: &Surroundings, descriptor: &Descriptor) -> Result<
         path: surroundings.variable("PATH"),
         user_home: Some(&surroundings.user_home),
         variable,
+        programs: surroundings.programs.as_deref(),
     };
-    Ok(find(descriptor, &around, &Disk)?.program)
+    Ok(find(descriptor, &around, &Disk)?)
 }
 
 /// Slot, source, and the name it gets in `inputs/`.
@@ -300,6 +305,7 @@ fn write(
         permission: Some(record.request.permission),
         posture: Some(record.engine.posture),
         retry_of: record.retry_of,
+        not_before: record.not_before(),
         ..RunStarted::new(record.engine.name.clone(), record.request.mode, versions)
     };
     let mut run = Run::new(tools, record);
@@ -316,7 +322,7 @@ pub(crate) fn copy_file(source: &Path, target: &Path) -> std::io::Result<u64> {
 }
 
 /// Whether a run needs its folder no more.
-fn run_is_over(surroundings: &Surroundings, run: RunId) -> bool {
+pub(crate) fn run_is_over(surroundings: &Surroundings, run: RunId) -> bool {
     let mut state = State::default();
     let folded = read_all(&surroundings.tools.log, run, |event| {
         state.evolve(&event);

@@ -70,7 +70,17 @@ fn skill_part(skill: &SkillRecord) -> Value {
 }
 
 fn engine_part(engine: &EngineRecord) -> Value {
-    let EngineRecord { name, program, version, profile, profile_version, continuation: _, posture } = engine;
+    let EngineRecord {
+        name,
+        program,
+        interpreter: _,
+        version,
+        profile,
+        profile_version,
+        continuation: _,
+        posture,
+        login: _,
+    } = engine;
     json!({
         "name": name,
         "program": program,
@@ -105,6 +115,8 @@ fn request_part(request: &Request, inputs: &Files) -> io::Result<Value> {
         env,
         secrets,
         priority: _,
+        // Only one that succeeded is used again.
+        retry: _,
         request_id: _,
     } = request;
     let mut contents = Map::new();

@@ -58,6 +58,9 @@ pub struct Diagnosis {
     pub since: Timestamp,
     /// How long by now, or how long it took where it is over.
     pub elapsed_ms: u64,
+    /// It does not begin before this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Timestamp>,
     pub owner: Owner,
     pub decided: Option<Decided>,
     pub error: Option<RunError>,

@@ -13,6 +13,7 @@
 //! - `owners`: how other processes talk to an owner.
 //! - `run`: one run and its Log. `worker`: works on it. `attempt`: starts and reads one attempt. `judge`: its verdict.
 //! - `result`, `artifacts`, `bundle`, `views`, `blobs`: what a run leaves. `cache`: results that can be used again.
+//! - `login`: the user's login in the HOME of a run. `programs`: private installs of engines.
 //! - `retention`: what is removed.
 //! - `evidence_views`: parts of the evidence for whoever asks: bytes, events of a byte, a recording.
 //! - `verify`: everything derived again and compared. `diagnose`: why a run is as it is.
@@ -31,9 +32,11 @@ pub mod error;
 pub mod evidence_views;
 mod judge;
 pub mod limits;
+mod login;
 pub mod looking;
 mod mailbox;
 pub mod owners;
+pub mod programs;
 mod queue;
 pub mod record;
 pub mod requests;

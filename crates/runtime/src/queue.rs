@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use skillrun_model::RunId;
+use skillrun_model::{RunId, Timestamp};
 
 use crate::limits::SlotLimits;
 
@@ -13,6 +13,8 @@ pub(crate) struct Demand {
     pub(crate) kind: SlotKind,
     /// Higher is sooner.
     pub(crate) priority: i32,
+    /// It gets none before this.
+    pub(crate) not_before: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +51,8 @@ pub(crate) struct Queue {
     limits: SlotLimits,
     /// By priority, then by the order they came in.
     waiting: BTreeMap<(std::cmp::Reverse<i32>, u64), (RunId, Demand)>,
+    /// By the moment at which they begin to wait, then by the order they came in.
+    later: BTreeMap<(Timestamp, u64), (RunId, Demand)>,
     known: HashSet<RunId>,
     arrivals: u64,
     turns: usize,
@@ -61,6 +65,7 @@ impl Queue {
         Self {
             limits,
             waiting: BTreeMap::new(),
+            later: BTreeMap::new(),
             known: HashSet::new(),
             arrivals: 0,
             turns: 0,
@@ -70,7 +75,7 @@ impl Queue {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.waiting.len()
+        self.waiting.len() + self.later.len()
     }
 
     pub(crate) fn has(&self, run: RunId) -> bool {
@@ -83,7 +88,7 @@ impl Queue {
 
     /// Whether another new run may wait.
     pub(crate) fn room(&self) -> Result<(), Full> {
-        let queued = self.waiting.len();
+        let queued = self.len();
         if queued < self.limits.queued { Ok(()) } else { Err(Full { queued }) }
     }
 
@@ -91,18 +96,36 @@ impl Queue {
     pub(crate) fn push(&mut self, run: RunId, demand: Demand) {
         if self.known.insert(run) {
             self.arrivals += 1;
-            self.waiting.insert((std::cmp::Reverse(demand.priority), self.arrivals), (run, demand));
+            match demand.not_before {
+                Some(at) => self.later.insert((at, self.arrivals), (run, demand)),
+                None => self.waiting.insert((std::cmp::Reverse(demand.priority), self.arrivals), (run, demand)),
+            };
         }
     }
 
     pub(crate) fn remove(&mut self, run: RunId) {
         if self.known.remove(&run) {
             self.waiting.retain(|_, (waiting, _)| *waiting != run);
+            self.later.retain(|_, (later, _)| *later != run);
+        }
+    }
+
+    /// When the next of those that must not begin yet may.
+    pub(crate) fn next_moment(&self) -> Option<Timestamp> {
+        self.later.first_key_value().map(|((at, _), _)| *at)
+    }
+
+    /// Those whose moment has come wait for a slot like all others.
+    pub(crate) fn let_in(&mut self, now: Timestamp) {
+        while let Some(first) = self.later.first_entry().filter(|first| first.key().0 <= now) {
+            let ((_, arrival), (run, demand)) = first.remove_entry();
+            self.waiting.insert((std::cmp::Reverse(demand.priority), arrival), (run, demand));
         }
     }
 
     /// The first that can have a slot, with it.
-    pub(crate) fn next(&mut self) -> Option<(RunId, Slot)> {
+    pub(crate) fn next(&mut self, now: Timestamp) -> Option<(RunId, Slot)> {
+        self.let_in(now);
         let place = self.waiting.iter().find(|(_, (_, demand))| self.has_room(demand)).map(|(place, _)| *place)?;
         let (run, demand) = self.waiting.remove(&place)?;
         self.known.remove(&run);
@@ -168,8 +191,12 @@ mod tests {
         RunId::new(u64::from(n), [n; 10])
     }
 
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp::EPOCH.plus_nanos(seconds * 1_000_000_000)
+    }
+
     fn demand(engine: &str, kind: SlotKind, priority: i32) -> Demand {
-        Demand { engine: engine.to_owned(), kind, priority }
+        Demand { engine: engine.to_owned(), kind, priority, not_before: None }
     }
 
     fn queue(total: usize, per_engine: usize, sticky: usize) -> Queue {
@@ -182,7 +209,7 @@ mod tests {
         for (n, priority) in [(1, 0), (2, 5), (3, 0), (4, 5), (5, -1)] {
             queue.push(run(n), demand("a", SlotKind::Turn, priority));
         }
-        let order: Vec<_> = std::iter::from_fn(|| queue.next().map(|(run, _)| run)).collect();
+        let order: Vec<_> = std::iter::from_fn(|| queue.next(at(0)).map(|(run, _)| run)).collect();
         assert_eq!(order, [2, 4, 1, 3, 5].map(run));
     }
 
@@ -195,12 +222,12 @@ mod tests {
         queue.push(run(4), demand("b", SlotKind::Turn, 0));
         queue.push(run(5), demand("b", SlotKind::Sticky, 0));
         queue.push(run(6), demand("c", SlotKind::Sticky, 0));
-        let mut slots: Vec<_> = std::iter::from_fn(|| queue.next()).collect();
+        let mut slots: Vec<_> = std::iter::from_fn(|| queue.next(at(0))).collect();
         assert_eq!(slots.iter().map(|(run, _)| *run).collect::<Vec<_>>(), [1, 2, 4, 5].map(run));
         queue.give_back(slots.remove(3).1);
-        assert_eq!(queue.next().map(|(run, _)| run), Some(run(6)), "a sticky slot");
+        assert_eq!(queue.next(at(0)).map(|(run, _)| run), Some(run(6)), "a sticky slot");
         queue.give_back(slots.remove(0).1);
-        assert_eq!(queue.next().map(|(run, _)| run), Some(run(3)));
+        assert_eq!(queue.next(at(0)).map(|(run, _)| run), Some(run(3)));
         assert_eq!(queue.len(), 0);
     }
 
@@ -215,7 +242,7 @@ mod tests {
         queue.remove(run(2));
         queue.remove(run(2));
         assert_eq!(queue.room(), Ok(()));
-        assert_eq!((queue.next().map(|(run, _)| run), queue.len()), (Some(run(1)), 1));
+        assert_eq!((queue.next(at(0)).map(|(run, _)| run), queue.len()), (Some(run(1)), 1));
     }
 
     #[test]
@@ -224,9 +251,40 @@ mod tests {
         for round in 0..50u8 {
             let kind = if round % 3 == 0 { SlotKind::Sticky } else { SlotKind::Turn };
             queue.push(run(round), demand(if round % 2 == 0 { "a" } else { "b" }, kind, 0));
-            let slots: Vec<_> = std::iter::from_fn(|| queue.next()).collect();
+            let slots: Vec<_> = std::iter::from_fn(|| queue.next(at(0))).collect();
             slots.into_iter().for_each(|(_, slot)| queue.give_back(slot));
         }
         assert_eq!((queue.in_use(), queue.len()), (0, 0));
+    }
+
+    #[test]
+    fn nobody_begins_before_its_moment_and_others_pass() {
+        let mut queue = queue(1, 1, 1);
+        let later = |seconds| Demand { not_before: Some(at(seconds)), ..demand("a", SlotKind::Turn, 9) };
+        queue.push(run(1), later(20));
+        queue.push(run(2), later(10));
+        queue.push(run(3), demand("a", SlotKind::Turn, 0));
+        assert_eq!((queue.len(), queue.next_moment()), (3, Some(at(10))));
+        assert_eq!(queue.room(), Err(Full { queued: 3 }), "they count");
+        assert!(queue.has(run(1)) && queue.runs().count() == 3);
+        let mut next = |now| queue.next(at(now)).map(|(run, slot)| (run, queue.give_back(slot)).0);
+        assert_eq!((next(9), next(9)), (Some(run(3)), None));
+        assert_eq!((next(10), next(19), next(20)), (Some(run(2)), None, Some(run(1))));
+        assert_eq!((queue.len(), queue.next_moment()), (0, None));
+    }
+
+    #[test]
+    fn one_whose_moment_has_come_waits_by_its_priority_and_arrival() {
+        let mut queue = queue(9, 9, 9);
+        for (n, priority, not_before) in [(1, 0, Some(5)), (2, 0, None), (3, 7, Some(5)), (4, 0, Some(6))] {
+            let not_before = not_before.map(at);
+            queue.push(run(n), Demand { not_before, ..demand("a", SlotKind::Turn, priority) });
+        }
+        queue.let_in(at(5));
+        assert_eq!(queue.next_moment(), Some(at(6)), "nobody is let in twice, or early");
+        let order: Vec<_> = std::iter::from_fn(|| queue.next(at(5)).map(|(run, _)| run)).collect();
+        assert_eq!(order, [3, 1, 2].map(run));
+        queue.remove(run(4));
+        assert_eq!((queue.len(), queue.next(at(99))), (0, None));
     }
 }

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skillrun_engine::{Permission, Posture};
 use skillrun_evidence::{OsText, Patterns, whole_file};
-use skillrun_lifecycle::run::RunOptions;
+use skillrun_lifecycle::run::{QuotaWait, RunOptions};
 use skillrun_model::interaction::DecisionPolicy;
-use skillrun_model::status::Continuation;
+use skillrun_model::status::{Continuation, OnQuota};
 use skillrun_model::{ExecutionMode, ProfileId, RunId, Timestamp};
 
 /// Version of `run.json`. A run of a later one is refused.
@@ -37,6 +37,17 @@ pub struct RunRecord {
     pub redact_patterns: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_of: Option<RunId>,
+    /// Of a run that takes the place of one that ran out of quota.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_retry: Option<QuotaRetry>,
+}
+
+/// Why a run was made without anybody asking, and when it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuotaRetry {
+    /// Its place among those that were made one after the other, from 1.
+    pub number: u32,
+    pub not_before: Timestamp,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,11 +65,17 @@ pub struct SkillRecord {
 pub struct EngineRecord {
     pub name: String,
     pub program: OsText,
+    /// What the program is started with, if it is a script.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interpreter: Option<OsText>,
     pub version: Option<String>,
     pub profile: ProfileId,
     pub profile_version: u32,
     pub continuation: Continuation,
     pub posture: Posture,
+    /// The command with which a person logs in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login: Option<String>,
 }
 
 /// What the user asked for, with every default filled in.
@@ -91,7 +108,23 @@ pub struct Request {
     pub secrets: Vec<String>,
     /// Higher is sooner.
     pub priority: i32,
+    #[serde(default)]
+    pub retry: Retry,
     pub request_id: Option<String>,
+}
+
+/// When the same is tried again as a new run, by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retry {
+    pub quota: OnQuota,
+    /// Most runs that are made so, one after the other.
+    pub quota_max: u32,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self { quota: OnQuota::Fail, quota_max: 5 }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -196,7 +229,26 @@ impl RunRecord {
             require_user_reply: self.request.interactive_require_user_reply,
             session_timeout: seconds(self.request.session_timeout_sec),
             auto_decision_limit: self.request.auto_decision_limit,
+            quota_wait: self.quota_wait(),
         }
+    }
+
+    fn quota_wait(&self) -> Option<QuotaWait> {
+        let Retry { quota, quota_max: max } = self.request.retry;
+        match quota {
+            OnQuota::Fail => None,
+            OnQuota::Wait => {
+                let hash = blake3::hash(format!("retry of {}", self.run_id).as_bytes());
+                let mut random = [0; 10];
+                random.copy_from_slice(&hash.as_bytes()[..10]);
+                Some(QuotaWait { made: self.quota_retry.map_or(0, |retry| retry.number), max, random })
+            }
+        }
+    }
+
+    /// It does not begin before this.
+    pub fn not_before(&self) -> Option<Timestamp> {
+        self.quota_retry.map(|retry| retry.not_before)
     }
 }
 

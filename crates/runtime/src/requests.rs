@@ -115,7 +115,7 @@ pub(crate) fn find(
 }
 
 /// Whether a run was ever accepted; it may be gone since.
-fn was_made(log: &FileLog, run: RunId) -> Result<bool, AcceptError> {
+pub(crate) fn was_made(log: &FileLog, run: RunId) -> Result<bool, AcceptError> {
     match log.head(run) {
         Ok(head) => Ok(head.next_seq > Seq(1)),
         Err(error) => match &error.kind {

@@ -7,8 +7,11 @@ use std::fs;
 use std::sync::Arc;
 
 use rustix::fs::{FallocateFlags, fallocate};
+use skillrun_lifecycle::advice;
 use skillrun_lifecycle::closing::ControlEvent;
-use skillrun_lifecycle::run::{self as life, Decision, Effect, Found, Input, Opening, Refusal, RunOptions, State};
+use skillrun_lifecycle::run::{
+    self as life, Decision, Effect, Found, Input, Opening, Refusal, RunOptions, SessionLeft, State,
+};
 use skillrun_log::{Answer, Cursor, Durability, EventLog, FileLog, Limits, LogError, LogErrorKind, Seq};
 use skillrun_model::rasp::{Correlation, Data, Event};
 use skillrun_model::{EngineName, RunId, Timestamp};
@@ -136,14 +139,15 @@ impl Run {
     }
 
     /// Goes on after whoever had it before.
-    pub(crate) fn recover(&mut self, found: Found) -> Result<Vec<Effect>, RuntimeError> {
+    pub(crate) fn recover(&mut self, found: Found, session: SessionLeft) -> Result<Vec<Effect>, RuntimeError> {
         let now = self.now();
-        let decision = life::recover(&self.state, self.options(), self.id, now, found);
+        let decision = life::recover(&self.state, self.options(), self.id, now, found, session);
         self.write(now, decision)
     }
 
     fn write(&mut self, now: Timestamp, decision: Decision) -> Result<Vec<Effect>, RuntimeError> {
         let Decision { events, opening, effects } = decision;
+        let events: Vec<ControlEvent> = events.into_iter().map(|event| self.naming_login(event)).collect();
         let mut batch: Vec<Event> = events.into_iter().map(|event| self.control(now, event)).collect();
         if let Some(Opening { attempt, events }) = opening {
             let engine = EngineName::new(self.record.engine.name.clone());
@@ -161,6 +165,14 @@ impl Run {
             batch.iter().for_each(|event| self.state.evolve(event));
         }
         Ok(effects)
+    }
+
+    /// What to do about a login is told in the engine's own words, where there are any.
+    fn naming_login(&self, mut event: ControlEvent) -> ControlEvent {
+        if let (Data::RunFailed(failed), Some(login)) = (&mut event.data, &self.record.engine.login) {
+            advice::name_login(&mut failed.next_actions, login);
+        }
+        event
     }
 
     /// A control event with its place in the Log.

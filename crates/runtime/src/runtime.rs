@@ -2,10 +2,12 @@
 //!
 //! - `surroundings`: what is handed in. `desk`: what is going on at this moment; nothing here is the truth about a run.
 //! - `say`: replies and cancels. `anywhere`: the same, whoever has the run. `take_up`: runs that somebody else has left.
+//! - `retries`: runs that take the place of others.
 //! - `stats`: figures.
 
 mod anywhere;
 mod desk;
+mod retries;
 mod say;
 mod stats;
 mod surroundings;

@@ -3,41 +3,38 @@
 //!
 //! A worker begins the same way whether the run is new, goes on after an answer, or was left by an owner that died: it
 //! looks at what there is, and asks the reducer. `turn` follows a living attempt, `calls` puts the questions inside it,
-//! `between` waits with a process between two.
+//! `between` waits with a process between two. `host` is the conversation with the host, `tell` what its process is told.
 
 mod between;
 mod calls;
+mod host;
 mod settle;
 mod settled_meta;
 mod start;
+mod tell;
 mod turn;
 
-use std::process::Child;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use skillrun_collect::owner::Heard;
-use skillrun_collect::protocol::{InputAnswer, Notice, Progress, Request};
-use skillrun_collect::{Attached, CollectError, Owner, attach};
-use skillrun_engine::input;
-use skillrun_evidence::live_feed::Extent;
-use skillrun_lifecycle::run::{Effect, Found, GivenReply, Input};
-use skillrun_model::interaction::Scope;
+use skillrun_collect::protocol::Request;
+use skillrun_collect::{Attached, CollectError, attach};
+use skillrun_lifecycle::run::{Effect, Found, Input, SessionLeft};
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, InteractionId, RunStatus, Timestamp};
 
-use crate::attempt::launch::reply_words;
+use host::Host;
+
+use crate::attempt::opening;
 use crate::error::RuntimeError;
 use crate::judge::Rules;
+use crate::login;
 use crate::mailbox::{Mail, Mailbox, Said};
 use crate::run::Run;
 use crate::runtime::Surroundings;
 
 /// A host that is left by an owner may take a moment to notice.
 const OWNED_PATIENCE: Duration = Duration::from_secs(10);
-
-/// How long an input that was not taken waits before it is tried again.
-const TRY_AGAIN: Duration = Duration::from_millis(200);
 
 /// Why a worker left a run.
 #[derive(Debug)]
@@ -81,75 +78,6 @@ pub(crate) struct Worker<'a> {
     begun: Option<AttemptNumber>,
 }
 
-/// A living host and our conversation with it.
-struct Host {
-    owner: Box<Owner>,
-    child: Option<Child>,
-    /// How far its streams can be read.
-    extent: Extent,
-    /// An input that was not taken yet.
-    unsent: Option<Request>,
-}
-
-/// What a host has told since it was last listened to.
-#[derive(Debug, Default)]
-struct News {
-    /// The attempt before ended here, and the process goes on.
-    turned: Option<Extent>,
-    /// A request was not carried out.
-    refused: bool,
-    is_gone: bool,
-}
-
-impl Host {
-    fn new(owner: Box<Owner>, child: Option<Child>) -> Self {
-        Self { owner, child, extent: Extent::default(), unsent: None }
-    }
-
-    /// Sends a request. A host that has hung up tells why in its record.
-    fn send(&mut self, request: &Request) {
-        self.owner.send(request).ok();
-    }
-
-    /// Hears everything it has said about `attempt`.
-    fn hear(&mut self, attempt: AttemptNumber) -> Result<News, RuntimeError> {
-        let mut news = News::default();
-        loop {
-            match self.owner.hear(Duration::ZERO) {
-                Ok(Heard::Notice(Notice::Progress(progress))) if progress.attempt == attempt => {
-                    self.extent = extent(&progress);
-                }
-                Ok(Heard::Notice(Notice::Progress(_))) => {}
-                Ok(Heard::Notice(Notice::NextAttempt(progress))) => {
-                    news.turned = Some(extent(&progress));
-                    return Ok(news);
-                }
-                Ok(Heard::Notice(Notice::Input { answer, .. })) => match answer {
-                    InputAnswer::Busy => {}
-                    InputAnswer::Written | InputAnswer::Repeated | InputAnswer::Closed => self.unsent = None,
-                    InputAnswer::TooLarge | InputAnswer::Unreadable | InputAnswer::LineTooLong => {
-                        // It will never have its answer, so it is not waited for.
-                        self.unsent = None;
-                        self.send(&Request::TurnOver { linger: None });
-                    }
-                },
-                Ok(Heard::Notice(Notice::Refused { .. })) => news.refused = true,
-                Ok(Heard::Notice(Notice::Exited { .. } | Notice::Ended { .. } | Notice::Closed { .. })) => {}
-                Ok(Heard::Nothing) => return Ok(news),
-                Ok(Heard::Gone) | Err(CollectError::Silent(_)) => {
-                    news.is_gone = true;
-                    return Ok(news);
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-}
-
-fn extent(progress: &Progress) -> Extent {
-    Extent { stdout: progress.stdout, stderr: progress.stderr, pty: progress.pty }
-}
-
 impl<'a> Worker<'a> {
     pub(crate) fn new(surroundings: &'a Surroundings, mail: &'a Mailbox, run: Run) -> Self {
         let rules = Rules::read(&run.folder);
@@ -159,7 +87,12 @@ impl<'a> Worker<'a> {
     /// Works until there is nothing to do for now.
     pub(crate) fn work(mut self) -> Result<Rest, RuntimeError> {
         let found = self.look()?;
-        let effects = self.run.recover(found)?;
+        let session = match found {
+            // It is not asked for while there is a process.
+            Found::Alive => SessionLeft::Lost,
+            Found::NoClaim | Found::Ended | Found::Lost => opening::session_left(&self.run),
+        };
+        let effects = self.run.recover(found, session)?;
         let mut next = self.carry_out(effects)?;
         loop {
             next = match next {
@@ -254,56 +187,17 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Gives an answer to the living process. The host refuses one that it has written before.
-    fn give(&mut self, reply: &GivenReply) {
-        let words = reply_words(&self.run, &reply.text, &reply.files);
-        let profile = self.run.record.engine.profile;
-        let call = reply.context.as_ref().filter(|_| reply.scope == Scope::Call);
-        let text = match call.and_then(|call| Some((call.get("call_id")?.as_str()?, call.get("input")))) {
-            Some((call_id, input)) => input::answer(profile, call_id, input, &words),
-            None => input::line(profile, &words),
-        };
-        let id = reply.interaction_id.0.to_string();
-        let request = Request::Input { id, text: Some(text), hex: None };
-        if let Some(host) = &mut self.host {
-            host.send(&Request::GoOn);
-            host.send(&request);
-            host.unsent = Some(request);
-        }
-    }
-
-    /// Ends the process: at once if somebody wants that, else it is told that nothing more comes, and has a moment.
-    fn end_process(&mut self) {
-        let is_wanted = self.run.state.canceling.is_some() || self.run.state.failing.is_some();
-        let Some(host) = &mut self.host else { return };
-        if is_wanted {
-            host.send(&Request::Cancel { ladder: None });
-        } else {
-            host.send(&Request::CloseStdin);
-            host.send(&Request::TurnOver { linger: None });
-        }
-    }
-
     /// Waits until the host or somebody else says something, or the time is up.
     fn wait(&self, until: Option<Instant>) -> Result<(), RuntimeError> {
         let Some(host) = &self.host else { return Ok(()) };
         let timer = self.timer.map(|timer| Instant::now() + until_moment(self.run.now(), timer.at));
-        let again = host.unsent.as_ref().map(|_| Instant::now() + TRY_AGAIN);
-        let nearest = [until, timer, again].into_iter().flatten().min();
+        let nearest = [until, timer, host.due()].into_iter().flatten().min();
         let left = nearest.map(|at| at.saturating_duration_since(Instant::now()));
         let left = left.map(|left| Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 3600, tv_nsec: 0 }));
         let mut fds = [PollFd::new(&*host.owner, PollFlags::IN), PollFd::new(self.mail, PollFlags::IN)];
         // An interruption means that there is something to look at.
         poll(&mut fds, left.as_ref()).ok();
         Ok(())
-    }
-
-    fn send_again(&mut self) {
-        if let Some(host) = &mut self.host
-            && let Some(request) = host.unsent.clone()
-        {
-            host.send(&request);
-        }
     }
 
     /// The timer, if its time has come.
@@ -367,6 +261,8 @@ impl<'a> Worker<'a> {
             let attempt = host.owner.attempt();
             if host.hear(attempt)?.is_gone {
                 self.bury_host();
+                // The run is over, so that there is nobody left to tell what could not be kept.
+                login::give_back(&self.surroundings.tools.data, self.run.id);
                 return Ok(Next::Rest(Rest::Over));
             }
             if let Some(next @ Next::Rest(Rest::LetGo)) = self.heed()? {

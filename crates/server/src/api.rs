@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skillrun_log::catalog::Row;
 use skillrun_model::interaction::{DecisionPolicy, Pending};
-use skillrun_model::status::{Continuation, Permission};
+use skillrun_model::status::{Continuation, OnQuota, Permission};
 use skillrun_model::{ExecutionMode, ProfileId};
 use skillrun_runtime::Options;
 use skillrun_runtime::record::{HomeChoice, Sharing, Snapshot};
@@ -94,6 +94,8 @@ pub(crate) struct RunOptions {
     pub(crate) max_attempt: Option<u32>,
     /// Whether the workspace is compared before and after.
     pub(crate) snapshot: Option<Snapshot>,
+    /// When the same is tried again by itself.
+    pub(crate) retry: RetryOptions,
     /// Names of variables of the server that the engine gets; needs the scope `admin`.
     #[schemars(length(max = 100))]
     pub(crate) env: Vec<String>,
@@ -107,6 +109,17 @@ pub(crate) struct RunOptions {
     pub(crate) profile: Option<ProfileId>,
     /// How the engine goes on after a question, instead of its own way.
     pub(crate) continuation: Option<Continuation>,
+}
+
+/// When a run that failed is tried again by itself, as a new run of the same.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RetryOptions {
+    /// `wait`: when the engine has no quota left, until it is there again.
+    pub(crate) quota: Option<OnQuota>,
+    /// So many runs are made so, one after the other; 5 when left out.
+    #[serde(deserialize_with = "optional_integer")]
+    pub(crate) quota_max: Option<u32>,
 }
 
 impl RunOptions {
@@ -126,6 +139,8 @@ impl RunOptions {
             default_decision_policy: self.default_decision_policy,
             max_attempt: self.max_attempt,
             snapshot: self.snapshot,
+            retry_quota: self.retry.quota,
+            retry_quota_max: self.retry.quota_max,
             env: self.env.clone(),
             secrets: self.secrets.clone(),
             priority: self.priority,

@@ -111,6 +111,13 @@ struct Parsed {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct UnknownType {
+    engine: String,
+    /// The engine's name for it, see [`label`].
+    r#type: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Settled {
     engine: String,
     turn: &'static str,
@@ -185,6 +192,8 @@ fn of_runtime(registry: &mut Registry, stats: &Stats) {
     counter("events_appended", "Events appended to Logs here", stats.events);
     let parsed = Family::<Parsed, Counter>::default();
     registry.register("parser_lines", "Lines of engines by how they were read", parsed.clone());
+    let unknown = Family::<UnknownType, Counter>::default();
+    registry.register("parser_unknown_events", "Events of engines whose type is not known", unknown.clone());
     let bytes = Family::<OfEngine, Counter>::default();
     registry.register("parser_bytes", "Bytes of engines that were read", bytes.clone());
     let settled = Family::<Settled, Counter>::default();
@@ -196,9 +205,48 @@ fn of_runtime(registry: &mut Registry, stats: &Stats) {
         for (kind, count) in kinds {
             parsed.get_or_create(&Parsed { engine: engine.clone(), kind }).inc_by(count);
         }
+        for (name, count) in counted.unknown_types.iter() {
+            unknown.get_or_create(&UnknownType { engine: engine.clone(), r#type: label(name) }).inc_by(count);
+        }
         bytes.get_or_create(&OfEngine { engine: engine.clone() }).inc_by(parse.bytes);
         for (turn, count) in &counted.settled {
             settled.get_or_create(&Settled { engine: engine.clone(), turn: turn.as_str() }).inc_by(*count);
         }
+    }
+}
+
+/// A name that an engine made up, so that it can stand in a label whatever reads it. Two may become one; they are
+/// counted together.
+fn label(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._:/-$() ".contains(c);
+    name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use skillrun_runtime::runtime::EngineStats;
+
+    use super::*;
+
+    #[test]
+    fn unknown_types_are_counted_by_engine_and_type_whatever_they_are_called() {
+        let mut codex = EngineStats::default();
+        codex.unknown_types.add("new.thing", 2);
+        codex.unknown_types.add("a\"} 1;x{b=\"", 3);
+        codex.unknown_types.add("a'} 1,x{b='", 4);
+        codex.unknown_types.add("n\nl", 1);
+        let stats = Stats { engines: [("codex".to_owned(), codex)].into(), ..Stats::default() };
+        let mut registry = Registry::with_prefix("skillrun");
+        of_runtime(&mut registry, &stats);
+        let mut text = String::new();
+        encode_registry(&mut text, &registry).expect("text");
+        let mut counted: Vec<&str> = text.lines().filter(|line| line.contains("unknown_events_total")).collect();
+        counted.sort_unstable();
+        let expected = [
+            r#"skillrun_parser_unknown_events_total{engine="codex",type="a__ 1_x_b__"} 7"#,
+            r#"skillrun_parser_unknown_events_total{engine="codex",type="n_l"} 1"#,
+            r#"skillrun_parser_unknown_events_total{engine="codex",type="new.thing"} 2"#,
+        ];
+        assert_eq!(counted, expected);
     }
 }

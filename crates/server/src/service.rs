@@ -56,6 +56,8 @@ pub struct Around {
     /// This program, for engines that are part of it.
     pub own: PathBuf,
     pub user_home: Option<PathBuf>,
+    /// The folder of private installs.
+    pub programs: Option<PathBuf>,
     pub environment: Vec<(OsString, OsString)>,
 }
 
@@ -65,6 +67,7 @@ impl Around {
             own: &self.own,
             cwd: &self.cwd,
             user_home: self.user_home.as_deref(),
+            programs: self.programs.as_deref(),
             environment: &self.environment,
         }
     }

@@ -2,8 +2,13 @@
 //!
 //! [`steps`] is an engine that does exactly what its words say, so that a host can be tried against every kind of
 //! nasty process without one real engine. [`scripted`] plays a YAML file in the stream format of any engine, turn by
-//! turn, so that whole runs can be shown and tried. [`pattern()`] is what they write when only the amount matters.
+//! turn, so that whole runs can be shown and tried. [`model`] is a model for real engines that answers by script.
+//! [`iflow`] stands in for the iFlow CLI, which nobody can install any more, [`acp`] for an agent of the Agent Client
+//! Protocol. [`pattern()`] is what they write when only the amount matters.
 
+pub mod acp;
+pub mod iflow;
+pub mod model;
 mod pattern;
 mod process;
 pub mod scripted;

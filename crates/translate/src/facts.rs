@@ -8,12 +8,14 @@ use std::collections::VecDeque;
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::rasp::Level;
 use skillrun_model::rasp::data::TurnUsage;
-use skillrun_model::{EndedBy, Stream};
+use skillrun_model::{EndedBy, ProfileId, Stream, Timestamp};
 use skillrun_parse::buffer::Text;
 use skillrun_parse::parser::RAW_CONFIDENCE;
 use skillrun_parse::record::{
     AnswerFrom, EndKind, EndPolicy, EngineError, MessageKey, Record, RecordKind, Span, Voided,
 };
+use skillrun_parse::reset::{self, Reset};
+use skillrun_parse::types::TypeCounts;
 
 /// A finished assistant message, in the gate's view: texts the engine continued are one.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,17 +45,19 @@ pub struct EndFact {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostAct {
     pub act: EndedBy,
-    /// The success end had been seen by then.
-    pub after_success: bool,
+    /// The end that had been seen by then; none when the turn was not over, or went on after all.
+    pub after: Option<EndKind>,
 }
 
 /// How lines were read, for `meta.N.json`.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ParseCounts {
     pub matched: u64,
     pub inferred: u64,
     pub raw: u64,
     pub unknown: u64,
+    /// The unknown ones by their type.
+    pub unknown_types: TypeCounts,
     /// Mean of the confidences, weighted by bytes.
     pub confidence: f64,
 }
@@ -71,6 +75,10 @@ pub struct Facts {
     pub has_text: bool,
     /// The last error the engine reported.
     pub error: Option<EngineError>,
+    /// When the quota is there again, as the engine told it last.
+    pub reset_at: Option<Timestamp>,
+    /// The format that was read; none where nothing was.
+    pub profile: Option<ProfileId>,
     /// The engine said that it does not know the session it should go on with.
     pub session_refused: bool,
     pub usage: Option<TurnUsage>,
@@ -104,17 +112,19 @@ struct StreamFold {
     session_id: Option<(String, f64)>,
     usage: Option<TurnUsage>,
     error: Option<EngineError>,
+    reset_at: Option<Timestamp>,
+    profile: Option<ProfileId>,
     has_text: bool,
     tool_since_message: bool,
     joins: bool,
     response: u64,
 }
 
-/// An act of the host, and on which streams the success end had been seen by then.
+/// An act of the host, and which end each stream had shown by then.
 #[derive(Debug)]
 struct SeenAct {
     act: EndedBy,
-    after_success: [bool; 3],
+    after: [Option<EndKind>; 3],
 }
 
 /// The fold. Keeps each stream apart, so that nothing depends on the order across streams.
@@ -124,6 +134,8 @@ pub struct FactsFold {
     session_refused: bool,
     acts: Vec<SeenAct>,
     counts: ParseCounts,
+    /// Per stream: which of too many types are named depends on their order.
+    unknown_types: [TypeCounts; 3],
     /// Per stream: the sum of such numbers depends on their order.
     weighted_confidence: [f64; 3],
     bytes: u64,
@@ -134,8 +146,8 @@ pub struct FactsFold {
 impl FactsFold {
     pub fn act(&mut self, act: EndedBy) {
         if self.acts.len() < KEPT_ACTS {
-            let after_success = self.streams.each_ref().map(StreamFold::has_succeeded);
-            self.acts.push(SeenAct { act, after_success });
+            let after = self.streams.each_ref().map(|stream| stream.end.as_ref().map(|end| end.kind));
+            self.acts.push(SeenAct { act, after });
         }
     }
 
@@ -152,13 +164,14 @@ impl FactsFold {
         }
     }
 
-    /// Takes a record in; `message_id` is the name its message got.
-    pub fn record(&mut self, record: Record, message_id: Option<String>) {
+    /// Takes a record in; `message_id` is the name its message got, `at` when it became certain.
+    pub fn record(&mut self, at: Timestamp, record: Record, message_id: Option<String>) {
         if record.span.stream != Stream::Pty {
             self.count(&record);
         }
         let index = record.span.stream.index();
         let stream = &mut self.streams[index];
+        stream.profile = Some(record.profile);
         match record.kind {
             RecordKind::Session { id } => {
                 stream.session_id.get_or_insert((id, record.confidence));
@@ -180,6 +193,9 @@ impl FactsFold {
             }
             RecordKind::EngineError(error) => {
                 self.session_refused |= error.category == ErrorCategory::Session;
+                if error.category == ErrorCategory::Quota {
+                    stream.quota_is_out(at, error.reset, &error.message);
+                }
                 if error.level == Level::Error {
                     stream.error = Some(error);
                 }
@@ -187,15 +203,20 @@ impl FactsFold {
             RecordKind::Usage(usage) => stream.usage = Some(usage),
             RecordKind::End(end) => {
                 let (confidence, span) = (record.confidence, record.span);
+                if let (ErrorCategory::Quota, Some(message)) = (end.category, &end.message) {
+                    stream.quota_is_out(at, None, message);
+                }
                 stream.end = match end.kind {
                     EndKind::Retracted => None,
                     kind @ (EndKind::Success | EndKind::Failure | EndKind::Limit) => {
                         Some(EndFact { kind, message: end.message, category: end.category, confidence, span })
                     }
                 };
-                // The turn went on: what the host did before was done to a turn that was not over.
-                if !stream.has_succeeded() {
-                    self.acts.iter_mut().for_each(|seen| seen.after_success[index] = false);
+                // The turn went on: what the host did before was done to a turn that was not over. One that has
+                // succeeded twice had succeeded.
+                let has_succeeded = stream.has_succeeded();
+                for seen in &mut self.acts {
+                    seen.after[index] = seen.after[index].filter(|kind| has_succeeded && *kind == EndKind::Success);
                 }
             }
             // What is asked inside a turn is answered inside it.
@@ -215,8 +236,9 @@ impl FactsFold {
         let counts = &mut self.counts;
         if let RecordKind::Raw(raw) = &record.kind {
             counts.raw += raw.lines;
-        } else if matches!(record.kind, RecordKind::Unknown { .. }) {
+        } else if let RecordKind::Unknown { name, .. } = &record.kind {
             counts.unknown += 1;
+            self.unknown_types[record.span.stream.index()].add(name, 1);
         } else if record.confidence < 1.0 {
             counts.inferred += 1;
         } else {
@@ -261,11 +283,12 @@ impl FactsFold {
         let counts = |s: Stream| s != Stream::Pty || self.trust_merged || chosen == Stream::Pty;
         let has_text = Stream::ALL.into_iter().any(|s| counts(s) && by_stream(s).has_text);
         let error = [chosen, Stream::Stdout, Stream::Stderr].into_iter().find_map(|s| by_stream(s).error.clone());
+        let reset_at = [chosen, Stream::Stdout, Stream::Stderr].into_iter().find_map(|s| by_stream(s).reset_at);
+        let profile = [chosen, Stream::Stdout, Stream::Stderr].into_iter().find_map(|s| by_stream(s).profile);
         let usage = by_stream(chosen).usage.clone().or_else(|| stdout.usage.clone()).or_else(|| stderr.usage.clone());
         let end = by_stream(chosen).end.clone().or_else(|| pty.end.clone().filter(|_| self.trust_merged));
         let end_stream = end.as_ref().map_or(chosen, |end| end.span.stream);
-        let told_act =
-            |seen: &SeenAct| HostAct { act: seen.act, after_success: seen.after_success[end_stream.index()] };
+        let told_act = |seen: &SeenAct| HostAct { act: seen.act, after: seen.after[end_stream.index()] };
         let acts = self.acts.iter().map(told_act).collect();
         let answer_stream = if self.trust_merged { Stream::Pty } else { chosen };
         let [stdout, stderr, mut pty] = self.streams;
@@ -276,6 +299,8 @@ impl FactsFold {
             Stream::Stderr => stderr,
             Stream::Pty => pty,
         };
+        let mut unknown_types = TypeCounts::default();
+        self.unknown_types.iter().for_each(|types| unknown_types.add_all(types));
         let weighted: f64 = self.weighted_confidence.iter().sum();
         let confidence = if self.bytes == 0 { RAW_CONFIDENCE } else { weighted / self.bytes as f64 };
         Facts {
@@ -285,10 +310,12 @@ impl FactsFold {
             end,
             has_text,
             error,
+            reset_at,
+            profile,
             session_refused: self.session_refused,
             usage,
             acts,
-            parse: ParseCounts { confidence, ..self.counts },
+            parse: ParseCounts { confidence, unknown_types, ..self.counts },
         }
     }
 }
@@ -303,6 +330,12 @@ impl Kept {
 impl StreamFold {
     fn has_succeeded(&self) -> bool {
         self.end.as_ref().is_some_and(|end| end.kind == EndKind::Success)
+    }
+
+    /// The engine speaks of its quota. The last time it told counts as long as it is not over.
+    fn quota_is_out(&mut self, at: Timestamp, told: Option<Reset>, words: &str) {
+        let reset = told.and_then(|reset| reset.moment(at)).or_else(|| reset::in_text(words, at));
+        self.reset_at = reset.or(self.reset_at.filter(|before| *before > at));
     }
 
     fn message(&mut self, message_id: String, key: &MessageKey, text: Text, confidence: f64, spans: Vec<Span>) {

@@ -72,10 +72,10 @@ impl AttemptPipeline {
             Stream::Stdout | Stream::Stderr => {
                 let name = to_rasp.record(*now, &record, builder, &mut out);
                 questions.record(&record);
-                facts.record(record, name);
+                facts.record(*now, record, name);
             }
             // Facts alone, until it is known whether the other two lack something.
-            Stream::Pty => facts.record(record, None),
+            Stream::Pty => facts.record(*now, record, None),
         };
         match step.kind {
             StepKind::Bytes { stream, bytes } => {

@@ -61,6 +61,7 @@ impl Questions {
 mod tests {
     use skillrun_model::{ProfileId, Stream};
     use skillrun_parse::Span;
+    use skillrun_parse::record::Asks;
 
     use super::*;
 
@@ -70,7 +71,13 @@ mod tests {
     }
 
     fn asked(questions: &mut Questions, call_id: impl ToString, bytes: usize) {
-        let question = CallQuestion { call_id: call_id.to_string(), tool: "Bash".to_owned(), input: None };
+        let question = CallQuestion {
+            call_id: call_id.to_string(),
+            tool: "Bash".to_owned(),
+            input: None,
+            options: Vec::new(),
+            asks: Asks::Permission,
+        };
         questions.record(&record(RecordKind::Question(question), bytes));
     }
 

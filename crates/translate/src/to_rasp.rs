@@ -12,7 +12,7 @@ use skillrun_model::status::Phase;
 use skillrun_model::{AttemptNumber, Code, Stream, Timestamp};
 use skillrun_parse::ansi;
 use skillrun_parse::buffer::floor_boundary;
-use skillrun_parse::record::{MessageKey, Raw, Record, RecordKind, Span, Voided};
+use skillrun_parse::record::{Asks, MessageKey, Raw, Record, RecordKind, Span, Voided};
 use skillrun_parse::text::json::repair_surrogates;
 
 use crate::builder::{EventBuilder, Origin, span_ref};
@@ -112,7 +112,10 @@ impl ToRasp {
                 emit(Level::Info, Data::RunStatus(change), correlation);
             }
             RecordKind::Question(question) => {
-                let detail = format!("asks before it uses {}", clean(&question.tool, 256).text);
+                let detail = match question.asks {
+                    Asks::Permission => format!("asks before it uses {}", clean(&question.tool, 256).text),
+                    Asks::Elicitation { .. } => "asks for something only the user knows".to_owned(),
+                };
                 emit(Level::Info, working(detail), correlation);
             }
             RecordKind::Withdrawn { .. } => {

@@ -1,5 +1,7 @@
 //! Arguments of `skillrun engines`.
 
+use std::path::PathBuf;
+
 use clap::Subcommand;
 
 use super::Json;
@@ -34,6 +36,53 @@ pub(crate) enum EnginesCommand {
         #[command(flatten)]
         list: EnginesList,
     },
+    /// Install an engine with npm, for skillrun alone
+    Install(EnginesInstall),
+    /// Try whether an engine works, against a scripted model on this machine
+    #[command(after_help = VERIFY_HELP)]
+    Verify(EnginesVerify),
+    /// Record what an engine writes, against a scripted model on this machine
+    Record(EnginesRecord),
     /// Print the file of an example engine, with every key and what it means
     Reference,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct EnginesInstall {
+    /// Name of the engine, or `all` for every one that can be installed
+    pub(crate) name: String,
+    /// Another version than the newest that was tested
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) version: Option<String>,
+    /// Give up a package after this many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) timeout: u64,
+}
+
+const VERIFY_HELP: &str = "\
+Takes at most 30 seconds, needs no network, and touches nothing of yours.
+The exit code is 0 when all that is required works, and 1 when not.";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct EnginesVerify {
+    /// Name of the engine
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct EnginesRecord {
+    /// Name of the engine
+    pub(crate) name: Option<String>,
+    /// What the model does
+    pub(crate) scenario: Option<String>,
+    /// Folder for recordings; this one gets a folder in it
+    #[arg(long, value_name = "DIR", default_value = "recordings")]
+    pub(crate) to: PathBuf,
+    /// List the scenarios
+    #[arg(long)]
+    pub(crate) list: bool,
+    #[command(flatten)]
+    pub(crate) json: Json,
 }

@@ -12,6 +12,7 @@ mod parsers;
 mod runs;
 mod serve;
 mod skills;
+mod test;
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -22,12 +23,13 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub(crate) use access::{Token, TokenCommand};
 pub(crate) use capture::Capture;
 pub(crate) use config::{Config, ConfigCommand};
-pub(crate) use engines::{Engines, EnginesCommand, EnginesList};
+pub(crate) use engines::{Engines, EnginesCommand, EnginesInstall, EnginesList, EnginesRecord, EnginesVerify};
 pub(crate) use looking::{Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ResultOf, Since};
 pub(crate) use normalize::{Format, Normalize};
 pub(crate) use runs::{Cancel, Own, Recover, Reply, Request, Retry, Run, Wait};
 pub(crate) use serve::Serve;
 pub(crate) use skills::{Skills, SkillsCommand};
+pub(crate) use test::Test;
 
 /// Runs agent skills on real coding agents and tells the truth about what happened.
 #[derive(Debug, Parser)]
@@ -117,6 +119,8 @@ pub(crate) enum Command {
     Diagnose(OneRun),
     /// List, show, check, make and install skills
     Skills(Skills),
+    /// Try a skill on several engines, and compare what they make of it
+    Test(Test),
     /// List engines: what is installed, and how far each can be trusted
     Engines(Engines),
     /// Show and change settings
@@ -165,6 +169,24 @@ pub(crate) enum Command {
     /// An engine that plays a script, for demonstrations and tests
     #[command(hide = true, disable_help_flag = true)]
     SimulateScripted {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
+    /// A stand-in for the iFlow CLI, for tests
+    #[command(hide = true, disable_help_flag = true)]
+    SimulateIflow {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
+    /// A model on loopback that answers by script, for tests of real engines
+    #[command(hide = true, disable_help_flag = true)]
+    SimulateModel {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
+    /// An agent of the Agent Client Protocol that does as its scenario says
+    #[command(hide = true, disable_help_flag = true)]
+    SimulateAcp {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use skillrun_engine::Permission;
 use skillrun_model::interaction::DecisionPolicy;
-use skillrun_model::status::Continuation;
+use skillrun_model::status::{Continuation, OnQuota};
 use skillrun_model::{ExecutionMode, ProfileId};
 
 use super::Json;
@@ -97,6 +97,12 @@ pub(crate) struct Request {
     /// Do not list the files of the workspace before and after
     #[arg(long)]
     pub(crate) no_snapshot: bool,
+    /// What to do when the engine has no quota left: `wait` tries the same again, as a new run, when it is there again
+    #[arg(long, value_name = "WORD", value_parser = words(OnQuota::ALL, OnQuota::as_str))]
+    pub(crate) retry_quota: Option<OnQuota>,
+    /// So many times in a row [default: 5]
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) retry_quota_max: Option<u32>,
     /// Higher is sooner, where runs wait for each other
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) priority: i32,

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
 use crate::place::{Place, note};
 use crate::short_ids::ShortIds;
-use crate::words::{counted, from_now, lasting, now, status_ink};
+use crate::words::{counted, from_now, lasting, moment, now, status_ink};
 
 const NONE: &str = "There is no run yet. `skillrun run SKILL` starts one; `skillrun skills` lists skills.\n";
 
@@ -123,7 +123,7 @@ fn list(rows: &[Row], ids: &ShortIds, now: Timestamp, output: &Output) -> String
     let table = output.table(&std::iter::once(heading).chain(lines).collect::<Vec<_>>(), LastColumn::Whole);
     let mut text = String::new();
     // What somebody has to know about a run has a line of its own, because the others leave it no room.
-    let details = std::iter::once(None).chain(rows.iter().map(detail));
+    let details = std::iter::once(None).chain(rows.iter().map(|row| detail(row, now)));
     for (line, detail) in table.lines().zip(details) {
         text += &format!("{line}\n");
         if let Some(detail) = detail {
@@ -145,7 +145,7 @@ fn took(row: &Row, now: Timestamp) -> String {
     lasting(end.millis_since(begin).unwrap_or(0))
 }
 
-fn detail(row: &Row) -> Option<String> {
+fn detail(row: &Row, now: Timestamp) -> Option<String> {
     if let Some(damage) = &row.damage {
         return Some(format!("its Log is {damage}"));
     }
@@ -153,8 +153,13 @@ fn detail(row: &Row) -> Option<String> {
         RunStatus::WaitingUser => row.question.as_ref().map(|question| format!("asks: {}", question.prompt)),
         RunStatus::Failed => {
             let code = row.error_code.or(row.reason_code)?;
-            Some(format!("{code} · {}", code.summary()))
+            let retried = row.retried_as.map(|run| format!("; tried again as {run}")).unwrap_or_default();
+            Some(format!("{code} · {}{retried}", code.summary()))
         }
-        RunStatus::Queued | RunStatus::Running | RunStatus::Succeeded | RunStatus::Canceled => None,
+        RunStatus::Queued => {
+            let at = row.not_before.filter(|at| *at > now)?;
+            Some(format!("not before {} ({})", moment(at), from_now(at, now)))
+        }
+        RunStatus::Running | RunStatus::Succeeded | RunStatus::Canceled => None,
     }
 }

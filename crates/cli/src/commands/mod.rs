@@ -25,6 +25,7 @@ mod schema;
 mod serve;
 mod show;
 mod skills;
+mod test;
 mod token;
 mod verify;
 
@@ -56,7 +57,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Du(json) => du::run(&global, json.form()).map(done),
         Command::Doctor(json) => doctor::run(&global, json.form()),
         Command::Skills(args) => skills::run(&global, args),
-        Command::Engines(args) => engines::run(&global, args).map(done),
+        Command::Test(args) => test::run(&global, &args),
+        Command::Engines(args) => engines::run(&global, args),
         Command::Config(args) => config::run(&global, args).map(done),
         Command::Serve(args) => serve::run(&global, &args),
         Command::Token(args) => token::run(&global, args).map(done),
@@ -68,6 +70,9 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Completions { shell } => completions::run(shell).map(done),
         Command::AttemptHost => Ok(skillrun_collect::host::main()),
         Command::SimulateScripted { words } => Ok(skillrun_simulate::scripted::main(words)),
+        Command::SimulateIflow { words } => Ok(skillrun_simulate::iflow::main(words)),
+        Command::SimulateModel { words } => Ok(skillrun_simulate::model::main(words)),
+        Command::SimulateAcp { words } => Ok(skillrun_simulate::acp::main(words)),
         Command::SimulateSteps { words } => Ok(skillrun_simulate::steps::main(words)),
     }
 }

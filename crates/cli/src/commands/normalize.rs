@@ -251,7 +251,7 @@ impl Run<'_> {
         let ended = self
             .last
             .as_ref()
-            .and_then(|verdict| closing::run_ended(verdict, advice::next_actions(verdict, self.run_id), None));
+            .and_then(|verdict| closing::run_ended(verdict, advice::next_actions(verdict, self.run_id), None, None));
         if let Some(event) = ended {
             self.write(event);
         }

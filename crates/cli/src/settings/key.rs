@@ -9,6 +9,7 @@ pub(crate) enum Key {
     Engine,
     Skills,
     Engines,
+    Programs,
     Layers,
     Permission,
     Home,
@@ -62,6 +63,7 @@ impl Key {
         Self::Engine,
         Self::Skills,
         Self::Engines,
+        Self::Programs,
         Self::Layers,
         Self::Permission,
         Self::Home,
@@ -102,6 +104,7 @@ impl Key {
             Self::Engine => "engine",
             Self::Skills => "skills",
             Self::Engines => "engines",
+            Self::Programs => "programs",
             Self::Layers => "layers",
             Self::Permission => "permission",
             Self::Home => "home",
@@ -138,7 +141,7 @@ impl Key {
 
     pub(crate) fn shape(self) -> Shape {
         match self {
-            Self::Data | Self::Engines | Self::Layers => Shape::Path,
+            Self::Data | Self::Engines | Self::Programs | Self::Layers => Shape::Path,
             Self::Engine | Self::Permission | Self::Home | Self::ServerListen | Self::ServerWebhookSecret => {
                 Shape::Text
             }

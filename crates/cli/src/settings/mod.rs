@@ -41,6 +41,7 @@ use crate::args::Global;
 use key::Key;
 
 const DATA_VARIABLE: &str = "SKILLRUN_DATA";
+const PROGRAMS_VARIABLE: &str = "SKILLRUN_PROGRAMS";
 
 /// Every setting, with its default where nobody says anything.
 #[derive(Debug, Clone)]
@@ -66,6 +67,8 @@ pub(crate) struct Settings {
     pub(crate) server: ServerSettings,
     /// Descriptors of the operator; see [`Settings::engines`].
     engines_folder: Option<PathBuf>,
+    /// Private installs of engines; none where there is no home folder.
+    pub(crate) programs: Option<PathBuf>,
     /// Layers of the operator; see [`Settings::layers`].
     layers_folder: Option<PathBuf>,
     pub(crate) file: ConfigFile,
@@ -109,8 +112,14 @@ impl Settings {
         let variable = variable.map(|path| (PathBuf::from(path), Source::Environment(DATA_VARIABLE)));
         let said = option.or(variable).map(|(path, source)| (surroundings.absolute_path(&path), source));
         let default = surroundings.default_data_folder();
+        let programs = surroundings.variable(PROGRAMS_VARIABLE).map(|path| surroundings.absolute_path(path.as_ref()));
         let mut settings = Self::defaults(surroundings, file);
+        settings.programs = default.as_ref().ok().map(|folder| folder.join("programs"));
         settings.read(text)?;
+        if let Some(path) = programs {
+            settings.programs = Some(path);
+            settings.sources.insert(Key::Programs, Source::Environment(PROGRAMS_VARIABLE));
+        }
         if let Some((path, source)) = said {
             settings.data = DataFolder::new(path);
             settings.sources.insert(Key::Data, source);
@@ -140,6 +149,7 @@ impl Settings {
             retention: Retention::default(),
             server: ServerSettings::default(),
             engines_folder: None,
+            programs: None,
             layers_folder: None,
             file,
             surroundings,
@@ -169,6 +179,7 @@ impl Settings {
             path: around.variable("PATH"),
             user_home: around.home(),
             variable: engine.executable.variable().and_then(|name| around.variable(name)),
+            programs: self.programs.as_deref(),
         }
     }
 

@@ -4,3 +4,4 @@ mod beside;
 mod faults;
 mod kill;
 mod lab;
+mod quota;

@@ -36,10 +36,29 @@ fn figures_are_those_of_the_runs() {
         let size = |name: &str| fs::metadata(audit.join(name)).map_or(0, |found| found.len());
         totals.bytes += size("stdout.1.log") + size("stderr.1.log") + size("pty-output.1.log");
     }
-    let EngineStats { settled, parse } = &stats.engines["scripted"];
+    let EngineStats { settled, parse, unknown_types } = &stats.engines["scripted"];
     assert_eq!((parse, settled.values().sum::<u64>()), (&totals, 3));
+    assert!(unknown_types.is_empty(), "{unknown_types:?}");
     assert!(totals.matched > 0 && totals.bytes > 0, "{totals:?}");
     assert_eq!(stats.engines["second"].settled, [(TurnState::Completed, 1)].into());
     // Another process begins to count anew.
     assert_eq!(lab.runtime().stats().accepted, 0);
+}
+
+/// An engine that says something new is noticed by the type of it, in the attempt's file and in the figures.
+#[test]
+fn unknown_events_are_counted_by_type() {
+    let lab = Lab::new();
+    let runtime = lab.runtime();
+    let odd = "- - raw: '{\"type\":\"new.thing\"}'\n  - raw: '{\"type\":\"new.thing\"}'\n  - raw: '{\"odd\":1}'\n";
+    let script = format!("{odd}  - output: {{answer: blue}}\n    done: true\n");
+    let run = runtime.submit(lab.new_run(ExecutionMode::Auto, &script)).expect("accepted");
+    assert!(runtime.wait_for(run, PATIENCE));
+    let meta = lab.data().run(run).audit().join("meta.1.json");
+    let meta: Value = serde_json::from_slice(&fs::read(meta).expect("a file")).expect("JSON");
+    let expected = serde_json::json!({ "new.thing": 2, "object without type": 1 });
+    assert_eq!((&meta["parse"]["unknown"], &meta["parse"]["unknown_types"]), (&Value::from(3), &expected));
+    let stats = runtime.stats();
+    let counted: Vec<(&str, u64)> = stats.engines["scripted"].unknown_types.iter().collect();
+    assert_eq!(counted, [("new.thing", 2), ("object without type", 1)]);
 }

@@ -1,13 +1,16 @@
 //! Runs from request to end, with real hosts and real processes of the scripted engine.
 
 mod acceptance;
+mod acp;
 mod calls;
 mod figures;
+mod iflow;
 mod lab;
 mod matrix;
 mod offline;
 mod profiles;
 mod queue;
+mod quota;
 mod redact;
 mod replies;
 mod rules;

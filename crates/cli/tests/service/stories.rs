@@ -2,7 +2,7 @@
 //!
 //! - `making`: runs that are made once, with files, again, and not at all. `answering`: questions and cancels.
 //! - `beside`: other processes on the same data folder. `looking`: lists, bytes and recordings.
-//! - `asked`: what was asked for. `authoring`: skills before they are used, and engines.
+//! - `asked`: what was asked for. `authoring`: skills before they are used, and engines. `quota`: runs that wait for it.
 
 mod answering;
 mod asked;
@@ -10,6 +10,7 @@ mod authoring;
 mod beside;
 mod looking;
 mod making;
+mod quota;
 
 use std::io::Write;
 use std::path::Path;

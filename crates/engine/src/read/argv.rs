@@ -1,6 +1,6 @@
 //! The words of a command line, and which placeholders may stand where.
 
-use crate::descriptor::{Command, PromptWays};
+use crate::descriptor::{Command, PromptWays, Protocol};
 use crate::error::LoadErrorKind;
 use crate::keys::{Problem, Result, Value};
 use crate::launch::MAX_ARGUMENT;
@@ -16,6 +16,8 @@ pub(super) enum Turn {
 /// Which flags a file has, so that none of them is forgotten.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HasFlags {
+    /// Prompt and session go by words at all.
+    pub(super) words: bool,
     pub(super) permission: bool,
     pub(super) network: bool,
 }
@@ -31,12 +33,20 @@ pub(super) enum Place {
     Value,
     /// Where an executable is looked for.
     Executable,
+    /// The text of `[gateway]`.
+    Gateway,
+    /// A variable of `[probe]`.
+    Probe,
 }
 
 /// Why a placeholder may not stand in a place.
 fn misplaced(placeholder: Placeholder, place: Place) -> Option<&'static str> {
     const ONLY_IN_PROMPT: &str = "can stand in the words of [prompt] alone";
     match (placeholder, place) {
+        (Placeholder::Server, Place::Probe) | (Placeholder::Gateway, Place::Gateway) => None,
+        (_, Place::Probe) => Some("cannot stand in [probe]; {{server}} can"),
+        (_, Place::Gateway) => Some("cannot stand in the text of [gateway]; {{gateway}} can"),
+        (Placeholder::Server, _) => Some("can stand in [probe] alone"),
         (Placeholder::UserHome, Place::Executable) => None,
         (_, Place::Executable) => Some("cannot stand where an executable is looked for; {{user_home}} can"),
         (Placeholder::UserHome, _) => Some("can stand in executable.places alone"),
@@ -63,7 +73,10 @@ fn misplaced(placeholder: Placeholder, place: Place) -> Option<&'static str> {
             | Placeholder::Profile
             | Placeholder::Sticky
             | Placeholder::Mode
-            | Placeholder::Attempt,
+            | Placeholder::Attempt
+            | Placeholder::Gateway
+            | Placeholder::GatewayText
+            | Placeholder::Login,
             _,
         ) => None,
     }
@@ -121,7 +134,7 @@ fn argv(value: &Value<'_>, turn: Turn, flags: HasFlags) -> Result<Vec<Part>> {
     let count = |wanted: &Part| parts.iter().filter(|part| *part == wanted).count();
     // A flag that is declared and never given would be a permission that is not kept.
     let needed = [
-        (Part::PromptFlags, Placeholder::PromptFlags, true),
+        (Part::PromptFlags, Placeholder::PromptFlags, flags.words),
         (Part::PermissionFlags, Placeholder::PermissionFlags, flags.permission),
         (Part::NetworkFlags, Placeholder::NetworkFlags, flags.network),
     ];
@@ -137,7 +150,7 @@ fn argv(value: &Value<'_>, turn: Turn, flags: HasFlags) -> Result<Vec<Part>> {
         Part::PromptFlags | Part::PermissionFlags | Part::NetworkFlags => false,
     });
     match turn {
-        Turn::Resume if !has_session => Err(value.problem(LoadErrorKind::Lacks(Placeholder::SessionId.as_str()))),
+        Turn::Resume if !has_session && flags.words => Err(value.problem(LoadErrorKind::Lacks(Placeholder::SessionId.as_str()))),
         Turn::Start | Turn::Resume => Ok(parts),
     }
 }
@@ -151,7 +164,7 @@ pub(super) fn command(value: &Value<'_>, turn: Turn, flags: HasFlags) -> Result<
 }
 
 pub(super) fn prompt(value: &Value<'_>) -> Result<PromptWays> {
-    let section = value.section(&["argument", "stdin", "file", "limit"])?;
+    let section = value.section(&["argument", "stdin", "file", "protocol", "limit"])?;
     let way = |key: &str, place: Place| -> Result<Option<(Vec<Template>, Value<'_>)>> {
         section.get(key).map(|value| Ok((templates(&value, place)?, value))).transpose()
     };
@@ -166,12 +179,17 @@ pub(super) fn prompt(value: &Value<'_>) -> Result<PromptWays> {
     let argument = needs(way("argument", Place::PromptArgument)?, Placeholder::Prompt)?;
     let stdin = way("stdin", Place::PromptStdin)?.map(|(words, _)| words);
     let file = needs(way("file", Place::PromptFile)?, Placeholder::PromptFile)?;
-    if argument.is_none() && stdin.is_none() && file.is_none() {
-        return Err(value.unusable("must have argument, stdin or file"));
+    let protocol =
+        section.get("protocol").map(|value| value.one_of(Protocol::ALL, Protocol::as_str)).transpose()?;
+    let has_words = argument.is_some() || stdin.is_some() || file.is_some();
+    match (has_words, protocol) {
+        (true, None) | (false, Some(_)) => {}
+        (false, None) => return Err(value.unusable("must have argument, stdin, file or protocol")),
+        (true, Some(_)) => return Err(value.unusable("a prompt that goes by protocol goes in no other way")),
     }
     let limit = match section.get("limit") {
         None => MAX_ARGUMENT,
         Some(value) => usize::try_from(value.number()?).unwrap_or(MAX_ARGUMENT).min(MAX_ARGUMENT),
     };
-    Ok(PromptWays { argument, stdin, file, limit })
+    Ok(PromptWays { argument, stdin, file, protocol, limit })
 }

@@ -62,7 +62,7 @@ fn installed(value: &Value<'_>, section: &Section<'_>) -> Result<Installed> {
     })
 }
 
-fn variable_name(name: String, value: &Value<'_>) -> Result<String> {
+pub(super) fn variable_name(name: String, value: &Value<'_>) -> Result<String> {
     if name.is_empty() || name.contains(['=', '\0']) {
         return Err(value.unusable(format!("{name:?} cannot be the name of a variable")));
     }
@@ -103,7 +103,7 @@ pub(super) fn environment(value: &Value<'_>, network: &Network) -> Result<Enviro
 }
 
 /// A path that stays inside of the folder it is relative to.
-fn inside(text: &str, value: &Value<'_>) -> Result<PathBuf> {
+pub(super) fn inside(text: &str, value: &Value<'_>) -> Result<PathBuf> {
     let path = Path::new(text);
     let stays = path.components().all(|component| matches!(component, Component::Normal(_)));
     if text.is_empty() || !stays || text.contains('\0') {

@@ -5,12 +5,14 @@ use std::path::Path;
 
 use skillrun_collect::plan::VariableKind;
 use skillrun_engine::launch::Launch;
-use skillrun_engine::{Home, Permission, StartRequest};
+use skillrun_engine::{Home, LoginFound, Permission, StartRequest};
 use skillrun_model::{AttemptNumber, ExecutionMode};
 
 pub(crate) fn request(environment: &[(OsString, OsString)]) -> StartRequest<'_> {
     StartRequest {
         program: Path::new("/bin/engine"),
+        interpreter: None,
+        login: &LoginFound::Nothing,
         engine_version: None,
         mode: ExecutionMode::Auto,
         attempt: AttemptNumber(1),

@@ -44,7 +44,16 @@ pub enum Input<'a> {
         by: String,
     },
     /// The process that waited for an answer is gone.
-    ProcessGone,
+    ProcessGone {
+        session: SessionLeft,
+    },
+}
+
+/// Whether another process can go on with the session of one that is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionLeft {
+    Lost,
+    Loadable,
 }
 
 /// An attempt that was judged.
@@ -151,7 +160,7 @@ pub fn decide(
         }
         Input::Expired { interaction_id } => timeout::expired(state, options, run_id, now, interaction_id),
         Input::Cancel { by } => cancel::cancel(state, by),
-        Input::ProcessGone => timeout::process_gone(state, options, run_id),
+        Input::ProcessGone { session } => timeout::process_gone(state, options, run_id, session),
     }
 }
 
@@ -167,6 +176,6 @@ fn after_the_end(state: &State, input: &Input<'_>) -> Refusal {
         | Input::CallDecided { .. }
         | Input::Expired { .. }
         | Input::Cancel { .. }
-        | Input::ProcessGone => Refusal::Over,
+        | Input::ProcessGone { .. } => Refusal::Over,
     }
 }

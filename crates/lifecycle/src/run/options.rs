@@ -5,6 +5,8 @@ use std::time::Duration;
 use skillrun_model::interaction::OnDeadline;
 use skillrun_model::status::Continuation;
 
+use super::quota::QuotaWait;
+
 /// The options that decide what becomes of questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunOptions {
@@ -13,6 +15,8 @@ pub struct RunOptions {
     pub require_user_reply: bool,
     pub session_timeout: Duration,
     pub auto_decision_limit: u32,
+    /// None: a run that failed for want of quota stays failed.
+    pub quota_wait: Option<QuotaWait>,
 }
 
 impl Default for RunOptions {
@@ -22,6 +26,7 @@ impl Default for RunOptions {
             require_user_reply: true,
             session_timeout: Duration::from_secs(1200),
             auto_decision_limit: 10,
+            quota_wait: None,
         }
     }
 }

@@ -10,7 +10,7 @@ use skillrun_model::rasp::{Data, Level};
 use skillrun_model::status::Continuation;
 use skillrun_model::{RunId, RunStatus, Timestamp};
 
-use super::decision::{Decision, Effect, ProcessLeft};
+use super::decision::{Decision, Effect, ProcessLeft, SessionLeft};
 use super::options::RunOptions;
 use super::settled::{after_turn, timer};
 use super::start::{failed, next_attempt, opening};
@@ -30,9 +30,16 @@ pub enum Found {
     Lost,
 }
 
-/// Decides how a run goes on after a restart.
-pub fn recover(state: &State, options: RunOptions, run_id: RunId, now: Timestamp, found: Found) -> Decision {
-    if let Some(decision) = completed(state, options, run_id, now, found) {
+/// Decides how a run goes on after a restart. `session` matters where a sticky process is gone.
+pub fn recover(
+    state: &State,
+    options: RunOptions,
+    run_id: RunId,
+    now: Timestamp,
+    found: Found,
+    session: SessionLeft,
+) -> Decision {
+    if let Some(decision) = completed(state, options, run_id, now, found, session) {
         return decision;
     }
     let Some(status) = state.status else { return Decision::default() };
@@ -41,12 +48,19 @@ pub fn recover(state: &State, options: RunOptions, run_id: RunId, now: Timestamp
         RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => only(Effect::WriteResult),
         RunStatus::Queued => only(Effect::Enqueue { attempt: next_attempt(state) }),
         RunStatus::Running => running(state, found),
-        RunStatus::WaitingUser => waiting(state, options, run_id, found),
+        RunStatus::WaitingUser => waiting(state, options, run_id, found, session),
     }
 }
 
 /// The rest of a batch that was cut short; none when the last one is whole.
-fn completed(state: &State, options: RunOptions, run_id: RunId, now: Timestamp, found: Found) -> Option<Decision> {
+fn completed(
+    state: &State,
+    options: RunOptions,
+    run_id: RunId,
+    now: Timestamp,
+    found: Found,
+    session: SessionLeft,
+) -> Option<Decision> {
     let Some(status) = state.status else {
         // Without a first event nothing was ever accepted.
         return (state.last_seq > 0).then(|| queued(state));
@@ -83,10 +97,10 @@ fn completed(state: &State, options: RunOptions, run_id: RunId, now: Timestamp, 
             Some(then)
         }
         (RunStatus::WaitingUser, None, Some(reply)) if state.failing.is_none() => {
-            Some(replied(state, options, run_id, now, found, reply))
+            Some(replied(state, options, run_id, now, (found, session), reply))
         }
         (RunStatus::Running, None, reply) if !state.attempt_is_open => match reply {
-            Some(reply) => Some(replied(state, options, run_id, now, found, reply)),
+            Some(reply) => Some(replied(state, options, run_id, now, (found, session), reply)),
             // It was about to begin, and begins now.
             None => Some(queued(state)),
         },
@@ -108,7 +122,7 @@ fn replied(
     options: RunOptions,
     run_id: RunId,
     now: Timestamp,
-    found: Found,
+    (found, session): (Found, SessionLeft),
     reply: &GivenReply,
 ) -> Decision {
     match (reply.scope, options.continuation) {
@@ -117,13 +131,17 @@ fn replied(
             then.events.push(closing::status(RunStatus::Running));
             then
         }
+        (Scope::Turn, Continuation::Sticky) if state.process_ended => queued(state),
         (Scope::Turn, Continuation::Sticky) => match (&state.started, found) {
             (Some(started), Found::Alive) => Decision {
                 events: Vec::new(),
                 opening: Some(opening(state, AttemptStarted { started_at: now, ..started.clone() })),
                 effects: vec![Effect::Adopt { attempt: next_attempt(state) }, Effect::WriteInput(reply.clone())],
             },
-            (Some(_) | None, _) => failed(run_id, timeout::session_lost()),
+            (Some(_) | None, _) => match session {
+                SessionLeft::Loadable => queued(state),
+                SessionLeft::Lost => failed(run_id, timeout::session_lost()),
+            },
         },
         (Scope::Turn, Continuation::Resumable | Continuation::None) => queued(state),
     }
@@ -165,7 +183,7 @@ fn running(state: &State, found: Found) -> Decision {
     Decision { effects, ..Decision::default() }
 }
 
-fn waiting(state: &State, options: RunOptions, run_id: RunId, found: Found) -> Decision {
+fn waiting(state: &State, options: RunOptions, run_id: RunId, found: Found, session: SessionLeft) -> Decision {
     // A question that was closed without an answer leaves an attempt that is being ended.
     let Some(question) = &state.question else { return running(state, found) };
     let arm = timer(question);
@@ -177,7 +195,7 @@ fn waiting(state: &State, options: RunOptions, run_id: RunId, found: Found) -> D
         }
         (true, _, Found::NoClaim | Found::Ended | Found::Lost) => vec![Effect::Settle { attempt }],
         (false, Continuation::Sticky, Found::NoClaim | Found::Ended | Found::Lost) => {
-            return timeout::process_gone(state, options, run_id).unwrap_or_default();
+            return timeout::process_gone(state, options, run_id, session).unwrap_or_default();
         }
         (false, Continuation::Resumable | Continuation::None, _) => arm.into_iter().collect(),
     };

@@ -67,7 +67,7 @@ pub(super) fn answered(
             effects: vec![disarm, Effect::WriteInput(given)],
         },
         // The process waits between two turns; this begins the next.
-        (Scope::Turn, Continuation::Sticky) => {
+        (Scope::Turn, Continuation::Sticky) if !state.process_ended => {
             let started = state.started.clone().map(|started| AttemptStarted { started_at: now, ..started });
             Decision {
                 events: vec![replied],
@@ -75,7 +75,7 @@ pub(super) fn answered(
                 effects: vec![disarm, Effect::WriteInput(given)],
             }
         }
-        (Scope::Turn, Continuation::Resumable | Continuation::None) => Decision {
+        (Scope::Turn, Continuation::Resumable | Continuation::Sticky | Continuation::None) => Decision {
             events: vec![replied, closing::status(RunStatus::Queued)],
             opening: None,
             effects: vec![disarm, Effect::Enqueue { attempt: next_attempt(state) }],

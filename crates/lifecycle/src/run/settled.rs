@@ -9,7 +9,7 @@ use skillrun_model::{InteractionId, RunId, RunStatus, Timestamp};
 use super::decision::{Decision, Effect, ProcessLeft, Refusal, SettledAttempt};
 use super::options::{RunOptions, Waits};
 use super::state::{GivenReply, State};
-use super::{start, timeout};
+use super::{quota, start, timeout};
 use crate::advice;
 use crate::closing::{self, ControlEvent};
 
@@ -67,7 +67,9 @@ pub(super) fn after_turn(
             Decision { events: requested(question), opening: None, effects }
         }
         None => {
-            let ended = closing::run_ended(verdict, advice::next_actions(verdict, run_id), state.canceling.clone());
+            let retry = quota::planned(verdict, options.quota_wait, now);
+            let next_actions = advice::after_retry(advice::next_actions(verdict, run_id), retry);
+            let ended = closing::run_ended(verdict, next_actions, state.canceling.clone(), retry);
             effects.extend([Effect::WriteResult, Effect::ReleaseSlot]);
             Decision { events: ended.into_iter().collect(), opening: None, effects }
         }

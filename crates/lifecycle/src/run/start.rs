@@ -50,7 +50,7 @@ pub(super) fn cannot_start(state: &State, run_id: RunId, error: RunError) -> Res
 /// The run ends here, without another turn record.
 pub(super) fn failed(run_id: RunId, error: RunError) -> Decision {
     let next_actions = advice::next_actions_for(&error, run_id);
-    let failed = RunFailed { reason_code: error.code, error, next_actions };
+    let failed = RunFailed { reason_code: error.code, error, next_actions, retry: None };
     Decision {
         events: vec![closing::control(Level::Error, Data::RunFailed(failed))],
         opening: None,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use skillrun_model::codes::Code;
 use skillrun_model::interaction::{Pending, Scope};
-use skillrun_model::rasp::data::{AttemptEnded, AttemptStarted, InteractionReplied, RunStatusChange};
+use skillrun_model::rasp::data::{AttemptEnded, AttemptStarted, InteractionReplied, PlannedRetry, RunStatusChange};
 use skillrun_model::rasp::{Data, Event, SourceStream};
 use skillrun_model::status::{Continuation, Phase};
 use skillrun_model::verdict::Verdict;
@@ -45,6 +45,15 @@ pub struct State {
     pub failing: Option<Code>,
     /// How the last settled attempt ended.
     pub verdict: Option<Verdict>,
+    /// It does not begin before this.
+    #[serde(default)]
+    pub not_before: Option<Timestamp>,
+    /// The run that takes the place of this one, which failed.
+    #[serde(default)]
+    pub retry: Option<PlannedRetry>,
+    /// The process that waited for an answer is over, and its session can be loaded into another.
+    #[serde(default)]
+    pub process_ended: bool,
     /// What must follow the last turn record has not been written.
     pub is_unfinished: bool,
     pub last_seq: u64,
@@ -81,6 +90,9 @@ impl Default for State {
             canceling: None,
             failing: None,
             verdict: None,
+            not_before: None,
+            retry: None,
+            process_ended: false,
             is_unfinished: false,
             last_seq: 0,
         }
@@ -96,7 +108,7 @@ impl State {
     pub fn rests(&self) -> bool {
         let has_process = match self.continuation {
             Some(Continuation::Resumable | Continuation::None) => false,
-            Some(Continuation::Sticky) | None => true,
+            Some(Continuation::Sticky) | None => !self.process_ended,
         };
         self.status == Some(RunStatus::WaitingUser)
             && !self.attempt_is_open
@@ -126,6 +138,7 @@ impl State {
                 self.started = Some(started.clone());
                 self.attempt = event.attempt_number;
                 self.attempt_is_open = true;
+                self.process_ended = false;
                 self.calls = 0;
             }
             Data::AttemptEnded(ended) => self.attempt_ended(ended),
@@ -150,9 +163,15 @@ impl State {
                 self.auto_decisions += 1;
                 self.last_auto_decision_at = Some(event.ts);
             }
-            Data::RunStarted(started) => self.continuation = started.continuation,
+            Data::RunStarted(started) => {
+                self.continuation = started.continuation;
+                self.not_before = started.not_before;
+            }
             Data::RunCompleted(_) => self.end(RunStatus::Succeeded),
-            Data::RunFailed(_) => self.end(RunStatus::Failed),
+            Data::RunFailed(failed) => {
+                self.end(RunStatus::Failed);
+                self.retry = failed.retry;
+            }
             Data::RunCanceled(_) => self.end(RunStatus::Canceled),
             Data::RunHeartbeat(_)
             | Data::MessageDelta(_)
@@ -181,6 +200,9 @@ impl State {
         }
         if change.phase == Some(Phase::Canceling) {
             self.canceling = Some(change.detail.clone().unwrap_or_default());
+        }
+        if change.phase == Some(Phase::ProcessEnded) {
+            self.process_ended = true;
         }
         if let Some(status) = change.status {
             self.status = Some(status);

@@ -174,6 +174,7 @@ fn error() -> RunError {
         code: Code::EngineFailed,
         message: "it failed".to_owned(),
         details: Vec::new(),
+        reset_at: None,
     }
 }
 
@@ -208,7 +209,7 @@ enum Happening {
     Reply { id: u32, request: Option<u8> },
     Expire { id: u32 },
     Cancel,
-    ProcessGone,
+    ProcessGone(SessionLeft),
 }
 
 impl World {
@@ -252,7 +253,7 @@ impl World {
             }),
             Happening::Expire { id } => self.happens(Input::Expired { interaction_id: InteractionId(*id) }),
             Happening::Cancel => self.happens(Input::Cancel { by: "test".to_owned() }),
-            Happening::ProcessGone => self.happens(Input::ProcessGone),
+            Happening::ProcessGone(session) => self.happens(Input::ProcessGone { session: *session }),
         }
     }
 
@@ -337,7 +338,7 @@ fn happenings() -> impl Strategy<Value = Happening> {
         8 => (1..6u32, prop::option::of(0..4u8)).prop_map(|(id, request)| Happening::Reply { id, request }),
         6 => (1..6u32).prop_map(|id| Happening::Expire { id }),
         1 => Just(Happening::Cancel),
-        1 => Just(Happening::ProcessGone),
+        1 => prop::sample::select(vec![SessionLeft::Lost, SessionLeft::Loadable]).prop_map(Happening::ProcessGone),
     ]
 }
 
@@ -349,6 +350,7 @@ fn options() -> impl Strategy<Value = RunOptions> {
             require_user_reply,
             session_timeout: Duration::from_secs(5),
             auto_decision_limit: limit,
+            quota_wait: None,
         },
     )
 }
@@ -374,13 +376,14 @@ proptest! {
         options in options(),
         happenings in prop::collection::vec(happenings(), 0..30),
         found in prop::sample::select(vec![Found::NoClaim, Found::Alive, Found::Ended, Found::Lost]),
+        session in prop::sample::select(vec![SessionLeft::Lost, SessionLeft::Loadable]),
     ) {
         let mut world = World::new(options);
         world.play(&Happening::Accept).expect("accepted");
         for happening in &happenings {
             world.play(happening).ok();
         }
-        let decision = recover(&world.state, options, run_id(), world.now(), found);
+        let decision = recover(&world.state, options, run_id(), world.now(), found, session);
         let waits = world.state.question.is_some();
         prop_assert!(waits || !decision.effects.is_empty(), "{:?} would stay for ever", world.state.status);
         let had_end = world.state.is_over();
@@ -404,9 +407,10 @@ proptest! {
         }
         before.iter().for_each(|happening| drop(world.play(happening)));
         world.dies_writing(if before.is_empty() { &Happening::Accept } else { &last }, kept);
-        let alive = options.continuation == Continuation::Sticky || world.state.attempt_is_open;
-        let found = if alive { Found::Alive } else { Found::Ended };
-        let decision = recover(&world.state, options, run_id(), world.now(), found);
+        let is_kept = options.continuation == Continuation::Sticky && !world.state.process_ended;
+        let found = if is_kept || world.state.attempt_is_open { Found::Alive } else { Found::Ended };
+        let session = SessionLeft::Loadable;
+        let decision = recover(&world.state, options, run_id(), world.now(), found, session);
         world.results = u32::from(world.state.is_over() && !decision.effects.contains(&Effect::WriteResult));
         // Whatever runs has a slot again.
         world.slots = i32::from(world.state.attempt_is_open);
@@ -415,7 +419,7 @@ proptest! {
         if is_over {
             world.slots = 0;
         }
-        let again = recover(&world.state, options, run_id(), world.now(), found);
+        let again = recover(&world.state, options, run_id(), world.now(), found, session);
         prop_assert_eq!(again.events, vec![], "nothing is left to write: {:?}", world.types());
         prop_assert_eq!(again.opening, None);
         if world.state.last_seq > 0 {
@@ -484,6 +488,39 @@ fn a_sticky_process_over_four_attempts() {
         world.check();
     }
     assert_eq!(world.state.status, Some(RunStatus::Succeeded));
+}
+
+#[test]
+fn a_process_that_is_gone_takes_the_run_with_it_unless_its_session_can_be_loaded() {
+    let mut world = with(Continuation::Sticky, true);
+    world.all(&[Happening::ProcessGone(SessionLeft::Lost)]);
+    let Some(Data::RunFailed(failed)) = world.log.last().map(|event| event.data.clone()) else { panic!("no end") };
+    assert_eq!(failed.error.code, Code::SessionLost);
+
+    let gone = Happening::ProcessGone(SessionLeft::Loadable);
+    let mut world = with(Continuation::Sticky, true);
+    assert!(!world.state.rests());
+    world.all(std::slice::from_ref(&gone));
+    assert_eq!((world.state.status, world.slots, world.timers.len()), (Some(RunStatus::WaitingUser), 0, 1));
+    let said = world.log.len();
+    world.all(&[gone]);
+    assert_eq!(world.log.len(), said, "it is said once");
+    let effects = world.play(&Happening::Reply { id: 1, request: None }).expect("answered");
+    assert!(effects.contains(&Effect::Enqueue { attempt: AttemptNumber(2) }), "{effects:?}");
+    assert_eq!(world.state.status, Some(RunStatus::Queued));
+    world.all(&[Happening::HostReady]);
+    assert!(!world.state.process_ended, "another process works on it");
+    world.all(&[Happening::Settle(RunStatus::Succeeded)]);
+    world.check();
+
+    // An owner that died after the answer finds the process gone.
+    let mut world = with(Continuation::Sticky, true);
+    world.dies_writing(&Happening::Reply { id: 1, request: None }, 1);
+    let after = |session| recover(&world.state, world.options, run_id(), world.now(), Found::Ended, session);
+    assert_eq!(after(SessionLeft::Loadable).effects, [Effect::Enqueue { attempt: AttemptNumber(2) }]);
+    let types: Vec<_> =
+        after(SessionLeft::Lost).events.iter().map(|event| event.data.event_type().as_str()).collect();
+    assert_eq!(types, ["run.failed"]);
 }
 
 #[test]
@@ -590,7 +627,7 @@ fn a_batch_that_was_cut_after_the_turn_record_is_finished_from_it() {
     let cut = world.log.iter().position(|event| matches!(event.data, Data::AttemptEnded(_))).expect("a turn record");
     let state = State::of(&world.log[..=cut]);
     assert!(state.is_unfinished);
-    let decision = recover(&state, world.options, run_id(), world.now(), Found::Ended);
+    let decision = recover(&state, world.options, run_id(), world.now(), Found::Ended, SessionLeft::Lost);
     let types: Vec<_> = decision.events.iter().map(|event| event.data.event_type().as_str()).collect();
     assert_eq!(types, ["interaction.requested", "run.status"]);
     assert!(
@@ -604,6 +641,6 @@ fn a_batch_that_was_cut_after_the_turn_record_is_finished_from_it() {
 fn nothing_is_begun_after_a_cancel() {
     let mut world = World::new(RunOptions::default());
     world.all(&[Happening::Accept, Happening::HostReady, Happening::Cancel]);
-    let decision = recover(&world.state, world.options, run_id(), world.now(), Found::NoClaim);
+    let decision = recover(&world.state, world.options, run_id(), world.now(), Found::NoClaim, SessionLeft::Lost);
     assert_eq!(decision.effects, [Effect::Settle { attempt: AttemptNumber(1) }]);
 }

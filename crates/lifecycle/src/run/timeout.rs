@@ -2,15 +2,16 @@
 
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::interaction::{DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource};
-use skillrun_model::rasp::data::{AutoDecision, InteractionTimeout, ResolutionMode};
+use skillrun_model::rasp::data::{AutoDecision, InteractionTimeout, ResolutionMode, RunStatusChange};
 use skillrun_model::rasp::{Correlation, Data, Level};
-use skillrun_model::status::Continuation;
+use skillrun_model::status::{Continuation, Phase};
 use skillrun_model::verdict::RunError;
 use skillrun_model::{InteractionId, RunId, RunStatus, Timestamp};
 
-use super::decision::{Decision, Effect, Refusal};
+use super::decision::{Decision, Effect, Refusal, SessionLeft};
 use super::options::RunOptions;
 use super::reply::{self, Answer};
+use super::settled::timer;
 use super::start::{before, failed};
 use super::state::State;
 use crate::advice;
@@ -73,7 +74,12 @@ fn instruction(question: &Pending) -> Option<(DecisionPolicy, String)> {
 }
 
 /// The process that waited for an answer has ended by itself.
-pub(super) fn process_gone(state: &State, options: RunOptions, run_id: RunId) -> Result<Decision, Refusal> {
+pub(super) fn process_gone(
+    state: &State,
+    options: RunOptions,
+    run_id: RunId,
+    session: SessionLeft,
+) -> Result<Decision, Refusal> {
     let Some(question) = state.question.as_ref().filter(|_| state.status == Some(RunStatus::WaitingUser)) else {
         return Err(Refusal::OutOfPlace);
     };
@@ -81,16 +87,29 @@ pub(super) fn process_gone(state: &State, options: RunOptions, run_id: RunId) ->
         // Its evidence tells how it ended, and what that means.
         return Ok(Decision::default());
     }
-    match options.continuation {
+    match (options.continuation, session) {
         // There was no process to wait for.
-        Continuation::Resumable => Ok(Decision::default()),
-        Continuation::Sticky | Continuation::None => {
+        (Continuation::Resumable, _) => Ok(Decision::default()),
+        (Continuation::Sticky, SessionLeft::Loadable) => Ok(Decision {
+            events: if state.process_ended { Vec::new() } else { vec![process_ended()] },
+            opening: None,
+            effects: timer(question).into_iter().chain([Effect::ReleaseSlot]).collect(),
+        }),
+        (Continuation::Sticky, SessionLeft::Lost) | (Continuation::None, _) => {
             let disarm = Effect::DisarmTimer { interaction_id: question.interaction_id };
             let mut decision = failed(run_id, session_lost());
             decision.effects.insert(0, disarm);
             Ok(decision)
         }
     }
+}
+
+/// The run goes on waiting; its answer will start another process.
+fn process_ended() -> ControlEvent {
+    let detail = "the process that waited has ended; the answer will start another and load its session".to_owned();
+    let status = Some(RunStatus::WaitingUser);
+    let change = RunStatusChange { status, phase: Some(Phase::ProcessEnded), detail: Some(detail) };
+    closing::control(Level::Warning, Data::RunStatus(change))
 }
 
 /// Events about a question.

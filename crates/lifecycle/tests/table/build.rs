@@ -6,7 +6,7 @@ use skillrun_model::codes::ErrorCategory;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::rasp::Level;
 use skillrun_model::status::Continuation;
-use skillrun_model::{AttemptNumber, Code, EndedBy, ExecutionMode, InteractionId, Stream};
+use skillrun_model::{AttemptNumber, Code, EndedBy, ExecutionMode, InteractionId, ProfileId, Stream};
 use skillrun_parse::Span;
 use skillrun_parse::record::{EndKind, EndPolicy, EngineError};
 use skillrun_translate::Facts;
@@ -37,11 +37,12 @@ impl OutputValidator for AnswerSchema {
     }
 }
 
-/// Whether the host acted before or after the success end.
+/// Whether the host acted before the end or after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    BeforeSuccess,
+    BeforeEnd,
     AfterSuccess,
+    AfterFailure,
 }
 
 /// What an engine wrote: by default a session, nothing said, a success end.
@@ -60,6 +61,8 @@ pub(crate) fn silent() -> Turn {
         end: None,
         has_text: false,
         error: None,
+        reset_at: None,
+        profile: None,
         session_refused: false,
         usage: None,
         acts: Vec::new(),
@@ -160,13 +163,28 @@ impl Turn {
 
     pub(crate) fn error(mut self, category: ErrorCategory, message: &str) -> Self {
         let (level, code) = (Level::Error, Code::EngineError);
-        self.facts.error = Some(EngineError { level, code, message: message.to_owned(), category });
+        self.facts.error = Some(EngineError { level, code, message: message.to_owned(), category, reset: None });
         self.facts.session_refused |= category == ErrorCategory::Session;
         self
     }
 
+    pub(crate) fn reset_at(mut self, moment: &str) -> Self {
+        self.facts.reset_at = moment.parse().ok();
+        self
+    }
+
+    pub(crate) fn profile(mut self, profile: ProfileId) -> Self {
+        self.facts.profile = Some(profile);
+        self
+    }
+
     pub(crate) fn act(mut self, act: EndedBy, order: Order) -> Self {
-        self.facts.acts.push(HostAct { act, after_success: order == Order::AfterSuccess });
+        let after = match order {
+            Order::BeforeEnd => None,
+            Order::AfterSuccess => Some(EndKind::Success),
+            Order::AfterFailure => Some(EndKind::Failure),
+        };
+        self.facts.acts.push(HostAct { act, after });
         self
     }
 

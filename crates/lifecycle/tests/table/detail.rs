@@ -7,7 +7,7 @@ use skillrun_model::interaction::{
     AskOption, DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope,
 };
 use skillrun_model::verdict::{RunError, Verdict};
-use skillrun_model::{AttemptNumber, Code, EndedBy, InteractionId};
+use skillrun_model::{AttemptNumber, Code, EndedBy, InteractionId, ProfileId};
 use skillrun_parse::record::EndKind;
 use skillrun_parse::text::marker::MarkerForm;
 use skillrun_translate::builder::span_ref;
@@ -57,6 +57,36 @@ fn errors_have_a_category() {
     ];
     for (turn, how, category) in cases {
         assert_eq!(error(&turn, &how).category, category, "{turn:?} {how:?}");
+    }
+}
+
+/// A time without a lack of quota is about something else.
+#[test]
+fn a_lack_of_quota_tells_when_it_is_over() {
+    const LATER: &str = "2026-11-15T20:00:00Z";
+    let failure = |category| silent().ends(EndKind::Failure).end_category(category).reset_at(LATER);
+    let reset = |turn: Turn, how: How| error(&turn, &how).reset_at.map(|moment| moment.to_string());
+    assert_eq!(reset(failure(ErrorCategory::Quota), auto()).as_deref(), Some("2026-11-15T20:00:00.000000Z"));
+    let by_words = chat().error(ErrorCategory::Quota, "too many requests").reset_at(LATER);
+    assert!(reset(by_words, auto().exit(1)).is_some());
+    assert_eq!(reset(failure(ErrorCategory::Network), auto()), None);
+    assert_eq!(reset(silent().ends(EndKind::Failure).end_category(ErrorCategory::Quota), auto()), None);
+}
+
+/// Where gemini's words tell nothing, its exit code does; an exit code of another engine is its own.
+#[test]
+fn geminis_exit_code_tells_the_status() {
+    let failure = |profile| silent().ends(EndKind::Failure).profile(profile);
+    let cases = [
+        (failure(ProfileId::GeminiStreamJson), 173, ErrorCategory::Quota),
+        (failure(ProfileId::GeminiStreamJson), 145, ErrorCategory::Auth),
+        (failure(ProfileId::GeminiStreamJson).end_category(ErrorCategory::Network), 173, ErrorCategory::Network),
+        (chat().endless().profile(ProfileId::GeminiJson), 173, ErrorCategory::Quota),
+        (failure(ProfileId::GeminiStreamJson), 1, ErrorCategory::Engine),
+        (failure(ProfileId::CodexNdjson), 173, ErrorCategory::Engine),
+    ];
+    for (turn, code, category) in cases {
+        assert_eq!(error(&turn, &auto().exit(code)).category, category, "{turn:?} {code}");
     }
 }
 

@@ -75,9 +75,10 @@ fn facts() -> impl Strategy<Value = Facts> {
     ];
     let error = (category(), "[a-z]{0,4}").prop_map(|(category, message)| {
         let (level, code) = (Level::Error, Code::EngineError);
-        EngineError { level, code, message, category }
+        EngineError { level, code, message, category, reset: None }
     });
-    let act = (select(EndedBy::ALL), any::<bool>()).prop_map(|(act, after_success)| HostAct { act, after_success });
+    let kinds = &[EndKind::Success, EndKind::Failure, EndKind::Limit][..];
+    let act = (select(EndedBy::ALL), option::of(select(kinds))).prop_map(|(act, after)| HostAct { act, after });
     let messages = prop::collection::vec(message(), 0..4);
     let acts = prop::collection::vec(act, 0..3);
     (policy, option::of("s"), messages, option::weighted(0.8, end()), any::<[bool; 2]>(), option::of(error), acts)
@@ -88,6 +89,8 @@ fn facts() -> impl Strategy<Value = Facts> {
             end,
             has_text,
             error,
+            reset_at: None,
+            profile: None,
             session_refused,
             usage: None,
             acts,

@@ -108,7 +108,7 @@ fn marker_and_process(rows: &mut Rows) {
         let expect = |mode| done(mode).output(ANSWER).warns(&[Code::LingerEnded]);
         rows.each(&format!("done, then {ended_by}"), LINGER, after, how.clone(), expect);
         rows.each(&format!("done, then {ended_by} not recorded between chunks"), LINGER, turn(), how.clone(), expect);
-        let before = turn().act(ended_by, Order::BeforeSuccess);
+        let before = turn().act(ended_by, Order::BeforeEnd);
         rows.each(&format!("{ended_by}, then done"), LINGER, before, how, |mode| match mode {
             ExecutionMode::Auto => rule_3c_failed().output(ANSWER),
             ExecutionMode::Interactive => rule_3b().output(ANSWER).warns(&[Code::ExitNonzeroAfterDone]),
@@ -124,8 +124,18 @@ fn host(rows: &mut Rows) {
         rows.both(&format!("{ended_by} without a word"), origin, silent().endless(), how.clone(), rule_4());
         let marked = said(GOOD_DONE).endless();
         rows.both(&format!("{ended_by} after a marker without an end"), "no clean end", marked, how.clone(), rule_4());
-        let before = chat().act(ended_by, Order::BeforeSuccess);
+        let before = chat().act(ended_by, Order::BeforeEnd);
         rows.both(&format!("{ended_by} before the success end"), LINGER, before, how.clone(), rule_4());
+        for kind in [EndKind::Failure, EndKind::Limit] {
+            let origin = "0016: what an engine says of a turn that we broke off is no failure of its own";
+            let broken_off = chat().ends(kind).act(ended_by, Order::BeforeEnd);
+            rows.both(&format!("{ended_by}, then a {kind:?} end"), origin, broken_off, how.clone(), rule_4());
+        }
+        let failed = silent().ends(EndKind::Failure);
+        let origin = "2b before 4: the engine had failed already, or the order is not known";
+        let after = failed.clone().act(ended_by, Order::AfterFailure);
+        rows.both(&format!("a failure end, then {ended_by}"), origin, after, how.clone(), rule_2b(TurnState::Failed));
+        rows.both(&format!("{ended_by} and a failure end"), origin, failed, how.clone(), rule_2b(TurnState::Failed));
         let exits = chat().endless();
         rows.both(&format!("{ended_by}, then exit 0"), "4 before 7", exits, how.exit(0), rule_4());
     }
@@ -144,7 +154,7 @@ fn host(rows: &mut Rows) {
         let how = auto().exit_unknown().ended_by(ended_by);
         rows.both(&format!("{ended_by} after a success end"), "5", chat(), how, rule_5(reason));
     }
-    let turn = chat().act(EndedBy::Budget, Order::BeforeSuccess);
+    let turn = chat().act(EndedBy::Budget, Order::BeforeEnd);
     let how = auto().ended_by(EndedBy::Budget).signal();
     rows.both("budget before the success end", LINGER, turn, how, rule_5(Code::EvidenceBudget));
 
@@ -174,11 +184,11 @@ fn linger(rows: &mut Rows) {
         rows.row(&format!("a question, then {ended_by}"), LINGER, chat(), how, waits);
     }
     // Another act than the one that ended the process says nothing.
-    let turn = chat().act(EndedBy::Linger, Order::AfterSuccess).act(EndedBy::HardTimeout, Order::BeforeSuccess);
+    let turn = chat().act(EndedBy::Linger, Order::AfterSuccess).act(EndedBy::HardTimeout, Order::BeforeEnd);
     let how = auto().ended_by(EndedBy::HardTimeout).signal();
     rows.both("acts of two kinds", LINGER, turn, how, rule_4());
     // The first act of the kind ended the process, whatever was repeated later.
-    let turn = chat().act(EndedBy::Stall, Order::BeforeSuccess).act(EndedBy::Stall, Order::AfterSuccess);
+    let turn = chat().act(EndedBy::Stall, Order::BeforeEnd).act(EndedBy::Stall, Order::AfterSuccess);
     let how = auto().ended_by(EndedBy::Stall).signal();
     rows.both("an act repeated", LINGER, turn, how, rule_4());
 }

@@ -45,6 +45,12 @@ pub struct Row {
     pub usage: Option<Usage>,
     /// How often it was decided without a person.
     pub auto_decisions: u32,
+    /// It does not begin before this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Timestamp>,
+    /// The run that takes the place of this one, which failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retried_as: Option<RunId>,
     /// Warnings of the last settled attempt.
     pub warnings: u64,
     /// So much of its Log is in this row.
@@ -102,6 +108,8 @@ pub struct Unfinished {
     pub resting: Vec<Resting>,
     /// Somebody must look after them. The oldest first.
     pub restless: Vec<RunId>,
+    /// They are over, and the run that takes their place is not there. It may have been removed.
+    pub unretried: Vec<RunId>,
 }
 
 /// A question that only an answer or its time can bring on.
@@ -140,6 +148,8 @@ impl Row {
             last_words: fold.said.as_ref().map(|said| said.text.clone()),
             usage: fold.usage,
             auto_decisions: state.auto_decisions,
+            not_before: state.not_before,
+            retried_as: state.retry.map(|retry| retry.run_id),
             warnings: verdict.map_or(0, |verdict| verdict.warnings.len() as u64),
             log_bytes: mark.bytes,
             damage: damage.clone(),

@@ -85,6 +85,9 @@ pub struct RunStarted {
     pub posture: Option<Posture>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_of: Option<RunId>,
+    /// It waits until then, for the engine's quota.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Timestamp>,
 }
 
 impl RunStarted {
@@ -99,6 +102,7 @@ impl RunStarted {
             permission: None,
             posture: None,
             retry_of: None,
+            not_before: None,
         }
     }
 }
@@ -137,6 +141,16 @@ pub struct RunFailed {
     pub reason_code: Code,
     pub error: RunError,
     pub next_actions: Vec<NextAction>,
+    /// The run that tries it again by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<PlannedRetry>,
+}
+
+/// A new run of the same request, which waits for the engine's quota.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlannedRetry {
+    pub run_id: RunId,
+    pub not_before: Timestamp,
 }
 
 /// The run was canceled. The last event.

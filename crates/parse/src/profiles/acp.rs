@@ -1,18 +1,171 @@
-//! Agent Client Protocol: JSON-RPC lines of an agent on stdout.
+//! Agent Client Protocol: JSON-RPC, one object per line, as an agent writes it on stdout.
+//!
+//! - `wire`: the lines, read leniently.
+//! - `answers`: what the agent says to our requests; the answer to a prompt is the end of the turn.
+//! - `updates`: what it tells while it works.
+//! - `draft`: the message that is being written.
+//! - `calls`: tool calls, from their announcement to their end.
+//! - `questions`: what it asks in the middle of its turn.
+//! - `codex`: what the codex adapter hides in `_meta`.
+//! - `failure`: whose fault an error is.
+//!
+//! Only one side of the conversation is seen here. Our requests have names (`initialize`, `session`, `prompt.N`), so
+//! that the answers explain themselves; where an id is a number the shape of the answer tells.
 
-use skillrun_model::ProfileId;
+mod answers;
+mod calls;
+mod codex;
+mod draft;
+mod failure;
+mod questions;
+#[cfg(test)]
+mod tests;
+mod updates;
+mod wire;
 
+use skillrun_model::status::Phase;
+use skillrun_model::{ProfileId, Stream};
+
+use crate::buffer::floor_boundary;
+use crate::json;
 use crate::profile::{Emit, Line, Outcome, Profile};
+use crate::profiles::open_message::OpenMessage;
+use crate::profiles::{stderr, text_errors};
+use crate::record::RecordKind;
+
+use calls::Calls;
+use codex::Codex;
+use draft::{Draft, Ending};
+use wire::{Id, Message};
+
+/// Longest name of a type that is not known here.
+const NAME_MAX: usize = 100;
+const DETAIL_MAX: usize = 256;
 
 #[derive(Debug, Default)]
-pub(crate) struct Acp;
+pub(crate) struct Acp {
+    turns: [Turn; 3],
+}
+
+/// Where in the conversation the stream is.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// A later turn of a living agent, unless the answer to `initialize` comes.
+    #[default]
+    Turn,
+    /// Between the answers to `initialize` and to the request for a session. What is told here is the past.
+    Opening,
+}
+
+/// What was read of one stream.
+#[derive(Debug, Default)]
+struct Turn {
+    stage: Stage,
+    session: SessionName,
+    draft: Option<Draft>,
+    thought: Option<OpenMessage>,
+    calls: Calls,
+    codex: Codex,
+    /// The last error that came as a text of its own.
+    said: Option<String>,
+}
+
+/// The session, as far as it has a name.
+#[derive(Debug, Default)]
+enum SessionName {
+    #[default]
+    Unknown,
+    /// An update carried it; it might be a subagent's.
+    Seen,
+    /// The answer to our request named it.
+    Given(String),
+}
 
 impl Profile for Acp {
     fn id(&self) -> ProfileId {
         ProfileId::AcpJsonrpc
     }
 
-    fn line(&mut self, _line: Line<'_>, _emit: &mut Emit<'_>) -> Outcome {
-        Outcome::Raw
+    fn line(&mut self, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome {
+        if line.span.stream == Stream::Stderr || !line.text.starts_with('{') {
+            return stderr::line(line, emit);
+        }
+        let turn = &mut self.turns[line.span.stream.index()];
+        json::read_event(line.text, |text| Some(turn.message(&wire::message(text)?, emit)))
     }
+
+    fn is_cut_success_end(&self, line: Line<'_>) -> bool {
+        let turn = &self.turns[line.span.stream.index()];
+        !turn.codex.has_failed() && answers::cut_shows_end_turn(line.text)
+    }
+
+    fn eof(&mut self, stream: Stream, emit: &mut Emit<'_>) {
+        let turn = &mut self.turns[stream.index()];
+        turn.start_announced(emit);
+        turn.close(Ending::Cut, emit);
+    }
+}
+
+impl Turn {
+    fn message(&mut self, message: &Message<'_>, emit: &mut Emit<'_>) -> Outcome {
+        let id = message.id.map(Id::read);
+        match (message.method, id) {
+            (Some(method), id) => match (wire::word(method), id) {
+                (Some(method), None) => self.notification(&method, message.params, emit),
+                (Some(method), Some(id)) => self.request(&method, &id, message.params, emit),
+                (None, _) => Outcome::Unknown("object without method".to_owned()),
+            },
+            (None, Some(id)) => match (message.error, message.result) {
+                (Some(error), _) => self.refused(&id, error, emit),
+                (None, Some(result)) => self.answered(&id, result, emit),
+                (None, None) => Outcome::Unknown("answer without result".to_owned()),
+            },
+            // The agent could not read what it was told.
+            (None, None) => match message.error {
+                Some(error) => {
+                    let told = failure::Told::of_error(error);
+                    emit.push(text_errors::with_category(&told.message, told.category));
+                    Outcome::Known
+                }
+                None => Outcome::Unknown("object without method".to_owned()),
+            },
+        }
+    }
+
+    /// What was being told is over. Announced calls are left to themselves.
+    fn close(&mut self, ending: Ending, emit: &mut Emit<'_>) {
+        self.close_thought(emit);
+        self.close_draft(ending, emit);
+    }
+
+    fn close_thought(&mut self, emit: &mut Emit<'_>) {
+        if let Some(thought) = self.thought.take() {
+            thought.close_as(emit, |_, text| RecordKind::Reasoning { text: text.head().to_owned() });
+        }
+    }
+
+    fn close_draft(&mut self, ending: Ending, emit: &mut Emit<'_>) {
+        if let Some(draft) = self.draft.take() {
+            self.said = draft.close(ending, &self.codex, emit).or(self.said.take());
+        }
+    }
+
+    /// Calls whose beginning was held back, until more would be known of them, have begun.
+    fn start_announced(&mut self, emit: &mut Emit<'_>) {
+        for (span, kind) in self.calls.start_announced() {
+            emit.push_at(span, Vec::new(), 1.0, kind);
+        }
+    }
+}
+
+fn status(phase: Phase, detail: Option<&str>, emit: &mut Emit<'_>) {
+    emit.push(RecordKind::Status { phase, detail: detail.map(|detail| cut(detail, DETAIL_MAX)) });
+}
+
+fn unknown(name: &str) -> Outcome {
+    Outcome::Unknown(cut(name, NAME_MAX))
+}
+
+fn cut(text: &str, max: usize) -> String {
+    text[..floor_boundary(text, max)].to_owned()
 }

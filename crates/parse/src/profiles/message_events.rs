@@ -31,6 +31,7 @@ use crate::profile::{Emit, Line, Outcome, Profile};
 use crate::profiles::open_message::OpenMessage;
 use crate::profiles::{stderr, text_errors};
 use crate::record::{End, MessageKey, RecordKind, Voided};
+use crate::reset::Reset;
 use crate::text::json::repair_surrogates;
 use crate::text::marker::DONE_KEY;
 use wire::{Block, Head};
@@ -190,11 +191,7 @@ impl Turn {
             "user" => wire::read(text).map(|line| self.user(line, emit)),
             "stream_event" => wire::read(text).map(|line| self.stream_event(line, emit)),
             "result" => wire::read(text).map(|line| self.result::<D>(line, emit)),
-            // claude's word about the subscription, once per process.
-            "rate_limit_event" => {
-                status(Phase::Working, Some("rate_limit_event"), emit);
-                Some(Outcome::Known)
-            }
+            "rate_limit_event" => wire::read(text).map(|line| rate_limit(&line, emit)),
             "control_request" => control::request(text, emit),
             "control_cancel_request" => control::cancel(text, emit),
             // The engine's answer to something the host asked for.
@@ -425,8 +422,26 @@ impl Sender<'_> {
 fn category(status: Option<u64>, name: Option<&str>, words: &str) -> ErrorCategory {
     status
         .and_then(crate::classify::by_status)
-        .or_else(|| name.map(crate::classify::by_words).filter(|category| *category != ErrorCategory::Engine))
+        .or_else(|| name.and_then(crate::classify::by_name))
         .unwrap_or_else(|| crate::classify::by_words(words))
+}
+
+/// claude's word about the subscription, when it changes.
+fn rate_limit(line: &wire::RateLimit<'_>, emit: &mut Emit<'_>) -> Outcome {
+    let info: wire::RateLimitInfo = line.rate_limit_info.and_then(json::decode).unwrap_or_default();
+    if info.status.as_deref() != Some("rejected") {
+        status(Phase::Working, Some("rate_limit_event"), emit);
+        return Outcome::Known;
+    }
+    let limit = info.kind.as_deref().map(|kind| format!(" ({})", cut(kind, NAME_MAX))).unwrap_or_default();
+    let mut warning =
+        text_errors::warning(Code::EngineWarning, &format!("the limit of the subscription is reached{limit}"));
+    if let RecordKind::EngineError(error) = &mut warning {
+        error.category = ErrorCategory::Quota;
+        error.reset = info.resets_at.and_then(Reset::since_epoch);
+    }
+    emit.push(warning);
+    Outcome::Known
 }
 
 fn message_key(id: Option<Str<'_>>) -> MessageKey {

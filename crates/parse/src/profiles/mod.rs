@@ -10,6 +10,8 @@ mod open_message;
 mod opencode;
 mod plain;
 mod qwen;
+#[cfg(test)]
+mod refusals;
 mod stderr;
 #[cfg(test)]
 mod story;

@@ -22,6 +22,10 @@ impl OpenMessage {
         &self.key
     }
 
+    pub(crate) fn text(&self) -> &Text {
+        &self.text
+    }
+
     pub(crate) fn push(&mut self, piece: &str, span: Span) {
         self.text.push(piece);
         self.touch(span);

@@ -17,6 +17,7 @@ use crate::json::{self, Str};
 use crate::profile::{Emit, Line, Outcome, Profile};
 use crate::profiles::{stderr, text_errors};
 use crate::record::{End, MessageKey, RecordKind};
+use crate::reset::Reset;
 
 #[derive(Debug, Default)]
 pub(crate) struct Opencode {
@@ -101,6 +102,15 @@ struct FailureData {
     message: Option<String>,
     #[serde(rename = "statusCode")]
     status: Option<u64>,
+    #[serde(rename = "responseHeaders")]
+    headers: Option<Box<RawValue>>,
+}
+
+/// Of what the service answered.
+#[derive(Default, Deserialize)]
+struct Headers {
+    #[serde(rename = "retry-after")]
+    retry_after: Option<String>,
 }
 
 impl Profile for Opencode {
@@ -183,9 +193,11 @@ impl Turn {
     fn error(&mut self, error: Option<&RawValue>, emit: &mut Emit<'_>) -> Option<()> {
         let told = error.map(Told::read).unwrap_or_default();
         let message = told.message.as_deref();
-        let category = told.status.and_then(classify::by_status);
+        let category =
+            told.status.and_then(classify::by_status).or_else(|| told.name.as_deref().and_then(classify::by_name));
         let shown = message.unwrap_or("the turn failed");
-        emit.push(text_errors::with_category(shown, category.unwrap_or_else(|| classify::by_words(shown))));
+        let by_words = || classify::by_words(shown);
+        emit.push(text_errors::with_reset(shown, category.unwrap_or_else(by_words), told.reset));
         emit.push(if self.at_limit { text_errors::limit(message) } else { text_errors::failure(message, category) });
         Some(())
     }
@@ -243,18 +255,27 @@ fn tool_use(part: Part<'_>, emit: &mut Emit<'_>) -> Option<()> {
 #[derive(Debug, Default)]
 struct Told {
     message: Option<String>,
+    /// The class of the error.
+    name: Option<String>,
     /// Of the model's API.
     status: Option<u64>,
+    reset: Option<Reset>,
 }
 
 impl Told {
     fn read(error: &RawValue) -> Self {
         if let Some(message) = json::decode::<String>(error) {
-            return Self { message: Some(message), status: None };
+            return Self { message: Some(message), ..Self::default() };
         }
         let failure = json::decode::<Failure>(error).unwrap_or_default();
         let data = failure.data.and_then(|raw| json::decode::<FailureData>(&raw)).unwrap_or_default();
-        let name = || failure.name.and_then(|raw| json::decode::<String>(&raw));
-        Self { message: data.message.or_else(name), status: data.status }
+        let name = failure.name.and_then(|raw| json::decode::<String>(&raw));
+        let headers = data.headers.and_then(|raw| json::decode::<Headers>(&raw)).unwrap_or_default();
+        Self {
+            message: data.message.or_else(|| name.clone()),
+            name,
+            status: data.status,
+            reset: headers.retry_after.as_deref().and_then(Reset::of_header),
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use skillrun_model::{ProfileId, Stream};
 
-use crate::record::{AnswerFrom, CallQuestion, End, EndKind, EngineError, MessageKey, Record, RecordKind};
+use crate::record::{AnswerFrom, Asks, CallQuestion, End, EndKind, EngineError, MessageKey, Record, RecordKind};
 use crate::{Parser, Span};
 
 /// What a profile made of some streams.
@@ -86,12 +86,17 @@ fn line(kind: &RecordKind) -> String {
         RecordKind::ToolFailed { id, reason, output } => {
             format!("failed {id} ({reason}): {}", output.as_deref().unwrap_or("-"))
         }
-        RecordKind::Question(CallQuestion { call_id, tool, input }) => {
-            let input = input.as_ref().map(ToString::to_string);
-            format!("question {call_id} {tool} {}", input.as_deref().unwrap_or("-"))
+        RecordKind::Question(CallQuestion { call_id, tool, input, options, asks }) => {
+            let json = |value: &Option<serde_json::Value>| value.as_ref().map_or("-".to_owned(), ToString::to_string);
+            let options: Vec<String> = options.iter().map(|o| format!(" [{} {} {:?}]", o.id, o.name, o.kind)).collect();
+            let asked = match asks {
+                Asks::Permission => String::new(),
+                Asks::Elicitation { message, schema } => format!(" {message:?} {}", json(schema)),
+            };
+            format!("question {call_id} {tool} {}{}{asked}", json(input), options.concat())
         }
         RecordKind::Withdrawn { call_id } => format!("withdrawn {call_id}"),
-        RecordKind::EngineError(EngineError { level, code, message, category }) => {
+        RecordKind::EngineError(EngineError { level, code, message, category, .. }) => {
             format!("{level:?} {} {category}: {message}", code.as_str())
         }
         RecordKind::Usage(usage) => {

@@ -6,6 +6,7 @@ use skillrun_model::rasp::Level;
 
 use crate::classify;
 use crate::record::{End, EndKind, EngineError, RecordKind};
+use crate::reset::Reset;
 
 /// Longest error text that is kept.
 const MESSAGE_MAX: usize = 8 * 1024;
@@ -20,8 +21,13 @@ pub(crate) fn error(message: &str) -> RecordKind {
 }
 
 pub(crate) fn with_category(message: &str, category: ErrorCategory) -> RecordKind {
+    with_reset(message, category, None)
+}
+
+/// The same, where the engine tells beside its words when to ask again.
+pub(crate) fn with_reset(message: &str, category: ErrorCategory, reset: Option<Reset>) -> RecordKind {
     let code = if category == ErrorCategory::Session { Code::SessionNotFound } else { Code::EngineError };
-    RecordKind::EngineError(EngineError { level: Level::Error, code, message: cut(message), category })
+    RecordKind::EngineError(EngineError { level: Level::Error, code, message: cut(message), category, reset })
 }
 
 /// Something the engine gets over by itself.
@@ -31,6 +37,7 @@ pub(crate) fn warning(code: Code, message: &str) -> RecordKind {
         code,
         message: cut(message),
         category: classify::by_words(message),
+        reset: None,
     })
 }
 

@@ -3,9 +3,10 @@
 use serde_json::{Map, Value};
 use skillrun_engine::Permission;
 use skillrun_model::interaction::DecisionPolicy;
+use skillrun_model::status::OnQuota;
 
 use super::error::AcceptError;
-use crate::record::{HomeChoice, Snapshot};
+use crate::record::{HomeChoice, Retry, Snapshot};
 
 /// What may be asked for. None: not asked for.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -24,6 +25,8 @@ pub struct Options {
     pub default_decision_policy: Option<DecisionPolicy>,
     pub max_attempt: Option<u32>,
     pub snapshot: Option<Snapshot>,
+    pub retry_quota: Option<OnQuota>,
+    pub retry_quota_max: Option<u32>,
     pub env: Vec<String>,
     pub secrets: Vec<String>,
     pub priority: i32,
@@ -42,6 +45,7 @@ pub(super) struct Filled {
     pub(super) session_timeout_sec: f64,
     pub(super) auto_decision_limit: u32,
     pub(super) snapshot: Snapshot,
+    pub(super) retry: Retry,
 }
 
 impl Filled {
@@ -98,8 +102,37 @@ impl Filled {
             )?,
             auto_decision_limit: limit,
             snapshot: asked.snapshot.or(settings.snapshot).unwrap_or(Snapshot::Taken),
+            retry: retry(asked, skill, settings)?,
         })
     }
+}
+
+/// `retry` of a skill: `{"quota": "wait", "quota_max": 3}`.
+fn retry(asked: &Options, skill: &Map<String, Value>, settings: &Options) -> Result<Retry, AcceptError> {
+    let none = Map::new();
+    let skills = match skill.get("retry") {
+        None => &none,
+        Some(Value::Object(retry)) => retry,
+        Some(other) => return Err(wrong("retry", other, r#"an object such as {"quota": "wait"}"#)),
+    };
+    let ours = Retry::default();
+    let quota = match (asked.retry_quota, skills.get("quota")) {
+        (Some(asked), _) => asked,
+        (None, Some(value)) => value
+            .as_str()
+            .and_then(|word| word.parse().ok())
+            .ok_or_else(|| wrong("retry.quota", value, "\"fail\" or \"wait\""))?,
+        (None, None) => settings.retry_quota.unwrap_or(ours.quota),
+    };
+    let quota_max = match (asked.retry_quota_max, skills.get("quota_max")) {
+        (Some(asked), _) => asked,
+        (None, Some(value)) => value
+            .as_u64()
+            .and_then(|max| u32::try_from(max).ok())
+            .ok_or_else(|| wrong("retry.quota_max", value, "a whole number"))?,
+        (None, None) => settings.retry_quota_max.unwrap_or(ours.quota_max),
+    };
+    Ok(Retry { quota, quota_max })
 }
 
 const SECONDS: &str = "a number of seconds above 0";

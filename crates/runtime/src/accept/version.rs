@@ -1,26 +1,21 @@
-//! The version of an engine: asked once per program, and remembered while the program is the same file.
+//! The version of an engine: asked once per program, and remembered while the program is the same file. A private
+//! install has it in its path.
+//!
+//! Some programs write into HOME even then, so they are asked with an empty one.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::mpsc::channel;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use skillrun_engine::Descriptor;
+use skillrun_engine::{Descriptor, Found};
 use skillrun_engine::descriptor::Executable;
 use skillrun_engine::version::parse_version;
 use skillrun_evidence::whole_file;
 
+use crate::looking::engines::asked;
 use crate::runtime::Surroundings;
-
-/// How long an engine may take to tell its version.
-const PATIENCE: Duration = Duration::from_secs(5);
-const OUTPUT_MAX: u64 = 64 * 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Known {
@@ -32,13 +27,17 @@ struct Known {
 type Memory = BTreeMap<PathBuf, Known>;
 
 /// None when it does not tell.
-pub(super) fn of(surroundings: &Surroundings, descriptor: &Descriptor, program: &Path) -> Option<String> {
+pub(super) fn of(surroundings: &Surroundings, descriptor: &Descriptor, found: &Found) -> Option<String> {
+    if let Some(version) = &found.version {
+        return Some(version.clone());
+    }
+    let program = found.program.as_path();
     if matches!(descriptor.executable, Executable::Own) {
         return Some(env!("CARGO_PKG_VERSION").to_owned());
     }
     let rule = descriptor.version.as_ref()?;
-    let found = fs::metadata(program).ok()?;
-    let (size, modified) = (found.len(), found.mtime());
+    let file = fs::metadata(program).ok()?;
+    let (size, modified) = (file.len(), file.mtime());
     let file = surroundings.tools.data.versions();
     let mut memory: Memory =
         fs::read(&file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
@@ -56,33 +55,7 @@ pub(super) fn of(surroundings: &Surroundings, descriptor: &Descriptor, program: 
     version
 }
 
+/// What it writes to stdout, then to stderr.
 fn ask(surroundings: &Surroundings, program: &Path, argv: &[String]) -> Option<String> {
-    let mut child = Command::new(program)
-        .args(argv)
-        .env_clear()
-        .envs(surroundings.environment.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    let stdout = child.stdout.take()?;
-    let (told, heard) = channel();
-    // A child of its own may hold the stream open for ever; then nobody waits for this thread.
-    thread::spawn(move || {
-        let mut text = Vec::new();
-        stdout.take(OUTPUT_MAX).read_to_end(&mut text).ok();
-        told.send(String::from_utf8_lossy(&text).into_owned()).ok();
-    });
-    let begin = Instant::now();
-    loop {
-        match child.try_wait() {
-            Ok(Some(_)) => return heard.recv_timeout(PATIENCE.saturating_sub(begin.elapsed())).ok(),
-            Ok(None) if begin.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(5)),
-            Ok(None) | Err(_) => {
-                child.kill().and_then(|()| child.wait()).ok();
-                return None;
-            }
-        }
-    }
+    asked(&[program], argv, &surroundings.environment, &surroundings.temporary).ok()
 }

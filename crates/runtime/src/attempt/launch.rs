@@ -6,14 +6,17 @@ use std::path::PathBuf;
 
 use skillrun_collect::plan::{Limits, SnapshotPlan, StartWhen, Variable, VariableKind};
 use skillrun_collect::{Plan, start};
-use skillrun_engine::{Home, LaunchError, StartRequest, files};
+use skillrun_engine::{Descriptor, Home, LaunchError, LoginFound, StartRequest, files};
 use skillrun_evidence::OsText;
 use skillrun_model::AttemptNumber;
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::verdict::RunError;
 use skillrun_skill::{PromptValues, SkillErrorKind, prompt::prompt};
 
+use super::opening;
+use crate::accept::run_is_over;
 use crate::judge::Rules;
+use crate::login;
 use crate::record::{HomeChoice, Snapshot, seconds};
 use crate::run::Run;
 use crate::runtime::Surroundings;
@@ -67,8 +70,11 @@ pub(crate) fn plan(
     let script = record.request.script.as_ref().map(|name| folder.inputs().join(name));
     let output_schema = skill.runner.schemas.output.as_ref().map(|path| skill.root.join(path.as_path()));
     let variables = variables(surroundings, run);
+    let login = taken_login(surroundings, run, descriptor, &places).map_err(|failed| engine(failed.to_string()))?;
     let request = StartRequest {
         program: record.engine.program.as_path(),
+        interpreter: record.engine.interpreter.as_ref().map(OsText::as_path),
+        login: &login,
         engine_version: record.engine.version.as_deref(),
         mode: record.request.mode,
         attempt,
@@ -104,6 +110,9 @@ pub(crate) fn plan(
         .note_files(folder, record, &paths)
         .and_then(|()| files::write(&launch.files).map_err(|failed| std::io::Error::other(failed.to_string())))
         .map_err(|failed| engine(failed.to_string()))?;
+    if let Some(opening) = &launch.opening {
+        opening::write(folder, opening).map_err(|failed| engine(failed.to_string()))?;
+    }
     let mut ignore = launch.snapshot_ignore.clone();
     if let Ok(inside) = places.skill.strip_prefix(&places.workspace) {
         ignore.push(format!("/{}/", inside.display()));
@@ -137,6 +146,22 @@ pub(crate) fn plan(
         temporary: OsText::from(surroundings.temporary.as_path()),
         start: StartWhen::Told { within: HELD },
     })
+}
+
+/// The user's login, which is in the HOME of the run from here on.
+fn taken_login(
+    surroundings: &Surroundings,
+    run: &Run,
+    descriptor: &Descriptor,
+    places: &Places,
+) -> std::io::Result<LoginFound> {
+    let user_home = &surroundings.user_home;
+    let found = login::found(descriptor, user_home, |name| surroundings.variable(name).is_some_and(|it| !it.is_empty()));
+    if run.record.request.home == HomeChoice::Run {
+        let is_over = |other| run_is_over(surroundings, other);
+        login::take(&surroundings.tools.data, run.id, descriptor, &places.home, user_home, is_over)?;
+    }
+    Ok(found)
 }
 
 /// What the user said, and the files that came with it.
@@ -174,5 +199,5 @@ fn place_error(failed: PlaceError) -> RunError {
 }
 
 pub(crate) fn error(category: ErrorCategory, code: Code, message: String) -> RunError {
-    RunError { category, code, message, details: Vec::new() }
+    RunError { category, code, message, details: Vec::new(), reset_at: None }
 }

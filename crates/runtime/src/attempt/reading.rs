@@ -1,5 +1,7 @@
 //! Reads the evidence of an attempt into events: while it is written, or after whoever read it before is gone.
 
+use skillrun_engine::acp::{Driver, Send};
+use skillrun_evidence::feed::StepKind;
 use skillrun_evidence::live_feed::Extent;
 use skillrun_evidence::{Feed, Folder, LiveFeed, Meta, Step, Stream};
 use skillrun_lifecycle::closing;
@@ -10,6 +12,7 @@ use skillrun_parse::record::{CallQuestion, EndKind};
 use skillrun_translate::{AttemptPipeline, Facts};
 
 use super::known::{Compared, Covered, Known};
+use super::opening;
 use crate::error::RuntimeError;
 use crate::run::Run;
 
@@ -23,6 +26,8 @@ pub(crate) struct Reading {
     /// There once it is known when the attempt began.
     pipeline: Option<AttemptPipeline>,
     known: Known,
+    /// Tells what an agent must be told, from what it wrote.
+    driver: Option<Driver>,
     /// The disk is full: events are made, for the verdict, and not appended.
     is_full: bool,
 }
@@ -55,7 +60,8 @@ impl Reading {
     fn with(run: &Run, attempt: AttemptNumber, known: Known) -> Result<Self, RuntimeError> {
         let patterns = run.record.patterns(&run.folder.record())?;
         let feed = LiveFeed::open(&run.folder.audit(), attempt)?.hiding(&patterns);
-        Ok(Self { attempt, feed, pipeline: None, known, is_full: false })
+        let driver = opening::driver(run, attempt)?;
+        Ok(Self { attempt, feed, pipeline: None, known, driver, is_full: false })
     }
 
     /// The end event that stands.
@@ -68,6 +74,11 @@ impl Reading {
         self.pipeline.as_mut().map(AttemptPipeline::take_questions).unwrap_or_default()
     }
 
+    /// What an agent has to be told, since this was last asked.
+    pub(crate) fn take_sends(&mut self) -> Vec<Send> {
+        self.driver.as_mut().map(Driver::take).unwrap_or_default()
+    }
+
     /// Reads what can be read by now.
     pub(crate) fn advance(&mut self, run: &mut Run, extent: Extent) -> Result<(), RuntimeError> {
         if self.pipeline.is_none() {
@@ -78,6 +89,9 @@ impl Reading {
         let Some(pipeline) = &mut self.pipeline else { return Ok(()) };
         let mut batch = Vec::new();
         while let Some(step) = self.feed.next_step(extent)? {
+            if let (Some(driver), StepKind::Bytes { stream: Stream::Stdout, bytes }) = (&mut self.driver, &step.kind) {
+                driver.push(bytes);
+            }
             take(pipeline, &step, run, &mut batch);
             if batch.len() >= BATCH {
                 append(run, &mut self.known, &mut self.is_full, std::mem::take(&mut batch))?;
@@ -88,7 +102,7 @@ impl Reading {
 
     /// The attempt is over: reads the rest.
     pub(crate) fn finish(self, run: &mut Run) -> Result<Read, RuntimeError> {
-        let Self { attempt, feed, pipeline, mut known, mut is_full } = self;
+        let Self { attempt, feed, pipeline, mut known, driver: _, mut is_full } = self;
         let meta = match Folder::open(&run.folder.audit()).and_then(|folder| folder.attempt(attempt)) {
             Ok(found) => found.meta,
             Err(_) => Meta::default(),

@@ -32,11 +32,13 @@ fn record(number: u8) -> RunRecord {
         engine: EngineRecord {
             name: "scripted".into(),
             program: "skillrun".into(),
+            interpreter: None,
             version: Some("1".into()),
             profile: ProfileId::PlainText,
             profile_version: 1,
             continuation: Continuation::None,
             posture: Posture::Enforced,
+            login: None,
         },
         request: Request {
             mode: ExecutionMode::Auto,
@@ -60,10 +62,12 @@ fn record(number: u8) -> RunRecord {
             env: vec![],
             secrets: vec![],
             priority: 0,
+            retry: Default::default(),
             request_id: None,
         },
         redact_patterns: vec![],
         retry_of: None,
+        quota_retry: None,
     }
 }
 

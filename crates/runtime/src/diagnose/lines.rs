@@ -18,6 +18,7 @@ impl Diagnosis {
         if let Owner::Somebody { pid: Some(pid) } = self.owner {
             lines.push(("owner", format!("process {pid}")));
         }
+        lines.extend(self.not_before.map(|at| ("begins", format!("not before {}", moment(at)))));
         if let Some(decided) = &self.decided {
             let rule = decided.rule.map_or_else(String::new, |rule| format!(" (rule {rule})"));
             lines.push(("because", format!("{}{rule}", decided.words)));
@@ -28,6 +29,7 @@ impl Diagnosis {
                 "error",
                 format!("{} ({}): {}", error.code, error.category, super::passage::shown(&error.message)),
             ));
+            lines.extend(error.reset_at.map(|at| ("quota", format!("is there again at {}", moment(at)))));
             lines.extend(error.details.iter().map(|detail| ("", super::passage::shown(detail))));
         }
         lines.extend(self.session_id.iter().map(|session| ("session", session.clone())));

@@ -27,6 +27,7 @@ pub(super) fn tell(material: &Material) -> Diagnosis {
         status,
         since: story.since,
         elapsed_ms: elapsed.unwrap_or(0),
+        not_before: story.state.not_before.filter(|_| status == RunStatus::Queued),
         owner: material.owner,
         decided: decided(material),
         error: story.failed.as_ref().map(|failed| failed.error.clone()),

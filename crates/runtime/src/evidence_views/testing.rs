@@ -221,11 +221,13 @@ fn record() -> RunRecord {
         engine: EngineRecord {
             name: "scripted".into(),
             program: "skillrun".into(),
+            interpreter: None,
             version: None,
             profile: ProfileId::PlainText,
             profile_version: 1,
             continuation: Continuation::None,
             posture: Posture::Enforced,
+            login: None,
         },
         request: Request {
             mode: ExecutionMode::Auto,
@@ -249,9 +251,11 @@ fn record() -> RunRecord {
             env: vec![],
             secrets: vec![],
             priority: 0,
+            retry: Default::default(),
             request_id: None,
         },
         redact_patterns: vec![],
         retry_of: None,
+        quota_retry: None,
     }
 }

@@ -12,13 +12,14 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use skillrun_engine::descriptor::{Executable, Origin};
-use skillrun_engine::{Descriptor, Disk, Engines, FindError, Found, Permission, Posture, find};
+use skillrun_engine::descriptor::{Executable, Login, Origin};
+use skillrun_engine::{Descriptor, Disk, Engines, FindError, Found, LoginFound, Permission, Posture, find};
 use skillrun_model::profile::EngineVersion;
 use skillrun_model::status::Continuation;
 use skillrun_model::{ProfileId, Wiring};
 
 pub use probe::Version;
+pub(crate) use probe::asked;
 
 /// So many programs are asked at the same time.
 const AT_ONCE: usize = 16;
@@ -31,6 +32,8 @@ pub struct Around<'a> {
     /// Where relative paths begin; absolute.
     pub cwd: &'a Path,
     pub user_home: Option<&'a Path>,
+    /// The folder of private installs.
+    pub programs: Option<&'a Path>,
     /// Where programs are looked for, and what they get when they are asked for their versions.
     pub environment: &'a [(OsString, OsString)],
 }
@@ -49,6 +52,7 @@ impl<'a> Around<'a> {
             path: self.variable("PATH"),
             user_home: self.user_home,
             variable: engine.executable.variable().and_then(|name| self.variable(name)),
+            programs: self.programs,
         }
     }
 }
@@ -79,6 +83,44 @@ pub struct State<'a> {
     pub descriptor: &'a Descriptor,
     pub program: Result<Found, FindError>,
     pub version: Version,
+    pub login: EngineLogin,
+}
+
+/// Whether the user is logged in to an engine, as far as that can be told without a network.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct EngineLogin {
+    pub found: LoginKind,
+    /// The name of the variable that is set.
+    pub variable: Option<String>,
+    /// A command with which a person logs in.
+    pub command: Option<String>,
+}
+
+/// Where a login was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LoginKind {
+    Variable,
+    /// A file in the home folder of the user who runs this program.
+    File,
+    Nothing,
+    /// It needs none.
+    NotNeeded,
+}
+
+impl EngineLogin {
+    fn of(descriptor: &Descriptor, around: Around<'_>) -> Self {
+        let rule = &descriptor.login;
+        let is_set = |name: &str| around.variable(name).is_some();
+        let in_home = |path: &Path| around.user_home.is_some_and(|home| home.join(path).exists());
+        let (found, variable) = match skillrun_engine::login::found(descriptor, is_set, in_home) {
+            LoginFound::Variable(name) => (LoginKind::Variable, Some(name)),
+            LoginFound::File(_) => (LoginKind::File, None),
+            LoginFound::Nothing if *rule == Login::default() => (LoginKind::NotNeeded, None),
+            LoginFound::Nothing => (LoginKind::Nothing, None),
+        };
+        Self { found, variable, command: rule.command.clone() }
+    }
 }
 
 /// An engine and what is found of it on this machine, as data.
@@ -105,6 +147,7 @@ pub struct Engine {
     pub continuation: Continuation,
     pub profile: ProfileId,
     pub permissions: Postures,
+    pub login: EngineLogin,
     /// Why it cannot be used, or its version not be told.
     pub problem: Option<String>,
 }
@@ -158,10 +201,10 @@ impl<'a> State<'a> {
     pub fn of(descriptor: &'a Descriptor, around: Around<'_>, probing: Probing) -> Self {
         let program = find(descriptor, &around.of(descriptor), &Disk);
         let version = match (&descriptor.version, &program, probing) {
-            (Some(rule), Ok(found), Probing::On) => probe::version(&found.program, rule, around.environment),
+            (Some(rule), Ok(found), Probing::On) => probe::version(found, rule, around.environment),
             (Some(_), _, Probing::Off) | (None, _, _) | (_, Err(_), _) => Version::NotAsked,
         };
-        Self { descriptor, program, version }
+        Self { descriptor, program, version, login: EngineLogin::of(descriptor, around) }
     }
 
     /// Many at once, because some programs take a second to tell their version.
@@ -206,11 +249,8 @@ impl<'a> State<'a> {
     }
 
     /// A command that installs it.
-    pub fn install(&self) -> Option<&'a str> {
-        match &self.descriptor.executable {
-            Executable::Own => None,
-            Executable::Installed(installed) => installed.install.as_deref(),
-        }
+    pub fn install(&self) -> Option<String> {
+        self.descriptor.install_command()
     }
 
     /// Why it cannot be used, or its version not be told.
@@ -242,7 +282,7 @@ impl<'a> State<'a> {
             },
             tested: self.tested(),
             tested_versions: self.tested_versions(),
-            install: self.install().map(str::to_owned),
+            install: self.install(),
             continuation: descriptor.continuation,
             profile: descriptor.profile,
             permissions: Postures {
@@ -250,6 +290,7 @@ impl<'a> State<'a> {
                 read_only: posture(Permission::ReadOnly),
                 full: posture(Permission::Full),
             },
+            login: self.login.clone(),
             problem: self.problem(),
         }
     }

@@ -105,6 +105,8 @@ fn options(before: &Request, now: Options, is_same_engine: bool) -> Options {
         default_decision_policy: now.default_decision_policy.or(before.default_decision_policy),
         max_attempt: now.max_attempt.or(before.max_attempt),
         snapshot: now.snapshot.or(Some(before.snapshot)),
+        retry_quota: now.retry_quota.or(Some(before.retry.quota)),
+        retry_quota_max: now.retry_quota_max.or(Some(before.retry.quota_max)),
         env: if now.env.is_empty() { before.env.clone() } else { now.env },
         secrets: if now.secrets.is_empty() { before.secrets.clone() } else { now.secrets },
         priority: if now.priority == 0 { before.priority } else { now.priority },

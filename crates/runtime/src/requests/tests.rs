@@ -51,6 +51,7 @@ impl World {
             own_program: std::env::current_exe().expect("a program"),
             cwd: self.root.clone(),
             user_home: self.root.clone(),
+            programs: None,
             temporary: self.root.clone(),
             host_command: Box::new(|| Command::new("/nonexistent")),
         };

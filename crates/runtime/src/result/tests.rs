@@ -107,9 +107,10 @@ impl Log {
             code: Code::EngineFailed,
             message: "no".into(),
             details: vec![],
+            reset_at: None,
         };
         let next_actions = vec![NextAction { action: NextActionKind::Retry, command: "skillrun retry".into() }];
-        self.control(Data::RunFailed(RunFailed { reason_code: Code::EngineFailed, error, next_actions }));
+        self.control(Data::RunFailed(RunFailed { reason_code: Code::EngineFailed, error, next_actions, retry: None }));
     }
 
     fn canceled(&mut self) {

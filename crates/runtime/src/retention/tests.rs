@@ -262,8 +262,8 @@ fn ending_event(standing: Standing) -> Option<Data> {
         Standing::Succeeded => Some(Data::RunCompleted(RunCompleted { reason_code, result: None })),
         Standing::Failed => {
             let (category, message) = (ErrorCategory::Engine, "no".to_owned());
-            let error = RunError { category, code: reason_code, message, details: vec![] };
-            Some(Data::RunFailed(RunFailed { reason_code, error, next_actions: vec![] }))
+            let error = RunError { category, code: reason_code, message, details: vec![], reset_at: None };
+            Some(Data::RunFailed(RunFailed { reason_code, error, next_actions: vec![], retry: None }))
         }
         Standing::Canceled => Some(Data::RunCanceled(RunCanceled { reason_code, by: None })),
     }

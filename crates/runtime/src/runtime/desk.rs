@@ -136,6 +136,11 @@ impl Desk {
         self.timers.first_key_value().map(|((at, _), _)| *at)
     }
 
+    /// Something is due at some moment.
+    pub(super) fn has_moments(&self) -> bool {
+        self.next_timer().is_some() || self.next_retry().is_some() || self.queue.next_moment().is_some()
+    }
+
     /// A run that is tried again now.
     pub(super) fn take_retry(&mut self, now: Instant) -> Option<RunId> {
         let due = |trouble: &Trouble| trouble.again.is_some_and(|at| at <= now);

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 use skillrun_model::TurnState;
+use skillrun_parse::types::TypeCounts;
 use skillrun_translate::facts::ParseCounts;
 
 use super::Runtime;
@@ -58,6 +59,8 @@ pub struct EngineStats {
     /// Attempts.
     pub settled: BTreeMap<TurnState, u64>,
     pub parse: ParseTotals,
+    /// Events of unknown type, by their type.
+    pub unknown_types: TypeCounts,
 }
 
 /// How lines were read, over all attempts; see `parse` in `meta.N.json`.
@@ -89,12 +92,13 @@ impl Counters {
     }
 
     /// An attempt was settled.
-    pub(crate) fn settled(&self, engine: &str, turn: TurnState, parse: ParseCounts, bytes: u64) {
+    pub(crate) fn settled(&self, engine: &str, turn: TurnState, parse: &ParseCounts, bytes: u64) {
         let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
         let has_place = engines.contains_key(engine) || engines.len() < ENGINES;
         let engine = engines.entry(if has_place { engine } else { OTHERS }.to_owned()).or_default();
         *engine.settled.entry(turn).or_default() += 1;
-        let ParseCounts { matched, inferred, raw, unknown, confidence: _ } = parse;
+        let ParseCounts { matched, inferred, raw, unknown, unknown_types, confidence: _ } = parse;
+        engine.unknown_types.add_all(unknown_types);
         let total = &mut engine.parse;
         total.matched += matched;
         total.inferred += inferred;
@@ -150,17 +154,22 @@ mod tests {
     #[test]
     fn engines_are_bounded_and_nothing_is_left_out() {
         let counters = Counters::default();
-        let parse = ParseCounts { matched: 1, inferred: 2, raw: 3, unknown: 4, confidence: 0.5 };
+        let mut unknown_types = TypeCounts::default();
+        unknown_types.add("new.thing", 4);
+        let parse = ParseCounts { matched: 1, inferred: 2, raw: 3, unknown: 4, unknown_types, confidence: 0.5 };
         for number in 0..300 {
-            counters.settled(&format!("engine {number}"), TurnState::Completed, parse, 10);
+            counters.settled(&format!("engine {number}"), TurnState::Completed, &parse, 10);
         }
-        counters.settled("engine 7", TurnState::Failed, parse, 5);
+        counters.settled("engine 7", TurnState::Failed, &parse, 5);
         let engines = counters.engines();
         assert_eq!(engines.len(), ENGINES + 1);
         assert_eq!(engines[OTHERS].settled, BTreeMap::from([(TurnState::Completed, 44)]));
         let settled = BTreeMap::from([(TurnState::Completed, 1), (TurnState::Failed, 1)]);
         let totals = ParseTotals { matched: 2, inferred: 4, raw: 6, unknown: 8, bytes: 15 };
-        assert_eq!(engines["engine 7"], EngineStats { settled, parse: totals });
+        let mut unknown_types = TypeCounts::default();
+        unknown_types.add("new.thing", 8);
+        assert_eq!(engines["engine 7"], EngineStats { settled, parse: totals, unknown_types });
+        assert_eq!(engines[OTHERS].unknown_types.iter().collect::<Vec<_>>(), [("new.thing", 176)]);
         let all: u64 = engines.values().map(|engine| engine.parse.bytes).sum();
         assert_eq!(all, 3_005);
     }
@@ -169,7 +178,7 @@ mod tests {
     fn shares_are_those_of_the_queue() {
         let by_engine = BTreeMap::from([("a".to_owned(), 1)]);
         let mut queue = Queue::new(SlotLimits { total: 2, per_engine: 9, by_engine, sticky: 3, queued: 5 });
-        let demand = |engine: &str, kind| Demand { engine: engine.to_owned(), kind, priority: 0 };
+        let demand = |engine: &str, kind| Demand { engine: engine.to_owned(), kind, priority: 0, not_before: None };
         let run = |n: u8| skillrun_model::RunId::new(u64::from(n), [n; 10]);
         let slot = queue.take(demand("a", SlotKind::Sticky));
         queue.take(demand("b", SlotKind::Turn));

@@ -33,6 +33,8 @@ pub struct Setup {
     pub own_program: PathBuf,
     pub cwd: PathBuf,
     pub user_home: PathBuf,
+    /// The folder of private installs.
+    pub programs: Option<PathBuf>,
     /// Where engines get folders for temporary files.
     pub temporary: PathBuf,
     /// A command that becomes the host of an attempt.
@@ -56,6 +58,7 @@ pub struct Surroundings {
     pub(crate) own_program: PathBuf,
     pub(crate) cwd: PathBuf,
     pub(crate) user_home: PathBuf,
+    pub(crate) programs: Option<PathBuf>,
     pub(crate) temporary: PathBuf,
     pub(crate) host_command: Box<dyn Fn() -> Command + Send + Sync>,
 }
@@ -80,6 +83,7 @@ impl From<Setup> for Surroundings {
             own_program: setup.own_program,
             cwd: setup.cwd,
             user_home: setup.user_home,
+            programs: setup.programs,
             temporary: setup.temporary,
             host_command: setup.host_command,
         }

@@ -59,7 +59,7 @@ impl Runtime {
             }
         }
         recovered.waiting = unfinished.resting.len();
-        for run in unfinished.restless {
+        for run in unfinished.restless.into_iter().chain(unfinished.unretried) {
             match self.inner.take_up(run) {
                 Ok(TakenUp::Working) => recovered.working.push(run),
                 Ok(TakenUp::Waiting) => recovered.waiting += 1,
@@ -97,7 +97,12 @@ impl Runtime {
 impl Inner {
     pub(super) fn take_up(self: &Arc<Self>, id: RunId) -> Result<TakenUp, RuntimeError> {
         match self.open(id) {
-            Ok(run) => Ok(self.take_up_run(run)),
+            Ok(run) => {
+                if run.state.is_over() {
+                    self.retry(&run)?;
+                }
+                Ok(self.take_up_run(run))
+            }
             Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. }, .. })) => Ok(TakenUp::SomebodyElses),
             Err(error) => Err(error),
         }

@@ -43,14 +43,21 @@ pub(super) fn demand(record: &RunRecord) -> Demand {
         Continuation::Sticky => SlotKind::Sticky,
         Continuation::Resumable | Continuation::None => SlotKind::Turn,
     };
-    Demand { engine: record.engine.name.clone(), kind, priority: record.request.priority }
+    let (priority, not_before) = (record.request.priority, record.not_before());
+    Demand { engine: record.engine.name.clone(), kind, priority, not_before }
 }
 
 impl Inner {
     /// A run waits for a slot, or has one at once and keeps its owner.
     pub(super) fn enqueue(self: &Arc<Self>, run: Run) {
-        self.desk().queue.push(run.id, demand(&run.record));
+        let demand = demand(&run.record);
+        let is_for_later = demand.not_before.is_some();
+        self.desk().queue.push(run.id, demand);
         self.pump(Some(run));
+        if is_for_later {
+            self.wind_up();
+            self.changed.notify_all();
+        }
     }
 
     /// Gives free slots to those who wait. `at_hand` need not be opened again if it is one of them.
@@ -58,12 +65,13 @@ impl Inner {
         loop {
             let Some(mailbox) = self.mailbox() else { return };
             // Out of the queue and at work in one step: nobody may find it in neither.
+            let now = self.surroundings.tools.clock.now();
             let (id, slot) = {
                 let mut desk = self.desk();
                 if desk.is_leaving {
                     return;
                 }
-                let Some((id, slot)) = desk.queue.next() else { return };
+                let Some((id, slot)) = desk.queue.next(now) else { return };
                 if !desk.begins(id, &mailbox) {
                     desk.queue.give_back(slot);
                     continue;
@@ -111,7 +119,7 @@ impl Inner {
     }
 
     /// Somebody in this process may have it for a moment.
-    fn open_patiently(&self, id: RunId) -> Result<Run, RuntimeError> {
+    pub(super) fn open_patiently(&self, id: RunId) -> Result<Run, RuntimeError> {
         let begin = Instant::now();
         loop {
             match self.open(id) {
@@ -136,8 +144,11 @@ impl Inner {
             Err(RuntimeError::file(self.surroundings.tools.data.run(id).root(), "worked on")(error))
         });
         mailbox.close();
+        let mut unretried = None;
         if matches!(outcome, Ok(Rest::Over)) {
             views::write(&self.surroundings.tools, id);
+            // Before anybody finds nothing left to do for the run.
+            unretried = self.retry_if_planned(id).err();
         }
         let is_wanted = {
             let mut desk = self.desk();
@@ -153,6 +164,9 @@ impl Inner {
                     }
                 }
                 Err(error) => self.failed(&mut desk, id, &error),
+            }
+            if let Some(error) = unretried {
+                self.failed(&mut desk, id, &error);
             }
             is_wanted
         };
@@ -208,8 +222,7 @@ impl Inner {
     /// Sees to it that somebody waits for what is due.
     pub(super) fn wind_up(self: &Arc<Self>) {
         let mut desk = self.desk();
-        let is_needed = desk.next_timer().is_some() || desk.next_retry().is_some();
-        if is_needed && !desk.has_clockwork && !desk.is_leaving {
+        if desk.has_moments() && !desk.has_clockwork && !desk.is_leaving {
             desk.has_clockwork = true;
             let inner = self.clone();
             let spawned = thread::Builder::new().name("clockwork".to_owned()).spawn(move || inner.clockwork());
@@ -222,20 +235,27 @@ impl Inner {
         loop {
             let now = self.surroundings.tools.clock.now();
             let mut desk = self.desk();
-            if desk.is_leaving || (desk.next_timer().is_none() && desk.next_retry().is_none()) {
+            if desk.is_leaving || !desk.has_moments() {
                 desk.has_clockwork = false;
                 return;
             }
             let due = desk.take_due(now);
             let retry = if due.is_none() { desk.take_retry(Instant::now()) } else { None };
-            if due.is_none() && retry.is_none() {
-                let timer = desk.next_timer().map_or(LOOK_AGAIN, |at| until_moment(now, at));
+            let begins = desk.queue.next_moment().is_some_and(|at| at <= now);
+            if due.is_none() && retry.is_none() && !begins {
+                let moment = [desk.next_timer(), desk.queue.next_moment()].into_iter().flatten().min();
+                let timer = moment.map_or(LOOK_AGAIN, |at| until_moment(now, at));
                 let retry = desk.next_retry().map_or(LOOK_AGAIN, |at| at.saturating_duration_since(Instant::now()));
                 let wait = timer.min(retry).min(LOOK_AGAIN);
                 drop(self.changed.wait_timeout(desk, wait).unwrap_or_else(PoisonError::into_inner));
                 continue;
             }
+            // Whoever is let in waits for a slot, and not for a moment.
+            desk.queue.let_in(now);
             drop(desk);
+            if begins {
+                self.pump(None);
+            }
             if let Some((run, interaction_id)) = due {
                 self.expire(run, interaction_id);
             }

@@ -6,7 +6,9 @@ use skillrun_collect::protocol::Request;
 use skillrun_lifecycle::run::Input;
 
 use super::{Next, Worker, next, until_moment};
+use crate::attempt::opening;
 use crate::error::RuntimeError;
+use crate::login;
 
 impl Worker<'_> {
     pub(super) fn wait_between(&mut self) -> Result<Next, RuntimeError> {
@@ -40,7 +42,9 @@ impl Worker<'_> {
 
     /// The process that should have waited for the answer is gone.
     pub(super) fn process_gone(&mut self) -> Result<Next, RuntimeError> {
-        match self.run.happens(Input::ProcessGone) {
+        login::give_back(&self.surroundings.tools.data, self.run.id);
+        let session = opening::session_left(&self.run);
+        match self.run.happens(Input::ProcessGone { session }) {
             Ok(effects) => self.carry_out(effects),
             Err(RuntimeError::Refused { .. }) => Ok(self.next()),
             Err(error) => Err(error),

@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use skillrun_collect::protocol::Request;
-use skillrun_engine::Permission;
+use skillrun_engine::acp::answer::{Asked, Choice, OptionKind};
+use skillrun_engine::descriptor::Calls as CallRule;
 use skillrun_lifecycle::run::Input;
 use skillrun_model::interaction::{
     AskOption, DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope,
 };
 use skillrun_model::{ExecutionMode, InteractionId, RunStatus};
 use skillrun_parse::ansi;
-use skillrun_parse::record::CallQuestion;
+use skillrun_parse::record::{Asks, CallOption, CallOptionKind, CallQuestion};
 
 use super::{Worker, until_moment};
 use crate::attempt::reading::Reading;
@@ -30,6 +31,8 @@ pub(super) struct Calls {
     pub(super) seen: u32,
     /// To be put to somebody, one at a time.
     pub(super) waiting: VecDeque<CallQuestion>,
+    /// So many were answered with a cancel instead.
+    pub(super) dropped: u32,
 }
 
 impl Calls {
@@ -53,12 +56,8 @@ impl Worker<'_> {
         let effects = match self.run.record.request.mode {
             ExecutionMode::Interactive => self.run.happens(Input::CallAsked(question))?,
             ExecutionMode::Auto => {
-                let text = match self.run.record.request.permission {
-                    Permission::Full => "allow",
-                    // It asks before what it may not do.
-                    Permission::Workspace | Permission::ReadOnly => "deny",
-                };
-                self.run.happens(Input::CallDecided { question, text: text.to_owned() })?
+                let text = self.decided(&call).as_str().to_owned();
+                self.run.happens(Input::CallDecided { question, text })?
             }
         };
         self.carry_out(effects)?;
@@ -72,14 +71,18 @@ impl Worker<'_> {
         Ok(())
     }
 
+    /// What is said where nobody can be asked: what the engine's file says about its permission. What only a person
+    /// knows is not made up.
+    fn decided(&self, call: &CallQuestion) -> CallRule {
+        let permission = self.run.record.request.permission;
+        let rule = self.surroundings.engines.get(&self.run.record.engine.name).ok();
+        match (&call.asks, rule.map(|engine| engine.permissions.rule(permission).calls)) {
+            (Asks::Permission, Some(calls)) => calls,
+            (Asks::Permission, None) | (Asks::Elicitation { .. }, _) => CallRule::Deny,
+        }
+    }
+
     fn question(&self, call: &CallQuestion) -> Pending {
-        let input = call.input.as_ref().map(Value::to_string).unwrap_or_default();
-        let shown: String = input.chars().take(SHOWN).collect();
-        let option = |value: &str, label: &str, default: bool| AskOption {
-            value: value.to_owned(),
-            label: label.to_owned(),
-            default,
-        };
         let request = self.run.record.request.default_decision_policy;
         let skill = self.rules.skill.as_ref().and_then(|skill| skill.runner.default_decision_policy);
         let (default_decision_policy, policy_source) = match (request, skill) {
@@ -91,17 +94,99 @@ impl Worker<'_> {
         Pending {
             interaction_id: InteractionId(0),
             scope: Scope::Call,
-            kind: InteractionKind::Confirm,
+            kind: match (&call.asks, call.options.is_empty()) {
+                (Asks::Elicitation { .. }, _) => InteractionKind::FillFields,
+                (Asks::Permission, true) => InteractionKind::Confirm,
+                (Asks::Permission, false) => InteractionKind::ChooseOne,
+            },
             // What the engine sent goes back to it as it was, and is shown without what a terminal obeys.
-            prompt: ansi::strip(&format!("The agent wants to use {}. Allow it?\n{shown}", call.tool)).into_owned(),
-            options: vec![option("allow", "Allow", false), option("deny", "Deny", true)],
+            prompt: ansi::strip(&words(call)).into_owned(),
+            options: options(call),
             ui_hints: None,
             default_decision_policy,
             policy_source,
-            context: Some(json!({ "call_id": call.call_id, "tool": call.tool, "input": call.input })),
+            context: Some(context(call)),
             deadline: None,
             on_deadline: OnDeadline::Wait,
             source_attempt: self.run.state.attempt,
         }
+    }
+}
+
+/// The question, for a person.
+fn words(call: &CallQuestion) -> String {
+    let shown = |value: &Value| value.to_string().chars().take(SHOWN).collect::<String>();
+    match &call.asks {
+        Asks::Permission => {
+            let input = call.input.as_ref().map(shown).unwrap_or_default();
+            format!("The agent wants to use {}. Allow it?\n{input}", call.tool)
+        }
+        Asks::Elicitation { message, schema } => {
+            let fields = schema.as_ref().and_then(|schema| schema.get("properties")).map(shown).unwrap_or_default();
+            let message: String = message.chars().take(SHOWN).collect();
+            format!("{message}\nAnswer with a text, or with a JSON object that has these fields: {fields}")
+        }
+    }
+}
+
+/// The answers that are offered. Nobody said yes, so the default is no.
+fn options(call: &CallQuestion) -> Vec<AskOption> {
+    let option = |value: &str, label: &str, default: bool| AskOption {
+        value: value.to_owned(),
+        label: ansi::strip(label).into_owned(),
+        default,
+    };
+    match &call.asks {
+        Asks::Elicitation { .. } => vec![option("decline", "Do not answer", true)],
+        Asks::Permission if call.options.is_empty() => {
+            vec![option("allow", "Allow", false), option("deny", "Deny", true)]
+        }
+        Asks::Permission => {
+            let rejects = |one: &CallOption| kind(one.kind).rejects();
+            let default = call.options.iter().position(rejects);
+            let offered = call.options.iter().enumerate();
+            offered.map(|(at, one)| option(&one.id, &one.name, Some(at) == default)).collect()
+        }
+    }
+}
+
+/// What the Log keeps of a question, so that whoever gives the answer can make it.
+pub(super) fn context(call: &CallQuestion) -> Value {
+    let mut context = json!({ "call_id": call.call_id, "tool": call.tool, "input": call.input });
+    let more = match &call.asks {
+        Asks::Permission if call.options.is_empty() => return context,
+        Asks::Permission => {
+            let option =
+                |one: &CallOption| json!({ "id": one.id, "name": one.name, "kind": kind(one.kind).as_str() });
+            json!({ "options": call.options.iter().map(option).collect::<Vec<_>>() })
+        }
+        Asks::Elicitation { message, schema } => json!({ "message": message, "schema": schema }),
+    };
+    if let (Value::Object(all), Value::Object(more)) = (&mut context, more) {
+        all.extend(more);
+    }
+    context
+}
+
+/// The same, read again.
+pub(super) fn asked_in(context: &Value) -> Option<Asked<'_>> {
+    if let Some(options) = context.get("options").and_then(Value::as_array) {
+        return Some(Asked::Permission(options.iter().filter_map(choice).collect()));
+    }
+    context.get("message").map(|_| Asked::Form(context.get("schema").filter(|schema| !schema.is_null())))
+}
+
+fn choice(option: &Value) -> Option<Choice<'_>> {
+    let text = |key: &str| option.get(key)?.as_str();
+    Some(Choice { id: text("id")?, name: text("name")?, kind: OptionKind::of(text("kind")?) })
+}
+
+fn kind(kind: CallOptionKind) -> OptionKind {
+    match kind {
+        CallOptionKind::AllowOnce => OptionKind::AllowOnce,
+        CallOptionKind::AllowAlways => OptionKind::AllowAlways,
+        CallOptionKind::RejectOnce => OptionKind::RejectOnce,
+        CallOptionKind::RejectAlways => OptionKind::RejectAlways,
+        CallOptionKind::Other => OptionKind::Other,
     }
 }

@@ -12,6 +12,7 @@ use crate::attempt::reading::{Read, Reading};
 use crate::blobs;
 use crate::error::RuntimeError;
 use crate::judge::{ending, judge};
+use crate::login;
 
 impl Worker<'_> {
     /// Nobody lives who could write more of it.
@@ -35,6 +36,9 @@ impl Worker<'_> {
         }
         let mut beside = noticed(&read);
         beside.extend(self.untested_version());
+        if process == ProcessLeft::Gone {
+            beside.extend(login::give_back(&self.surroundings.tools.data, self.run.id));
+        }
         let run = &mut self.run;
         let rules = self.rules.skill.as_ref().map(|skill| skill.runner.artifacts.as_slice()).unwrap_or_default();
         let diff = run.folder.audit().join(format!("fs-diff.{attempt}.json"));
@@ -52,7 +56,7 @@ impl Worker<'_> {
             process,
         }))?;
         let counters = &self.surroundings.tools.counters;
-        counters.settled(&run.record.engine.name, settled.verdict.turn, read.facts.parse, read.bytes);
+        counters.settled(&run.record.engine.name, settled.verdict.turn, &read.facts.parse, read.bytes);
         // A view; what stands in it is in the Log.
         settled_meta::write(&run.folder, attempt, &read, &settled.verdict, run.state.session_id.as_deref()).ok();
         let next = self.carry_out(effects)?;

@@ -24,7 +24,7 @@ pub(super) fn write(
         Err(error) if error.kind() == io::ErrorKind::NotFound => Map::new(),
         Err(error) => return Err(error),
     };
-    let parse = read.facts.parse;
+    let parse = &read.facts.parse;
     meta.insert(
         "parse".to_owned(),
         json!({
@@ -32,6 +32,7 @@ pub(super) fn write(
             "inferred": parse.inferred,
             "raw": parse.raw,
             "unknown": parse.unknown,
+            "unknown_types": parse.unknown_types,
             "confidence": parse.confidence,
         }),
     );

@@ -2,16 +2,18 @@
 //! host is told to start the process, and a host that is never told withdraws.
 
 use skillrun_collect::protocol::Request;
-use skillrun_collect::{Attached, CollectError, attach, start, withdraw};
+use skillrun_collect::{Attached, CollectError, attach, put_aside, start, withdraw};
 use skillrun_lifecycle::run::Input;
 use skillrun_model::AttemptNumber;
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::rasp::data::AttemptStarted;
 use skillrun_model::verdict::RunError;
 
-use super::{Host, Next, Worker};
+use super::host::Host;
+use super::{Next, Worker};
 use crate::attempt::launch;
 use crate::error::RuntimeError;
+use crate::login;
 
 impl Worker<'_> {
     pub(super) fn start(&mut self, attempt: AttemptNumber) -> Result<Next, RuntimeError> {
@@ -21,6 +23,7 @@ impl Worker<'_> {
             Ok(host) => host,
             Err(_) if is_restarted => return Ok(Next::Settle),
             Err(error) => {
+                login::give_back(&self.surroundings.tools.data, self.run.id);
                 let effects = self.run.happens(Input::CannotStart(error))?;
                 return self.carry_out(effects);
             }
@@ -61,7 +64,10 @@ impl Worker<'_> {
             Attached::Live(owner) => return Ok(Ok(Host::new(owner, None))),
             // The Log has nothing of it, so it never began.
             Attached::Ended(_) | Attached::Lost { .. } => {
-                if let Err(error) = withdraw(&audit, attempt) {
+                // A process that ended while it waited had opened it, and another one goes on.
+                let was_waiting = self.run.state.process_ended;
+                let freed = if was_waiting { put_aside(&audit, attempt) } else { withdraw(&audit, attempt) };
+                if let Err(error) = freed {
                     return Ok(Err(no_host(&error)));
                 }
             }

@@ -14,7 +14,8 @@ use skillrun_model::status::Continuation;
 use skillrun_model::{ExecutionMode, RunStatus};
 
 use super::calls::Calls;
-use super::{Host, Next, Worker, next, until_moment};
+use super::host::Host;
+use super::{Next, Worker, next, until_moment};
 use crate::attempt::reading::Reading;
 use crate::error::RuntimeError;
 
@@ -49,7 +50,7 @@ impl Worker<'_> {
                 host.send(&Request::Wait { deadline });
             }
         }
-        let mut calls = Calls { known: self.run.state.calls, seen: 0, waiting: VecDeque::new() };
+        let mut calls = Calls { known: self.run.state.calls, seen: 0, waiting: VecDeque::new(), dropped: 0 };
         let begin = Instant::now();
         let (mut told, mut last_seq, mut silent_since) = (Told::Nothing, self.run.state.last_seq, Instant::now());
         loop {
@@ -68,8 +69,15 @@ impl Worker<'_> {
                 // It is about to exit; its record tells the rest.
                 told = Told::Over;
             }
+            if news.took_input && self.run.state.status == Some(RunStatus::WaitingUser) {
+                // Input lets its clocks go on, and a person still thinks.
+                let deadline = self.timer.map(|timer| until_moment(self.run.now(), timer.at));
+                host.send(&Request::Wait { deadline });
+            }
+            reading.take_sends().into_iter().for_each(|send| host.say(send.id, send.line));
             told = self.tell(&reading, told);
             calls.take(&mut reading);
+            self.see_to_cancel(&reading, &mut calls);
             self.ask_next(&mut calls)?;
             while let Some(next) = self.heed()? {
                 if !matches!(next, Next::Follow) {
@@ -82,7 +90,6 @@ impl Worker<'_> {
                     return Ok(next);
                 }
             }
-            self.send_again();
             if self.run.state.last_seq != last_seq {
                 (last_seq, silent_since) = (self.run.state.last_seq, Instant::now());
             } else if silent_since.elapsed() >= HEARTBEAT {
@@ -107,6 +114,9 @@ impl Worker<'_> {
             record.engine.continuation == Continuation::Sticky && record.request.mode == ExecutionMode::Interactive;
         let asks = self.run.state.question.is_some();
         let Some(host) = &mut self.host else { return told };
+        if host.is_ending() {
+            return told;
+        }
         if asks && reading.end_so_far().is_some() && told == Told::Nothing {
             // The turn ended with a question in it; its clocks go on, so that it is not waited for.
             host.send(&Request::GoOn);

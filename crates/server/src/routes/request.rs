@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use skillrun_lifecycle::advice;
 use skillrun_model::codes::NextActionKind;
 use skillrun_model::interaction::DecisionPolicy;
-use skillrun_model::status::{Continuation, Permission, Posture};
+use skillrun_model::status::{Continuation, OnQuota, Permission, Posture};
 use skillrun_model::{ExecutionMode, ProfileId, RunId, Timestamp};
 use skillrun_runtime::RunRecord;
 use skillrun_runtime::looking::hidden::Hidden;
@@ -46,6 +46,8 @@ pub(crate) struct RunRequest {
     created_at: Timestamp,
     /// The run that this one is a retry of.
     retry_of: Option<RunId>,
+    /// It does not begin before this; null: as soon as there is a slot.
+    not_before: Option<Timestamp>,
     /// The caller's own name for the request.
     request_id: Option<String>,
     skill: RequestSkill,
@@ -128,6 +130,8 @@ pub(crate) struct AcceptedOptions {
     max_attempt: Option<u32>,
     /// Whether the workspace is compared before and after.
     snapshot: Snapshot,
+    /// When the same is tried again by itself.
+    retry: AcceptedRetry,
     /// Names of variables that the engine gets.
     env: Vec<String>,
     /// The same, and their values are masked wherever they turn up.
@@ -138,6 +142,15 @@ pub(crate) struct AcceptedOptions {
     profile: ProfileId,
     /// How the engine goes on after a question.
     continuation: Continuation,
+}
+
+/// When a run that failed is tried again by itself, as a new run of the same.
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct AcceptedRetry {
+    /// When the engine has no quota left.
+    quota: OnQuota,
+    /// So many runs are made so, one after the other.
+    quota_max: u32,
 }
 
 async fn request(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<RunRequest>> {
@@ -159,6 +172,7 @@ fn shown(record: &RunRecord, hidden: &Hidden, inputs: &Path) -> RunRequest {
         run_id: record.run_id,
         created_at: record.created_at,
         retry_of: record.retry_of,
+        not_before: record.not_before(),
         request_id: words(&request.request_id),
         skill: RequestSkill {
             name: record.skill.name.clone(),
@@ -199,6 +213,7 @@ fn shown(record: &RunRecord, hidden: &Hidden, inputs: &Path) -> RunRequest {
             default_decision_policy: request.default_decision_policy,
             max_attempt: request.max_attempt,
             snapshot: request.snapshot,
+            retry: AcceptedRetry { quota: request.retry.quota, quota_max: request.retry.quota_max },
             env: request.env.clone(),
             secrets: request.secrets.clone(),
             priority: request.priority,

@@ -49,6 +49,8 @@ pub(super) enum WordsError {
     Needed(&'static str),
     #[error("--profile {given} is not one of: {known}")]
     Profile { given: String, known: String },
+    #[error("{0} is a protocol, and a script only writes; simulate-acp speaks it")]
+    Protocol(ProfileId),
     #[error("{0} has no session that could be resumed")]
     NotResumable(ProfileId),
     #[error("{0} tells the end of a turn by its exit, so it cannot be sticky")]
@@ -93,8 +95,11 @@ pub(super) fn parse(words: &[OsString]) -> Result<Words, WordsError> {
     let profile = text(profile.ok_or(WordsError::Needed(PROFILE))?);
     let profile: ProfileId = profile.parse().map_err(|_| WordsError::Profile {
         given: profile,
-        known: ProfileId::ALL.iter().map(|known| known.as_str()).collect::<Vec<_>>().join(", "),
+        known: formats::spoken().map(|known| known.as_str()).collect::<Vec<_>>().join(", "),
     })?;
+    if profile == ProfileId::AcpJsonrpc {
+        return Err(WordsError::Protocol(profile));
+    }
     if resume.is_some() && profile.continuation() == Continuation::None {
         return Err(WordsError::NotResumable(profile));
     }

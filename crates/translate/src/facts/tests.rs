@@ -1,12 +1,19 @@
 use super::{EndFact, Facts, FactsFold, HostAct, KEPT_ACTS, KEPT_AT_LEAST, KEPT_BYTES, KEPT_MESSAGES};
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::rasp::Level;
-use skillrun_model::{Code, EndedBy, ProfileId, Stream};
+use skillrun_model::{Code, EndedBy, ProfileId, Stream, Timestamp};
 use skillrun_parse::Record;
 use skillrun_parse::buffer::MESSAGE_BUDGET;
 use skillrun_parse::record::{AnswerFrom, End, EndKind, EndPolicy, EngineError, MessageKey, RecordKind, Span, Voided};
+use skillrun_parse::reset::Reset;
 
-/// A fold that is fed in few words. Each record has the next ten bytes of its stream.
+/// So many seconds after the beginning.
+fn second(seconds: u64) -> Timestamp {
+    Timestamp::EPOCH.plus_nanos(seconds * 1_000_000_000)
+}
+
+/// A fold that is fed in few words. Each record has the next ten bytes of its stream, and is read in the second of its
+/// first byte.
 #[derive(Default)]
 struct Story {
     fold: FactsFold,
@@ -21,7 +28,7 @@ impl Story {
         self.at += 10;
         let name = matches!(kind, RecordKind::Message { .. }).then(|| format!("m{}", span.from));
         let (pieces, profile, confidence) = (Vec::new(), ProfileId::ClaudeStreamJson, 1.0);
-        self.fold.record(Record { span, pieces, profile, confidence, kind }, name);
+        self.fold.record(second(span.from), Record { span, pieces, profile, confidence, kind }, name);
         self
     }
 
@@ -77,7 +84,7 @@ impl Story {
 
     fn error(self, level: Level, category: ErrorCategory, message: &str) -> Self {
         let (code, message) = (Code::EngineError, message.to_owned());
-        self.record(RecordKind::EngineError(EngineError { level, code, message, category }))
+        self.record(RecordKind::EngineError(EngineError { level, code, message, category, reset: None }))
     }
 
     fn act(mut self, act: EndedBy) -> Self {
@@ -244,7 +251,8 @@ fn the_last_end_decides() {
 #[test]
 fn acts_know_whether_the_turn_was_over() {
     let act = EndedBy::HardTimeout;
-    let acts = |story: Story| story.facts().acts.into_iter().map(|a| a.after_success).collect::<Vec<_>>();
+    let acts =
+        |story: Story| story.facts().acts.into_iter().map(|a| a.after == Some(EndKind::Success)).collect::<Vec<_>>();
     assert_eq!(acts(story().act(act).ends(EndKind::Success)), [false]);
     assert_eq!(acts(story().ends(EndKind::Success).act(act)), [true]);
     assert_eq!(acts(story().ends(EndKind::Failure).act(act)), [false]);
@@ -258,7 +266,7 @@ fn acts_know_whether_the_turn_was_over() {
     assert_eq!(acts(story().on(Stream::Stderr).ends(success).act(act).on(Stream::Stdout).ends(success)), [false]);
     assert_eq!(acts(story().ends(success).act(act).on(Stream::Stderr).ends(EndKind::Retracted)), [true]);
     let told = story().ends(success).act(EndedBy::Linger).facts().acts;
-    assert_eq!(told, [HostAct { act: EndedBy::Linger, after_success: true }]);
+    assert_eq!(told, [HostAct { act: EndedBy::Linger, after: Some(EndKind::Success) }]);
     let many = (0..2 * KEPT_ACTS).fold(story(), |story, _| story.act(act));
     assert_eq!(many.facts().acts.len(), KEPT_ACTS);
 }
@@ -301,12 +309,12 @@ fn the_answer_comes_from_the_first_stream_that_has_one() {
 fn the_merged_recording_counts_only_when_it_is_trusted() {
     let merged = || story().on(Stream::Pty).says("merged").ends(EndKind::Success).act(EndedBy::Linger);
     let facts = merged().facts();
-    assert!(facts.messages.is_empty() && facts.end.is_none() && !facts.has_text && !facts.acts[0].after_success);
+    assert!(facts.messages.is_empty() && facts.end.is_none() && !facts.has_text && facts.acts[0].after.is_none());
     let mut trusted = merged();
     trusted.fold.trust_merged();
     let facts = trusted.facts();
     assert_eq!(facts.messages[0].text, "merged");
-    assert!(facts.end.is_some() && facts.has_text && facts.acts[0].after_success);
+    assert!(facts.end.is_some() && facts.has_text && facts.acts[0].after == Some(EndKind::Success));
 }
 
 #[test]
@@ -324,4 +332,49 @@ fn the_last_error_is_told_and_warnings_are_not() {
 fn a_refused_session_is_known_on_any_stream() {
     let story = story().on(Stream::Stderr).error(Level::Error, ErrorCategory::Session, "session not found");
     assert!(story.facts().session_refused);
+}
+
+#[test]
+fn the_last_time_the_engine_told_counts() {
+    use ErrorCategory::{Engine, Quota};
+    let reset = |story: Story| story.facts().reset_at;
+    let told = |level: Level, category: ErrorCategory, message: &str| story().error(level, category, message);
+    assert_eq!(reset(told(Level::Error, Quota, "try again in 30s")), Some(second(30)));
+    assert_eq!(reset(told(Level::Warning, Quota, "try again in 30s")), Some(second(30)), "a retry tells it too");
+    assert_eq!(reset(told(Level::Error, Engine, "try again in 30s")), None, "not about quota");
+    let again = |seconds: u64| {
+        let first = told(Level::Warning, Quota, &format!("try again in {seconds}s"));
+        reset(first.error(Level::Error, Quota, "last status: 429"))
+    };
+    assert_eq!(again(30), Some(second(30)), "still to come");
+    assert_eq!(again(10), None, "over when it was refused again");
+    let newer = told(Level::Error, Quota, "try again in 30s").error(Level::Error, Quota, "try again in 60s");
+    assert_eq!(reset(newer), Some(second(70)));
+}
+
+#[test]
+fn a_time_beside_the_words_counts_before_them() {
+    let error = EngineError {
+        level: Level::Error,
+        code: Code::EngineError,
+        message: "try again in 30s".to_owned(),
+        category: ErrorCategory::Quota,
+        reset: Reset::of_header("90"),
+    };
+    let facts = story().record(RecordKind::EngineError(error)).facts();
+    assert_eq!(facts.reset_at, Some(second(90)));
+    assert_eq!(facts.profile, Some(ProfileId::ClaudeStreamJson));
+}
+
+#[test]
+fn unknown_events_are_counted_by_type() {
+    let unknown = |name: &str| RecordKind::Unknown { name: name.to_owned(), text: None, has_marker: false };
+    let facts = story().record(unknown("b")).record(unknown("a")).says("x").record(unknown("b")).facts();
+    assert_eq!(facts.parse.unknown, 3);
+    assert_eq!(facts.parse.unknown_types.iter().collect::<Vec<_>>(), [("a", 1), ("b", 2)]);
+    let many = (0..70).fold(story(), |story, number| story.record(unknown(&format!("type {number}"))));
+    let parse = many.facts().parse;
+    let others = parse.unknown_types.iter().find(|(name, _)| *name == "(others)");
+    assert_eq!((parse.unknown, parse.unknown_types.iter().count(), others), (70, 51, Some(("(others)", 20))));
+    assert!(story().says("x").facts().parse.unknown_types.is_empty());
 }

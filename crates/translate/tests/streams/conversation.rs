@@ -20,10 +20,11 @@ fn endings() -> [Data; 3] {
         code: Code::EngineFailed,
         message: "it failed".to_owned(),
         details: Vec::new(),
+        reset_at: None,
     };
     [
         Data::RunCompleted(RunCompleted { reason_code: Code::CleanFinal, result: None }),
-        Data::RunFailed(RunFailed { reason_code: Code::EngineFailed, error, next_actions: Vec::new() }),
+        Data::RunFailed(RunFailed { reason_code: Code::EngineFailed, error, next_actions: Vec::new(), retry: None }),
         Data::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None }),
     ]
 }

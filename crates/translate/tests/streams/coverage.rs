@@ -87,6 +87,7 @@ fn has_string(value: &Value, text: &str) -> bool {
 /// The text of a delta, or of several in an array.
 fn spoken(value: &Value) -> String {
     let text = value.get("content").or_else(|| value.pointer("/event/delta/text"));
+    let text = text.or_else(|| value.pointer("/params/update/content/text"));
     let of_items = || value.as_array().map(|items| items.iter().map(spoken).collect());
     text.and_then(Value::as_str).map(str::to_owned).or_else(of_items).unwrap_or_default()
 }

@@ -62,3 +62,14 @@ fn a_question_is_shown_as_work_and_changes_nothing_else() {
     };
     assert_eq!(told_end(&asked), told_end(ENDED));
 }
+
+#[test]
+fn what_only_the_user_knows_is_shown_as_such() {
+    let asked = r#"{"id":1,"method":"elicitation/create","params":{"mode":"form","message":"Which?"}}"#;
+    let told = read_whole(ProfileId::AcpJsonrpc, asked.as_bytes(), b"");
+    let details = told.events.iter().filter_map(|event| {
+        let Data::RunStatus(change) = &event.data else { return None };
+        change.detail.as_deref()
+    });
+    assert_eq!(details.collect::<Vec<_>>(), ["asks for something only the user knows"]);
+}

@@ -8,6 +8,8 @@ const action = (kind: NextActionKind, command = "skillrun retry r"): NextAction 
 
 test("what can be done here is done here", () => {
   expect(doingOf(action("retry_later"))).toEqual({ does: "retry" });
+  expect(doingOf(action("retry_later"), "r2")).toEqual({ does: "show_run", run: "r2" });
+  expect(doingOf(action("retry"), "r2")).toEqual({ does: "retry" });
   expect(doingOf(action("raise_timeout", "skillrun retry r --timeout SECONDS"))).toEqual({ does: "number", option: "hard_timeout_sec" });
   expect(doingOf(action("raise_timeout", "skillrun retry r --session-timeout SECONDS"))).toEqual({ does: "number", option: "session_timeout_sec" });
   expect(doingOf(action("raise_max_attempt"))).toEqual({ does: "number", option: "max_attempt" });

@@ -14,13 +14,16 @@ export type Doing =
   | { readonly does: "show_skill" }
   | { readonly does: "show_start" }
   | { readonly does: "show_engines" }
+  | { readonly does: "show_run"; readonly run: string }
   | { readonly does: "nothing" };
 
-export function doingOf({ action, command }: NextAction): Doing {
+/** `retriedAs`: the run that tries the same again by itself. */
+export function doingOf({ action, command }: NextAction, retriedAs?: string | null): Doing {
   switch (action) {
     case "retry":
-    case "retry_later":
       return { does: "retry" };
+    case "retry_later":
+      return retriedAs ? { does: "show_run", run: retriedAs } : { does: "retry" };
     case "retry_other_engine":
       return { does: "choose_engine" };
     case "raise_timeout":

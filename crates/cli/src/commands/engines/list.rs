@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use skillrun_engine::{Permission, Posture};
-use skillrun_runtime::looking::engines::{Probing, State, Tested, Version};
+use skillrun_runtime::looking::engines::{EngineLogin, LoginKind, Probing, State, Tested, Version};
 
 use super::around;
 use crate::args::{EnginesList, Form, Global};
@@ -43,7 +43,10 @@ pub(super) fn version_text(state: &State<'_>, output: &Output) -> String {
         (Ok(_), Version::Silent(_)) => output.paint(Ink::Warning, "installed, version unknown"),
         (Ok(_), Version::Known(version)) => match state.tested() {
             Tested::Yes => output.paint(Ink::Good, &format!("{version}, tested")),
-            Tested::No => output.paint(Ink::Warning, &format!("{version}, untested version")),
+            Tested::No => {
+                let tested = tested_words(state).map(|tested| format!(" (tested: {tested})"));
+                output.paint(Ink::Warning, &format!("{version}, untested version{}", tested.unwrap_or_default()))
+            }
             Tested::Unknown => version.clone(),
         },
     }
@@ -69,7 +72,11 @@ fn block(state: &State<'_>, permission: Permission, output: &Output) -> String {
         plain(&descriptor.title),
         version_text(state, output)
     );
-    let mut line = |words: &str| text += &format!("          {words}\n");
+    let mut line = |words: &str| {
+        if !words.is_empty() {
+            text += &format!("          {words}\n");
+        }
+    };
     line(&format!(
         "{} · {} · {}",
         continuation_words(descriptor.continuation),
@@ -81,13 +88,31 @@ fn block(state: &State<'_>, permission: Permission, output: &Output) -> String {
     {
         line(&output.paint(Ink::Dim, &plain(&found.program.to_string_lossy())));
     }
+    line(&login_words(&state.login));
     if let (Err(_), Some(install)) = (&state.program, state.install()) {
-        line(&output.paint(Ink::Dim, &format!("install it with: {}", plain(install))));
+        line(&output.paint(Ink::Dim, &format!("install it with: {}", plain(&install))));
     }
     if let (Ok(_), Some(problem)) = (&state.program, state.problem()) {
         line(&plain(&problem));
     }
     text
+}
+
+/// Who the user is to the engine. A login that was found may have run out; only the engine's server knows.
+pub(super) fn login_words(login: &EngineLogin) -> String {
+    let command = login.command.as_deref().map(|command| format!("; log in with: {}", plain(command)));
+    match (login.found, &login.variable) {
+        (LoginKind::Variable, Some(name)) => format!("login: {name} is set"),
+        (LoginKind::Variable, None) => "login: by a variable".to_owned(),
+        (LoginKind::File, _) => "login: found in the home folder".to_owned(),
+        (LoginKind::Nothing, _) => format!("login: none found{}", command.unwrap_or_default()),
+        (LoginKind::NotNeeded, _) => String::new(),
+    }
+}
+
+/// The versions it was tested on.
+pub(super) fn tested_words(state: &State<'_>) -> Option<String> {
+    state.tested_versions().map(|[from, to]| if from == to { from } else { format!("{from} to {to}") })
 }
 
 pub(super) fn continuation_words(continuation: skillrun_model::status::Continuation) -> &'static str {

@@ -1,7 +1,13 @@
 //! `skillrun engines`: which there are, which are installed, and how far each can be trusted.
 
+mod install;
+mod lab;
 mod list;
+mod record;
 mod show;
+mod verify;
+
+use std::process::ExitCode;
 
 use skillrun_engine::load::REFERENCE;
 use skillrun_runtime::looking::engines::{Around, Probing};
@@ -11,11 +17,15 @@ use crate::failure::Failure;
 use crate::output::print;
 use crate::settings::Settings;
 
-pub(crate) fn run(global: &Global, args: Engines) -> Result<(), Failure> {
+pub(crate) fn run(global: &Global, args: Engines) -> Result<ExitCode, Failure> {
+    let done = |()| ExitCode::SUCCESS;
     match args.command.unwrap_or(EnginesCommand::List(args.list)) {
-        EnginesCommand::List(how) => list::run(global, how),
-        EnginesCommand::Show { name, list: how } => show::run(global, &name, how),
-        EnginesCommand::Reference => print(REFERENCE),
+        EnginesCommand::List(how) => list::run(global, how).map(done),
+        EnginesCommand::Show { name, list: how } => show::run(global, &name, how).map(done),
+        EnginesCommand::Install(args) => install::run(global, &args).map(done),
+        EnginesCommand::Verify(args) => verify::run(global, &args),
+        EnginesCommand::Record(args) => record::run(global, &args).map(done),
+        EnginesCommand::Reference => print(REFERENCE).map(done),
     }
 }
 
@@ -25,7 +35,13 @@ impl From<EnginesList> for Probing {
     }
 }
 
-fn around(settings: &Settings) -> Around<'_> {
+pub(crate) fn around(settings: &Settings) -> Around<'_> {
     let around = &settings.surroundings;
-    Around { own: &around.own, cwd: &around.cwd, user_home: around.home(), environment: &around.environment }
+    Around {
+        own: &around.own,
+        cwd: &around.cwd,
+        user_home: around.home(),
+        programs: settings.programs.as_deref(),
+        environment: &around.environment,
+    }
 }

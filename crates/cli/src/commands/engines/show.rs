@@ -5,7 +5,7 @@ use skillrun_engine::descriptor::Executable;
 use skillrun_runtime::looking::engines::{Probing, State};
 
 use super::around;
-use super::list::{continuation_words, posture_words, version_text};
+use super::list::{continuation_words, login_words, posture_words, tested_words, version_text};
 use crate::args::{EnginesList, Form, Global};
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
@@ -23,7 +23,7 @@ pub(super) fn run(global: &Global, name: &str, args: EnginesList) -> Result<(), 
 
 fn text(state: &State<'_>, output: &Output) -> String {
     let descriptor = state.descriptor;
-    let tested = state.tested_versions().map(|[from, to]| if from == to { from } else { format!("{from} to {to}") });
+    let tested = tested_words(state);
     let program = match &state.program {
         Ok(found) => plain(&found.program.to_string_lossy()),
         Err(_) => String::new(),
@@ -46,6 +46,7 @@ fn text(state: &State<'_>, output: &Output) -> String {
         ("continues", continuation_words(descriptor.continuation).to_owned()),
         ("wiring", descriptor.wiring.as_str().to_owned()),
         ("permissions", postures.collect::<Vec<_>>().join(", ")),
+        ("login", login_words(&state.login).trim_start_matches("login: ").to_owned()),
         ("passed on", descriptor.environment.pass.join(", ")),
         ("secrets", descriptor.environment.secret.join(", ")),
     ];

@@ -5,11 +5,11 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use skillrun_lifecycle::run::State;
-use skillrun_log::{Answer, Cursor, EventLog, FileLog, Limits};
+use skillrun_log::{Answer, Cursor, EventLog, FileLog, Limits, Seq};
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::Event;
 use skillrun_model::{RunId, RunStatus};
@@ -27,9 +27,13 @@ use crate::output::{self, Ink, Output};
 use crate::owner::{Owner, Take, in_background};
 use crate::place::Place;
 use crate::settings::Settings;
+use crate::words::moment;
 
 /// How often it is looked whether a run is in trouble that its Log cannot tell of.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// How long the owner of a run may take to make the one that takes its place.
+const MAKING: Duration = Duration::from_secs(10);
 
 /// What is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +92,7 @@ enum Keyboard {
     Listening,
 }
 
-/// Follows a run from its event `known` on.
+/// Follows a run from its event `known` on, and then those that take its place.
 pub(crate) fn follow(
     settings: &Settings,
     owner: &Owner,
@@ -98,47 +102,68 @@ pub(crate) fn follow(
     output: &Output,
 ) -> Result<Outcome, Failure> {
     let (sender, receiver) = channel();
-    let news = sender.clone();
-    let log = owner.runtime.log();
-    let subscription = log.subscribe(
-        run,
-        Arc::new(move || {
-            news.send(Came::News).ok();
-        }),
-    )?;
     signals(&sender)?;
     let is_terminal = io::stdin().is_terminal() && style.form == Form::Text;
-    let mut following = Following {
-        settings,
-        owner,
-        run,
-        style,
-        cursor: Cursor::BEGINNING,
-        known,
-        state: State::default(),
-        fcmp: FcmpTranslator::default(),
-        transcript: Transcript::new(if is_terminal { Asks::Elsewhere } else { Asks::Here }),
-        asked: None,
-        listens: if is_terminal { Keyboard::NotYet } else { Keyboard::None },
-        interrupts: 0,
-        told_trouble: None,
-        outcome: None,
-    };
-    let outcome = following.until_rest(&sender, &receiver);
-    drop(subscription);
-    let outcome = outcome?;
-    match outcome {
-        Rest::Ended(outcome) => {
-            // What is written after the end is written before we leave.
-            owner.runtime.wait_for(run, Duration::from_secs(60));
-            print_end(settings, run, style, output)?;
-            Ok(outcome)
+    let (mut run, mut known) = (run, known);
+    let mut listens = if is_terminal { Keyboard::NotYet } else { Keyboard::None };
+    loop {
+        let news = sender.clone();
+        let subscription = owner.runtime.log().subscribe(
+            run,
+            Arc::new(move || {
+                news.send(Came::News).ok();
+            }),
+        )?;
+        let mut following = Following {
+            settings,
+            owner,
+            run,
+            style,
+            cursor: Cursor::BEGINNING,
+            known,
+            state: State::default(),
+            fcmp: FcmpTranslator::default(),
+            transcript: Transcript::new(if is_terminal { Asks::Elsewhere } else { Asks::Here }),
+            asked: None,
+            listens,
+            interrupts: 0,
+            told_trouble: None,
+            outcome: None,
+        };
+        let rest = following.until_rest(&sender, &receiver);
+        drop(subscription);
+        match rest? {
+            Rest::Ended(outcome) => {
+                // What is written after the end is written before we leave.
+                owner.runtime.wait_for(run, Duration::from_secs(60));
+                let Some(retry) = following.state.retry.filter(|retry| is_there(owner, retry.run_id)) else {
+                    print_end(settings, run, style, output)?;
+                    return Ok(outcome);
+                };
+                let at = moment(retry.not_before);
+                tell(&format!("the quota is used up: the same is tried again as run {}, not before {at}", retry.run_id));
+                (run, known, listens) = (retry.run_id, 0, following.listens);
+            }
+            Rest::Waiting(question) => {
+                print_waiting(settings, run, &question, style)?;
+                return Ok(Outcome::Waiting);
+            }
+            Rest::Left => return Ok(Outcome::Interrupted),
         }
-        Rest::Waiting(question) => {
-            print_waiting(settings, run, &question, style)?;
-            Ok(Outcome::Waiting)
+    }
+}
+
+/// Whether a run that was planned is made. Another process may be about to.
+fn is_there(owner: &Owner, run: RunId) -> bool {
+    let begin = Instant::now();
+    loop {
+        if owner.runtime.log().head(run).is_ok_and(|head| head.next_seq > Seq(1)) {
+            return true;
         }
-        Rest::Left => Ok(Outcome::Interrupted),
+        if begin.elapsed() > MAKING {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -407,6 +432,9 @@ fn end_text(result: &RunResult, folder: &str, style: Style, output: &Output) -> 
     let mut row = |label: &str, text: String| rows.push([(Ink::Bold, label.to_owned()), (Ink::Plain, text)]);
     if let Some(error) = &result.error {
         row("error", format!("{} · {}", error.code, output::plain(&error.message)));
+        if let Some(at) = error.reset_at {
+            row("quota", format!("is there again {}", moment(at)));
+        }
     }
     for action in &result.next_actions {
         row("next", action.command.clone());

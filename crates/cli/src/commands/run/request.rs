@@ -67,6 +67,8 @@ pub(crate) fn options(args: &Request) -> Options {
         default_decision_policy: args.decide,
         max_attempt: args.max_attempt,
         snapshot: if args.no_snapshot { Some(Snapshot::Off) } else { None },
+        retry_quota: args.retry_quota,
+        retry_quota_max: args.retry_quota_max,
         env: args.env.clone(),
         secrets: args.secret.clone(),
         priority: args.priority,

@@ -30,16 +30,21 @@ const FILES: &[(&str, &[u8])] = sample![
     "count-words/assets/output.schema.json",
     "count-words/assets/runner.json",
     "count-words/assets/scripted.yaml",
+    "count-words/tests/cases.yaml",
+    "count-words/tests/no-words.yaml",
     "name-a-release/SKILL.md",
     "name-a-release/assets/input.schema.json",
     "name-a-release/assets/output.schema.json",
     "name-a-release/assets/runner.json",
     "name-a-release/assets/scripted.yaml",
+    "name-a-release/tests/cases.yaml",
+    "name-a-release/tests/with-theme.yaml",
     "report-on-table/SKILL.md",
     "report-on-table/assets/example.csv",
     "report-on-table/assets/output.schema.json",
     "report-on-table/assets/runner.json",
     "report-on-table/assets/scripted.yaml",
+    "report-on-table/tests/cases.yaml",
 ];
 
 #[derive(Debug, thiserror::Error)]

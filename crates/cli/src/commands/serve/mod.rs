@@ -73,6 +73,7 @@ fn setup(settings: &Settings, owner: &Owner, args: &Serve) -> Result<Setup, Fail
             body_max: u64::from(server.body_mb) << 20,
             own: settings.surroundings.own.clone(),
             user_home: settings.surroundings.home().map(ToOwned::to_owned),
+            programs: settings.programs.clone(),
             environment: settings.surroundings.environment.clone(),
         },
         webhooks: webhooks::Config {

@@ -65,6 +65,8 @@ pub(crate) fn run(global: &Global, args: &OneRun) -> Result<(), Failure> {
             "auto_decision_count": known.state.auto_decisions,
             "last_auto_decision_at": known.state.last_auto_decision_at,
             "question": known.state.question,
+            "not_before": known.state.not_before,
+            "retry": known.state.retry,
             "attempts": known.attempts.list().iter().map(attempt_json).collect::<Vec<_>>(),
             "result": known.result,
             "record": known.record,

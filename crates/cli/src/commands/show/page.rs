@@ -80,6 +80,15 @@ fn facts(place: &Place, known: &Known, output: &Output) -> String {
         (false, _, Some(last)) => rows.push(row("last event", format!("{} ({})", moment(last), from_now(last, now)))),
         (_, _, _) => {}
     }
+    if let Some(at) = known.state.not_before.filter(|_| known.state.status == Some(RunStatus::Queued)) {
+        rows.push(row("not before", format!("{} ({})", moment(at), from_now(at, now))));
+    }
+    if let Some(retry) = known.state.retry {
+        rows.push(row("tried again", format!("{}, not before {}", retry.run_id, moment(retry.not_before))));
+    }
+    if let Some(at) = known.result.as_ref().and_then(|result| result.error.as_ref()?.reset_at) {
+        rows.push(row("quota", format!("is there again {} ({})", moment(at), from_now(at, now))));
+    }
     if let Some(by) = &known.canceled_by {
         rows.push(row("canceled by", plain(by)));
     }

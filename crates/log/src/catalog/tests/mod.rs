@@ -174,7 +174,13 @@ fn ask(id: u32, prompt: &str) -> Data {
 }
 
 fn error(code: Code) -> RunError {
-    RunError { category: ErrorCategory::Engine, code, message: "it failed".to_owned(), details: vec!["a".to_owned()] }
+    RunError {
+        category: ErrorCategory::Engine,
+        code,
+        message: "it failed".to_owned(),
+        details: vec!["a".to_owned()],
+        reset_at: None,
+    }
 }
 
 fn attempt_ended(output: Option<Map<String, Value>>, failure: Option<Code>) -> Data {
@@ -206,7 +212,7 @@ fn attempt_ended(output: Option<Map<String, Value>>, failure: Option<Code>) -> D
 }
 
 fn failed(code: Code) -> Data {
-    Data::RunFailed(RunFailed { reason_code: code, error: error(code), next_actions: Vec::new() })
+    Data::RunFailed(RunFailed { reason_code: code, error: error(code), next_actions: Vec::new(), retry: None })
 }
 
 fn completed() -> Data {

@@ -37,6 +37,8 @@ fn a_row_says_what_its_log_says() {
         last_words: None,
         usage: None,
         auto_decisions: 0,
+        not_before: None,
+        retried_as: None,
         warnings: 1,
         log_bytes: fs::metadata(world.events(run)).expect("a Log").len(),
         damage: None,

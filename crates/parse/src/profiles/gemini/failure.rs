@@ -36,7 +36,8 @@ impl Failure {
         let by_words = |words: &Option<String>| {
             words.as_deref().map(classify::by_words).filter(|category| *category != ErrorCategory::Engine)
         };
-        let category = status.and_then(classify::by_status).or_else(|| by_words(&message)).or_else(|| by_words(&kind));
+        let by_name = || kind.as_deref().and_then(classify::by_name);
+        let category = status.and_then(classify::by_status).or_else(by_name).or_else(|| by_words(&message));
         Self { message: message.or(kind), category }
     }
 

@@ -151,9 +151,9 @@ fn a_failed_tool() {
 
 #[test]
 fn an_api_error_is_no_message() {
-    let expected = ["Error ENGINE_ERROR quota: [API Error: quota]"];
-    assert_eq!(stdout(&[&whole("[API Error: quota]")]).lines(), expected);
-    let story = stdout(&[&delta("[API"), &delta(" Error: quo"), &delta("ta]"), TOOL]);
+    let expected = ["Error ENGINE_ERROR quota: [API Error: quota exceeded]"];
+    assert_eq!(stdout(&[&whole("[API Error: quota exceeded]")]).lines(), expected);
+    let story = stdout(&[&delta("[API"), &delta(" Error: quo"), &delta("ta exceeded]"), TOOL]);
     assert_eq!(story.lines()[..4], ["status streaming", "status streaming", "status streaming", expected[0]]);
     let story = stdout(&[&delta("[A"), &delta("PI] is short"), SUCCESS]);
     assert_eq!(story.lines()[..3], ["status streaming", "delta: [API] is short", "message: [API] is short"]);

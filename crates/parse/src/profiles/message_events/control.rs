@@ -9,7 +9,7 @@ use super::wire::{self, ControlCancel, ControlRequest, Requested};
 use super::{cut, status};
 use crate::json::{self, Str};
 use crate::profile::{Emit, Outcome};
-use crate::record::{CallQuestion, QUESTION_INPUT_MAX, RecordKind};
+use crate::record::{Asks, CallQuestion, QUESTION_INPUT_MAX, RecordKind};
 
 const TOOL_MAX: usize = 256;
 /// A longer one is refused and not cut: an answer to half of it would reach nobody.
@@ -24,6 +24,8 @@ pub(super) fn request(text: &str, emit: &mut Emit<'_>) -> Option<Outcome> {
             call_id: call_id(request_id?)?,
             tool: cut(tool_name?.as_str(), TOOL_MAX),
             input: input.filter(|raw| raw.get().len() <= QUESTION_INPUT_MAX).and_then(json::decode),
+            options: Vec::new(),
+            asks: Asks::Permission,
         })),
         other => status(Phase::Working, Some(&format!("control_request {other}")), emit),
     }

@@ -53,7 +53,7 @@ pub(in crate::profiles) fn shown(record: &Record) -> String {
         RecordKind::ToolSeen { id, name, input } => format!("seen {id} {name} {}", or_dash(input)),
         RecordKind::ToolCompleted { id, output } => format!("completed {id} {}", or_dash(output)),
         RecordKind::ToolFailed { id, reason, output } => format!("failed {id} {reason} | {}", or_dash(output)),
-        RecordKind::Question(CallQuestion { call_id, tool, input }) => {
+        RecordKind::Question(CallQuestion { call_id, tool, input, options: _, asks: _ }) => {
             let input = input.as_ref().map(ToString::to_string);
             format!("question {call_id} {tool} {}", input.as_deref().unwrap_or("-"))
         }

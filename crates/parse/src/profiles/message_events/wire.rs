@@ -1,10 +1,9 @@
 //! The events as they are written. What is not needed is ignored; what may have any shape is kept raw.
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer as _, IgnoredAny, SeqAccess, Visitor};
+use serde::de::{Deserialize, IgnoredAny};
 use serde_json::value::RawValue;
 
+pub(super) use crate::json::each_element;
 use crate::json::{self, Str};
 
 /// What every event has at its root.
@@ -54,6 +53,21 @@ pub(super) struct Assistant<'a> {
     pub(super) error: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) api_error_status: Option<&'a RawValue>,
+}
+
+#[derive(serde::Deserialize)]
+pub(super) struct RateLimit<'a> {
+    #[serde(borrow)]
+    pub(super) rate_limit_info: Option<&'a RawValue>,
+}
+
+#[derive(Default, serde::Deserialize)]
+pub(super) struct RateLimitInfo {
+    pub(super) status: Option<String>,
+    #[serde(rename = "resetsAt")]
+    pub(super) resets_at: Option<u64>,
+    #[serde(rename = "rateLimitType")]
+    pub(super) kind: Option<String>,
 }
 
 #[derive(serde::Deserialize)]
@@ -197,24 +211,6 @@ pub(super) struct OutputDetails {
 /// Reads a value of one of these shapes; none when it is of another.
 pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     serde_json::from_str(text).ok()
-}
-
-/// Calls `each` with every element of an array, keeping none; false when it is no array.
-pub(super) fn each_element<'a>(array: &'a str, each: impl FnMut(&'a RawValue)) -> bool {
-    struct Elements<F>(F);
-    impl<'de, F: FnMut(&'de RawValue)> Visitor<'de> for Elements<F> {
-        type Value = ();
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an array")
-        }
-        fn visit_seq<A: SeqAccess<'de>>(mut self, mut elements: A) -> std::result::Result<(), A::Error> {
-            while let Some(element) = elements.next_element()? {
-                (self.0)(element);
-            }
-            Ok(())
-        }
-    }
-    serde_json::Deserializer::from_str(array).deserialize_seq(Elements(each)).is_ok()
 }
 
 /// Calls `each` with every block of a message's content, none for one that cannot be read; false when it is no content.

@@ -1,25 +1,29 @@
 //! Asks a program for its version, and does not wait for ever.
 //!
 //! Both streams are read here, without a thread: one that waits for a pipe which a stray process holds open would stay
-//! for as long as we run.
+//! for as long as we run. Its HOME is an empty folder, because some programs write there before they say anything.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
+use skillrun_engine::Found;
 use skillrun_engine::descriptor::VersionRule;
 use skillrun_engine::version::parse_version;
 
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Some need three seconds on a machine with nothing else to do.
+const PATIENCE: Duration = Duration::from_secs(15);
 /// More than any program has to say about its version, on each stream.
 const OUTPUT_MAX: usize = 64 * 1024;
 
@@ -32,25 +36,55 @@ pub enum Version {
     Silent(String),
 }
 
-pub(super) fn version(program: &Path, rule: &VersionRule, environment: &[(OsString, OsString)]) -> Version {
-    match output(program, &rule.argv, environment, PATIENCE) {
+pub(super) fn version(found: &Found, rule: &VersionRule, environment: &[(OsString, OsString)]) -> Version {
+    if let Some(version) = &found.version {
+        return Version::Known(version.clone());
+    }
+    let program = found.program.display();
+    let command: Vec<&Path> = found.command().collect();
+    let temporary = environment.iter().find(|(name, value)| name == "TMPDIR" && !value.is_empty());
+    let temporary = temporary.map_or(Path::new("/tmp"), |(_, value)| Path::new(value));
+    match asked(&command, &rule.argv, environment, temporary) {
         Ok(output) => parse_version(&output, rule).map_or_else(
-            || Version::Silent(format!("{} {} tells no version", program.display(), rule.argv.join(" "))),
+            || Version::Silent(format!("{program} {} tells no version", rule.argv.join(" "))),
             Version::Known,
         ),
-        Err(why) => Version::Silent(format!("{} {}: {why}", program.display(), rule.argv.join(" "))),
+        Err(why) => Version::Silent(format!("{program} {}: {why}", rule.argv.join(" "))),
     }
+}
+
+/// What a program says about its version, in a HOME that is removed afterwards.
+pub(crate) fn asked(
+    command: &[&Path],
+    argv: &[String],
+    environment: &[(OsString, OsString)],
+    temporary: &Path,
+) -> Result<String, String> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let home = temporary.join(format!("skillrun-version-{}-{number}", std::process::id()));
+    let made = fs::DirBuilder::new().mode(0o700).create(&home);
+    made.map_err(|error| format!("there is no room for its HOME ({error})"))?;
+    let is_kept = |name: &OsString| name != "HOME" && !name.as_encoded_bytes().starts_with(b"XDG_");
+    let mut around: Vec<(OsString, OsString)> =
+        environment.iter().filter(|(name, _)| is_kept(name)).cloned().collect();
+    around.push(("HOME".into(), home.clone().into()));
+    let output = output(command, argv, &around, PATIENCE);
+    fs::remove_dir_all(&home).ok();
+    output
 }
 
 /// What it writes to stdout, then what it writes to stderr.
 fn output(
-    program: &Path,
+    command: &[&Path],
     argv: &[String],
     environment: &[(OsString, OsString)],
     patience: Duration,
 ) -> Result<String, String> {
     let deadline = Instant::now() + patience;
+    let [program, words @ ..] = command else { return Err("there is nothing to start".to_owned()) };
     let mut child = Command::new(program)
+        .args(words)
         .args(argv)
         .env_clear()
         .envs(environment.iter().map(|(name, value)| (name, value)))
@@ -149,7 +183,21 @@ mod tests {
     fn sh(script: &str, patience: Duration) -> Result<String, String> {
         let environment =
             [("PATH", "/usr/bin:/bin"), ("GIVEN", "4.5.6")].map(|(name, value)| (name.into(), value.into()));
-        output(Path::new("/bin/sh"), &["-c".to_owned(), script.to_owned()], &environment, patience)
+        output(&[Path::new("/bin/sh")], &["-c".to_owned(), script.to_owned()], &environment, patience)
+    }
+
+    #[test]
+    fn it_is_asked_in_a_home_of_its_own_that_is_gone_afterwards() {
+        let folder = tempfile::tempdir().unwrap();
+        let users = folder.path().join("me");
+        fs::create_dir(&users).unwrap();
+        let environment = [("PATH", "/usr/bin:/bin".into()), ("HOME", users.clone().into()), ("XDG_CACHE_HOME", users.clone().into())]
+            .map(|(name, value): (&str, OsString)| (name.into(), value));
+        let script = "mkdir -p ${XDG_CACHE_HOME-$HOME}/.junk; echo $HOME".to_owned();
+        let told = asked(&[Path::new("/bin/sh")], &["-c".to_owned(), script], &environment, folder.path()).unwrap();
+        let told = Path::new(told.trim());
+        assert!(told.starts_with(folder.path()) && told != users && !told.exists(), "{}", told.display());
+        assert_eq!(fs::read_dir(&users).unwrap().count(), 0, "the user's HOME was written to");
     }
 
     #[test]
@@ -198,7 +246,7 @@ mod tests {
 
     #[test]
     fn one_that_is_no_program_is_told() {
-        let error = output(Path::new("/"), &[], &[], PATIENCE).unwrap_err();
+        let error = output(&[Path::new("/")], &[], &[], PATIENCE).unwrap_err();
         assert!(error.starts_with("cannot be started"), "{error}");
     }
 }

@@ -3,10 +3,11 @@ use std::path::Path;
 
 use serde_json::json;
 use skillrun_engine::{Permission, Posture};
+use skillrun_model::status::OnQuota;
 use skillrun_model::{RunId, Timestamp};
 
 use super::*;
-use crate::record::{EngineRecord, FORMAT, HomeChoice, SkillRecord, Snapshot, Timeouts};
+use crate::record::{EngineRecord, FORMAT, HomeChoice, Retry, SkillRecord, Snapshot, Timeouts};
 
 fn object(value: Value) -> Map<String, Value> {
     value.as_object().expect("an object").clone()
@@ -38,11 +39,13 @@ fn run(root: &Path) -> (RunRecord, RunFolder) {
         engine: EngineRecord {
             name: "one".to_owned(),
             program: "/one".into(),
+            interpreter: None,
             version: None,
             profile: ProfileId::PlainText,
             profile_version: 1,
             continuation: Continuation::Resumable,
             posture: Posture::Enforced,
+            login: None,
         },
         request: Request {
             mode: ExecutionMode::Interactive,
@@ -66,10 +69,12 @@ fn run(root: &Path) -> (RunRecord, RunFolder) {
             env: vec!["LANG".to_owned()],
             secrets: vec!["KEY".to_owned()],
             priority: 2,
+            retry: Retry { quota: OnQuota::Wait, quota_max: 3 },
             request_id: Some("mine".to_owned()),
         },
         redact_patterns: Vec::new(),
         retry_of: None,
+        quota_retry: None,
     };
     (record, folder)
 }
@@ -102,6 +107,8 @@ fn without_a_word_it_is_what_it_was() {
         default_decision_policy: None,
         max_attempt: Some(3),
         snapshot: Some(Snapshot::Off),
+        retry_quota: Some(OnQuota::Wait),
+        retry_quota_max: Some(3),
         env: vec!["LANG".to_owned()],
         secrets: vec!["KEY".to_owned()],
         priority: 2,

@@ -78,8 +78,14 @@ impl Story {
             code: Code::EngineExitNonzero,
             message: "it failed".to_owned(),
             details: Vec::new(),
+            reset_at: None,
         };
-        self.and(Data::RunFailed(RunFailed { reason_code: Code::EngineFailed, error, next_actions: Vec::new() }))
+        self.and(Data::RunFailed(RunFailed {
+            reason_code: Code::EngineFailed,
+            error,
+            next_actions: Vec::new(),
+            retry: None,
+        }))
     }
 
     pub(in super::super) fn canceled(self) -> Self {

@@ -104,6 +104,11 @@ pub(super) fn refuse_session(profile: ProfileId, session: &str, lines: &mut Line
     }
 }
 
+/// The formats that a script can be played in. A protocol needs somebody to talk to.
+pub(super) fn spoken() -> impl Iterator<Item = &'static ProfileId> {
+    ProfileId::ALL.iter().filter(|profile| **profile != ProfileId::AcpJsonrpc)
+}
+
 /// Whether the format can tell that a turn ended at a limit.
 pub(super) fn has_limit_end(profile: ProfileId) -> bool {
     match profile {

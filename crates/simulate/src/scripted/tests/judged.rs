@@ -27,7 +27,7 @@ const EVENTS: [ProfileId; 5] = [
 const ONE_MESSAGE: [ProfileId; 3] = [ProfileId::GeminiJson, ProfileId::IflowText, ProfileId::PlainText];
 
 fn each(yaml: &str, check: impl Fn(ProfileId, Played)) {
-    ProfileId::ALL.iter().for_each(|profile| check(*profile, played(*profile, yaml)));
+    formats::spoken().for_each(|profile| check(*profile, played(*profile, yaml)));
 }
 
 /// Lines that nobody understands, though the engine writes them: iflow's block has a blank line before it.
@@ -221,7 +221,7 @@ fn a_failed_document_is_on_stderr() {
 fn a_limit_is_told_where_the_format_can_tell_it() {
     let yaml = "[[say: half of it], [say: x, limit: too long]]";
     let mut told = Vec::new();
-    for profile in ProfileId::ALL {
+    for profile in formats::spoken() {
         if !formats::has_limit_end(*profile) {
             let refused = script(yaml).check(*profile, Life::OneTurn).expect_err("no limit end").to_string();
             assert_eq!(refused, format!("turn 2, act 2 (limit): {profile} has no limit end"));
@@ -445,7 +445,7 @@ fn what_is_no_answer_ends_the_play() {
 #[test]
 fn only_a_living_engine_that_can_ask_may_ask() {
     let script = script("[[end], [say: a, permission: {tool: Bash}]]");
-    for profile in ProfileId::ALL {
+    for profile in formats::spoken() {
         let refused = |life| script.check(*profile, life).map_err(|error| error.to_string());
         if ASKING.contains(profile) {
             let alone =

@@ -1,0 +1,94 @@
+//! `skillrun engines install`.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use skillrun_engine::Descriptor;
+use skillrun_engine::install::is_version;
+use skillrun_runtime::SystemClock;
+use skillrun_runtime::programs::{Install, InstallError, Outcome, Progress};
+
+use crate::args::{EnginesInstall, Global};
+use crate::failure::Failure;
+use crate::output::{plain, print};
+use crate::settings::Settings;
+
+/// Every engine that can be installed.
+const ALL: &str = "all";
+
+pub(super) fn run(global: &Global, args: &EnginesInstall) -> Result<(), Failure> {
+    let settings = Settings::load(global)?;
+    let engines = settings.engines();
+    if let Some(version) = args.version.as_deref().filter(|version| !is_version(version)) {
+        return Err(Failure::Input(format!("\"{version}\" is not a whole version, such as 1.2.3")));
+    }
+    let chosen: Vec<&Descriptor> = match (args.name.as_str(), &args.version) {
+        (ALL, Some(_)) => return Err(Failure::Input("--version goes with one engine, not with all".to_owned())),
+        (ALL, None) => engines.iter().filter(|engine| engine.install.is_some()).collect(),
+        (name, _) => vec![engines.get(name)?],
+    };
+    let is_stopped = stop_on_signals()?;
+    for engine in chosen {
+        one(&settings, engine, args, &is_stopped)?;
+    }
+    Ok(())
+}
+
+fn one(
+    settings: &Settings,
+    engine: &Descriptor,
+    args: &EnginesInstall,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<(), Failure> {
+    let name = engine.name.as_str();
+    let Some(rule) = &engine.install else {
+        return Err(Failure::Input(format!("{name} cannot be installed by skillrun; its file has no [install]")));
+    };
+    let Some(programs) = &settings.programs else {
+        return Err(Failure::Input("there is no home folder to install into; set SKILLRUN_PROGRAMS".to_owned()));
+    };
+    let install = Install {
+        name,
+        rule,
+        version: args.version.as_deref(),
+        programs,
+        environment: &settings.surroundings.environment,
+        timeout: Duration::from_secs(args.timeout),
+        clock: &SystemClock,
+        is_stopped,
+    };
+    let version = args.version.as_deref().unwrap_or(&rule.version);
+    let outcome = install.run(&mut tell).map_err(|error: InstallError| Failure::Owner(error.to_string()))?;
+    let words = match outcome {
+        Outcome::Installed => "is installed",
+        Outcome::WasThere => "was installed already",
+    };
+    let untested = if engine.version_is_untested(version) { ", which was never tested" } else { "" };
+    print(&format!("{name} {version} {words}{untested}\n"))
+}
+
+fn tell(progress: Progress<'_>) {
+    let words = match progress {
+        Progress::Waits => "waiting for another install to end".to_owned(),
+        Progress::Begins { what } => format!("installing {what}"),
+        Progress::GoesOn { what, elapsed } => format!("installing {what}, {} s so far", elapsed.as_secs()),
+        Progress::Done { what, elapsed } => format!("installed {what} in {:.1} s", elapsed.as_secs_f64()),
+    };
+    // Nobody may be there to read it.
+    let _ = writeln!(io::stderr(), "{}", plain(&words));
+}
+
+/// The first signal ends npm and takes out what it has made, the second leaves at once.
+fn stop_on_signals() -> Result<impl Fn() -> bool, Failure> {
+    let failed = |error: io::Error| Failure::Owner(format!("signals cannot be heard ({error})"));
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        // In this order: the second is for the next signal.
+        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, flag.clone()).map_err(failed)?;
+        signal_hook::flag::register(signal, flag.clone()).map_err(failed)?;
+    }
+    Ok(move || flag.load(Ordering::Relaxed))
+}

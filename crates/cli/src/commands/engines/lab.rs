@@ -1,0 +1,61 @@
+//! A lab for one engine: a folder that is gone afterwards, and runtimes without anything of the user's.
+
+use std::ffi::OsString;
+use std::fs;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use skillrun_engine::Descriptor;
+use skillrun_runtime::DataFolder;
+use skillrun_runtime::Runtime;
+use skillrun_runtime::looking::engines::State;
+use skillrun_trial::lab::{Lab, World};
+
+use crate::failure::Failure;
+use crate::owner::Owner;
+use crate::settings::Settings;
+
+/// Below the user's data folder.
+const FOLDER: &str = "tests";
+
+/// Does something in a lab.
+pub(super) fn within<T>(
+    settings: &Settings,
+    state: &State<'_>,
+    task: impl FnOnce(Lab<'_>) -> T,
+) -> Result<T, Failure> {
+    let parent = settings.data.root().join(FOLDER);
+    let failed = |error| Failure::Write { path: parent.to_string_lossy().into_owned(), error };
+    fs::create_dir_all(&parent).map_err(failed)?;
+    let scratch = tempfile::Builder::new().prefix("engine-").tempdir_in(&parent).map_err(failed)?;
+    let owners: Mutex<Vec<Owner>> = Mutex::default();
+    let start = |world: &World| {
+        let owner = Owner::new(&inside(settings, state, world)).map_err(|failure| failure.to_string())?;
+        let runtime: Arc<Runtime> = owner.runtime.clone();
+        owners.lock().unwrap_or_else(PoisonError::into_inner).push(owner);
+        Ok(runtime)
+    };
+    let done = task(Lab { descriptor: state.descriptor, scratch: scratch.path(), start: &start });
+    // Before the folder goes, in which they have their sockets.
+    drop(owners);
+    Ok(done)
+}
+
+/// The settings in a world of its own.
+fn inside(settings: &Settings, state: &State<'_>, world: &World) -> Settings {
+    let mut settings = settings.clone();
+    settings.data = DataFolder::new(&world.data);
+    settings.consent = vec![world.consent.clone()];
+    let is_gone = |name: &OsString| name == "HOME" || world.unset.iter().any(|unset| name == unset.as_str());
+    let environment = &mut settings.surroundings.environment;
+    environment.retain(|(name, _)| !is_gone(name));
+    environment.push(("HOME".into(), world.home.clone().into()));
+    environment.extend(program(state.descriptor, state));
+    environment.extend(world.set.iter().map(|(name, value)| (name.into(), value.into())));
+    settings
+}
+
+/// A program may lie in the home folder that is not the user's any more, so its path is told.
+fn program(descriptor: &Descriptor, state: &State<'_>) -> Option<(OsString, OsString)> {
+    let found = state.program.as_ref().ok().filter(|found| found.interpreter.is_none())?;
+    Some((descriptor.executable.variable()?.into(), found.program.clone().into()))
+}

@@ -1,0 +1,125 @@
+//! Runs that wait for quota, with the program as a person uses it, and with owners that are killed between two of them.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::lab::{Lab, PATIENCE, is_end, kind};
+
+/// Each kills an owner a little later after the end of the first run.
+const ROUNDS: u64 = 6;
+
+fn no_quota(when: &str) -> String {
+    format!("- - fail: 'Rate limit reached for the model. Please try again in {when}.'\n")
+}
+
+fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let begin = Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(begin.elapsed() < PATIENCE, "no {what} in time");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// The run of two that comes after the other.
+fn second(lab: &Lab) -> Option<String> {
+    let is_retry = |run: &String| lab.events(run).first().is_some_and(|event| event["data"]["retry_of"].is_string());
+    lab.runs().into_iter().find(is_retry)
+}
+
+fn words<'a>(skill: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut words = vec!["run", skill, "--engine", "scripted", "--mode", "auto", "--retry-quota", "wait"];
+    words.extend(more);
+    words
+}
+
+/// Whenever the owner dies, there is exactly one run after the first, and nothing is added to that.
+#[test]
+fn an_owner_that_is_killed_between_two_runs_leaves_neither_none_nor_two() {
+    for round in 0..ROUNDS {
+        let lab = Lab::new();
+        let skill = lab.skill("probe", &no_quota("1s"));
+        let skill = skill.to_str().expect("a path");
+        let mut owner = lab.start(&words(skill, &["--retry-quota-max", "1", "--json"]));
+        let first = wait_for("end", || {
+            let runs = lab.runs();
+            runs.into_iter().find(|run| lab.events(run).last().is_some_and(is_end))
+        });
+        std::thread::sleep(Duration::from_millis(round * 3));
+        owner.kill().expect("killed");
+        owner.wait().expect("waited");
+        let before = lab.events(&first);
+        let recovered = lab.json(&["recover", "--json"]);
+        assert_eq!(recovered["broken"], serde_json::json!({}), "round {round}");
+        let runs = lab.runs();
+        assert_eq!(runs.len(), 2, "round {round}: {runs:?}");
+        let again = second(&lab).expect("a retry");
+        assert_eq!(before.last().map(|end| &end["data"]["retry"]["run_id"]), Some(&Value::from(again.as_str())));
+        let events = lab.events(&again);
+        assert_eq!(events.last().map(kind), Some("run.failed"), "round {round}");
+        assert_eq!(events[0]["data"]["retry_of"], first.as_str());
+        assert_eq!(lab.events(&first), before, "round {round}: the Log was over");
+        lab.wait_quiet();
+    }
+}
+
+#[test]
+fn run_follows_the_new_run_and_says_so() {
+    let lab = Lab::new();
+    let skill = lab.skill("probe", &no_quota("50ms"));
+    let skill = skill.to_str().expect("a path");
+    let output = lab.output(&words(skill, &["--retry-quota-max", "1", "--json"]));
+    let again = second(&lab).expect("a retry");
+    let (told, result) = (String::from_utf8_lossy(&output.stderr), serde_json::from_slice::<Value>(&output.stdout));
+    assert!(told.contains(&format!("tried again as run {again}, not before ")), "{told}");
+    assert_eq!(result.expect("a result")["run_id"], again.as_str(), "the last one's");
+    assert_eq!(output.status.code(), Some(1));
+    lab.wait_quiet();
+}
+
+#[test]
+fn a_run_that_waits_is_shown_and_canceled_from_elsewhere() {
+    let lab = Lab::new();
+    let skill = lab.skill("probe", &no_quota("1h"));
+    let skill = skill.to_str().expect("a path");
+    let mut follower = lab.start(&words(skill, &["--json"]));
+    let again = wait_for("retry", || second(&lab));
+    let text = |words: &[&str]| String::from_utf8_lossy(&lab.output(words).stdout).into_owned();
+    let listed = text(&["ls"]);
+    assert!(listed.contains("queued") && listed.contains("not before "), "{listed}");
+    assert!(text(&["show", &again]).contains("not before"), "{}", text(&["show", &again]));
+    assert!(text(&["diagnose", &again]).contains("not before"));
+    let first = lab.events(&again)[0]["data"]["retry_of"].as_str().expect("an id").to_owned();
+    let shown = text(&["show", &first]);
+    assert!(shown.contains("is there again") && shown.contains(&format!("skillrun show {again}")), "{shown}");
+    assert!(text(&["diagnose", &first]).contains("is there again at"));
+    let canceled = lab.output(&["cancel", &again]);
+    assert!(canceled.status.success(), "{}", String::from_utf8_lossy(&canceled.stderr));
+    let begin = Instant::now();
+    let status = loop {
+        if let Some(status) = follower.try_wait().expect("waited") {
+            break status;
+        }
+        assert!(begin.elapsed() < PATIENCE, "it still follows");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert_eq!(status.code(), Some(8));
+    assert_eq!(lab.runs().len(), 2);
+    lab.wait_quiet();
+}
+
+/// Whoever does not stay leaves it to an owner in the background, which waits for the moment.
+#[test]
+fn without_waiting_an_owner_in_the_background_goes_on() {
+    let lab = Lab::new();
+    let skill = lab.skill("probe", &no_quota("1s"));
+    let skill = skill.to_str().expect("a path");
+    assert!(lab.output(&words(skill, &["--retry-quota-max", "1", "--no-wait"])).status.success());
+    let again = wait_for("retry", || second(&lab));
+    wait_for("end", || lab.events(&again).last().is_some_and(is_end).then_some(()));
+    assert_eq!(lab.runs().len(), 2);
+    lab.wait_quiet();
+}

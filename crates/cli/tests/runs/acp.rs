@@ -1,0 +1,499 @@
+//! Agents of the Agent Client Protocol, from request to end: a stand-in that reads strictly, driven by what it wrote.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use skillrun_engine::Permission;
+use skillrun_model::codes::ErrorCategory;
+use skillrun_model::interaction::{InteractionKind, Scope};
+use skillrun_model::rasp::Data;
+use skillrun_model::rasp::data::ResolutionMode;
+use skillrun_model::status::{Continuation, Phase};
+use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
+use skillrun_runtime::{NewRun, Options, Runtime};
+
+use crate::lab::{Lab, PATIENCE, kill_hard, on, processes_of, reply, with};
+use crate::offline::{Told, check_same};
+
+const ENGINE: &str = r#"
+title = "A stand-in for an agent"
+profile = "acp_jsonrpc"
+continuation = "sticky"
+
+[executable]
+kind = "self"
+
+[start]
+argv = ["simulate-acp", "--scenario", "SCENARIO", "--state", "{{home}}/.sessions"]
+
+[prompt]
+protocol = "acp"
+
+[permission.workspace]
+posture = "not_enforced"
+calls = "allow"
+
+[permission.read_only]
+posture = "asked"
+
+[permission.full]
+posture = "not_enforced"
+
+[environment]
+set = { HOME = "{{home}}" }
+"#;
+
+/// A request for an agent that plays this scenario.
+fn request(lab: &Lab, mode: ExecutionMode, scenario: &str) -> NewRun {
+    let name = format!("agent-{scenario}");
+    let folder = lab.path("engines");
+    fs::create_dir_all(&folder).expect("a folder");
+    let text = format!("name = \"{name}\"\n{}", ENGINE.replace("SCENARIO", scenario));
+    fs::write(folder.join(format!("{name}.toml")), text).expect("written");
+    NewRun { script: None, ..on(lab.new_run(mode, ""), &name) }
+}
+
+fn auto(lab: &Lab, scenario: &str) -> NewRun {
+    request(lab, ExecutionMode::Auto, scenario)
+}
+
+fn interactive(lab: &Lab, scenario: &str) -> NewRun {
+    request(lab, ExecutionMode::Interactive, scenario)
+}
+
+fn resumable(new: NewRun) -> NewRun {
+    NewRun { continuation: Some(Continuation::Resumable), ..new }
+}
+
+/// The runtime that knows the engine of a request, and the run.
+fn begin(lab: &Lab, new: NewRun) -> (Runtime, RunId) {
+    let runtime = lab.runtime();
+    let run = runtime.submit(new).expect("accepted");
+    (runtime, run)
+}
+
+fn evidence(lab: &Lab, run: RunId, name: &str) -> String {
+    fs::read_to_string(lab.data().run(run).audit().join(name)).unwrap_or_default()
+}
+
+/// What was written to the agent in an attempt, message by message.
+fn told(lab: &Lab, run: RunId, attempt: u32) -> Vec<Value> {
+    let text = evidence(lab, run, &format!("stdin.{attempt}.log"));
+    text.lines().map(|line| serde_json::from_str(line).expect("a message")).collect()
+}
+
+/// Methods and names of what was written to it.
+fn summary(lab: &Lab, run: RunId, attempt: u32) -> Vec<String> {
+    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let line = |message: &Value| match message.get("method") {
+        Some(method) => format!("{} {}", word(&message["id"]), word(method)),
+        None => format!("{} answered", word(&message["id"])),
+    };
+    told(lab, run, attempt).iter().map(line).collect()
+}
+
+/// Nothing is left, the files say the same, and a strict agent had nothing to complain about.
+fn check(lab: &Lab, run: RunId, mode: ExecutionMode) {
+    lab.check_whole(run);
+    for attempt in 1..=lab.state(run).attempt.0 {
+        assert_eq!(evidence(lab, run, &format!("stderr.{attempt}.log")), "", "attempt {attempt}");
+    }
+    let schema = lab.path("skills").join("probe/assets/output.json");
+    check_same(lab, run, Told { mode, schema: Some(&schema), max_attempt: None });
+}
+
+fn answer(lab: &Lab, run: RunId) -> Value {
+    let output = lab.output(run);
+    let text = output["answer"].as_str().unwrap_or_else(|| panic!("{:?}", lab.types(run)));
+    serde_json::from_str(text).unwrap_or_else(|_| json!(text))
+}
+
+fn over(lab: &Lab, runtime: &Runtime, run: RunId, status: RunStatus) {
+    assert_eq!(lab.wait_over(run).status, Some(status), "{:?} {:?}", lab.failure(run), lab.types(run));
+    assert!(runtime.wait_idle(PATIENCE));
+}
+
+fn category(lab: &Lab, run: RunId) -> Option<ErrorCategory> {
+    let events = lab.events(run);
+    let Some(Data::RunFailed(failed)) = events.last().map(|event| &event.data) else { return None };
+    Some(failed.error.category)
+}
+
+fn resolutions(lab: &Lab, run: RunId) -> Vec<ResolutionMode> {
+    let replied =
+        |data: &Data| if let Data::InteractionReplied(reply) = data { Some(reply.resolution_mode) } else { None };
+    lab.events(run).iter().filter_map(|event| replied(&event.data)).collect()
+}
+
+#[test]
+fn auto_from_the_first_message_to_the_last() {
+    for scenario in ["auto", "noise"] {
+        let lab = Lab::new();
+        let (runtime, run) = begin(&lab, auto(&lab, scenario));
+        over(&lab, &runtime, run, RunStatus::Succeeded);
+        assert_eq!(lab.output(run), json!({ "answer": "blue" }));
+        let expected = ["initialize initialize", "session session/new", "prompt.1 session/prompt"];
+        assert_eq!(summary(&lab, run, 1), expected);
+        let cwd = told(&lab, run, 1)[1]["params"]["cwd"].clone();
+        assert_eq!(cwd.as_str().map(str::to_owned), lab.data().run(run).workspace().to_str().map(str::to_owned));
+        assert!(lab.state(run).session_id.is_some_and(|id| id.starts_with("session-")));
+        check(&lab, run, ExecutionMode::Auto);
+    }
+}
+
+#[test]
+fn a_question_is_answered_by_the_next_prompt_of_the_same_process() {
+    let lab = Lab::new();
+    let (runtime, run) = begin(&lab, interactive(&lab, "question"));
+    let question = lab.wait_asked(run, 1).question.expect("a question");
+    assert_eq!((question.scope, question.prompt.as_str()), (Scope::Turn, "Which colour do you like?"));
+    runtime.reply(run, reply(1, "dark\n\"blue\"")).expect("answered");
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    assert_eq!(lab.output(run), json!({ "answer": "dark\n\"blue\"" }));
+    assert_eq!(summary(&lab, run, 2), ["prompt.2 session/prompt"]);
+    let hosts = lab.hosts(run);
+    assert_eq!(hosts, [hosts[0]; 2], "one process");
+    check(&lab, run, ExecutionMode::Interactive);
+}
+
+#[test]
+fn a_person_is_asked_for_permission_with_the_options_of_the_agent() {
+    for (words, expected) in [("yes", "once"), ("always", "always"), ("No", "reject"), ("keep it", "reject")] {
+        let lab = Lab::new();
+        let (runtime, run) = begin(&lab, interactive(&lab, "permission"));
+        let state = lab.wait_asked(run, 1);
+        let question = state.question.expect("a question");
+        assert_eq!((question.scope, question.kind), (Scope::Call, InteractionKind::ChooseOne));
+        assert!(question.prompt.contains("rm -rf build"), "{}", question.prompt);
+        let options: Vec<_> = question.options.iter().map(|one| (one.value.as_str(), one.default)).collect();
+        assert_eq!(options, [("once", false), ("always", false), ("reject", true)]);
+        assert!(state.attempt_is_open && question.deadline.is_some());
+        runtime.reply(run, reply(1, words)).expect("answered");
+        over(&lab, &runtime, run, RunStatus::Succeeded);
+        assert_eq!(answer(&lab, run), json!({ "outcome": { "outcome": "selected", "optionId": expected } }), "{words}");
+        assert_eq!(lab.state(run).attempt.0, 1);
+        check(&lab, run, ExecutionMode::Interactive);
+    }
+}
+
+#[test]
+fn two_permissions_at_once_are_asked_one_after_the_other() {
+    let lab = Lab::new();
+    let (runtime, run) = begin(&lab, interactive(&lab, "permissions"));
+    lab.wait_asked(run, 1);
+    runtime.reply(run, reply(1, "yes")).expect("answered");
+    lab.wait_asked(run, 2);
+    runtime.reply(run, reply(2, "no")).expect("answered");
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    let output = lab.output(run);
+    let both = output["answer"].as_str().expect("a text");
+    assert!(both.contains("\"once\"") && both.contains("\"reject\""), "{both}");
+    assert!(summary(&lab, run, 1).ends_with(&["ask-1 answered".to_owned(), "ask-2 answered".to_owned()]));
+    check(&lab, run, ExecutionMode::Interactive);
+}
+
+#[test]
+fn in_auto_mode_the_permission_of_the_run_decides() {
+    let levels = [(Permission::Workspace, "once"), (Permission::ReadOnly, "reject"), (Permission::Full, "once")];
+    for (permission, expected) in levels {
+        let lab = Lab::new();
+        let new = with(auto(&lab, "permission"), |options| options.permission = Some(permission));
+        let (runtime, run) = begin(&lab, new);
+        over(&lab, &runtime, run, RunStatus::Succeeded);
+        let outcome = json!({ "outcome": { "outcome": "selected", "optionId": expected } });
+        assert_eq!(answer(&lab, run), outcome, "{permission:?}");
+        assert_eq!(resolutions(&lab, run), [ResolutionMode::PermissionPolicy]);
+        check(&lab, run, ExecutionMode::Auto);
+    }
+}
+
+#[test]
+fn nobody_answers_a_permission() {
+    let impatient = |options: &mut Options| options.session_timeout_sec = Some(0.3);
+    // A reply is not needed: the option that rejects.
+    let lab = Lab::new();
+    let new = with(with(interactive(&lab, "permission"), impatient), |options| {
+        options.require_user_reply = Some(false);
+    });
+    let (runtime, run) = begin(&lab, new);
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    assert_eq!(answer(&lab, run)["outcome"]["optionId"], json!("reject"));
+    assert_eq!(resolutions(&lab, run), [ResolutionMode::AutoDecideTimeout]);
+    check(&lab, run, ExecutionMode::Interactive);
+
+    // It is: the process is ended, and the run has failed.
+    let lab = Lab::new();
+    let (runtime, run) = begin(&lab, with(interactive(&lab, "permission"), impatient));
+    over(&lab, &runtime, run, RunStatus::Failed);
+    assert_eq!(lab.failure(run), Some(Code::InteractionWaitTimeout));
+    lab.check_whole(run);
+}
+
+#[test]
+fn a_form_is_filled_by_a_person_and_declined_where_nobody_is() {
+    let accepted = json!({ "action": "accept", "content": { "colour": "blue" } });
+    for words in ["Blue", r#"{"colour": "blue"}"#] {
+        let lab = Lab::new();
+        let (runtime, run) = begin(&lab, interactive(&lab, "elicitation"));
+        let question = lab.wait_asked(run, 1).question.expect("a question");
+        assert_eq!((question.scope, question.kind), (Scope::Call, InteractionKind::FillFields));
+        assert!(question.prompt.starts_with("Which colour?"), "{}", question.prompt);
+        runtime.reply(run, reply(1, words)).expect("answered");
+        over(&lab, &runtime, run, RunStatus::Succeeded);
+        assert_eq!(answer(&lab, run), accepted);
+        check(&lab, run, ExecutionMode::Interactive);
+    }
+    let lab = Lab::new();
+    let (runtime, run) = begin(&lab, auto(&lab, "elicitation"));
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    assert_eq!(answer(&lab, run), json!({ "action": "decline" }));
+    check(&lab, run, ExecutionMode::Auto);
+
+    let lab = Lab::new();
+    let new = with(interactive(&lab, "elicitation"), |options| {
+        options.session_timeout_sec = Some(0.3);
+        options.require_user_reply = Some(false);
+    });
+    let (runtime, run) = begin(&lab, new);
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    assert_eq!(answer(&lab, run), json!({ "action": "decline" }));
+    check(&lab, run, ExecutionMode::Interactive);
+}
+
+#[test]
+fn files_and_terminals_are_refused_at_once() {
+    let lab = Lab::new();
+    let (runtime, run) = begin(&lab, auto(&lab, "files"));
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    assert_eq!(lab.output(run)["answer"], json!(r#"{"error":-32601} {"error":-32601}"#));
+    check(&lab, run, ExecutionMode::Auto);
+}
+
+#[test]
+fn a_cancel_in_the_middle_of_a_turn() {
+    let lab = Lab::new();
+    let (runtime, run) = begin(&lab, auto(&lab, "hang"));
+    lab.wait_recorded(run, 1, "in_progress");
+    runtime.cancel(run, "test").expect("canceled");
+    over(&lab, &runtime, run, RunStatus::Canceled);
+    assert_eq!(summary(&lab, run, 1).last().map(String::as_str), Some("null session/cancel"));
+    assert!(evidence(&lab, run, "stdout.1.log").contains("cancelled"), "the agent had its moment");
+    check(&lab, run, ExecutionMode::Auto);
+
+    // One that does not listen is ended as any other process.
+    let lab = Lab::new();
+    let (runtime, run) = begin(&lab, interactive(&lab, "deaf"));
+    lab.wait_recorded(run, 1, "begin.");
+    runtime.cancel(run, "test").expect("canceled");
+    over(&lab, &runtime, run, RunStatus::Canceled);
+    lab.check_whole(run);
+}
+
+#[test]
+fn a_cancel_answers_what_the_agent_still_asks() {
+    let lab = Lab::new();
+    let (runtime, run) = begin(&lab, interactive(&lab, "permissions"));
+    lab.wait_asked(run, 1);
+    lab.wait_recorded(run, 1, "ask-2");
+    runtime.cancel(run, "test").expect("canceled");
+    over(&lab, &runtime, run, RunStatus::Canceled);
+    let said = told(&lab, run, 1);
+    let outcomes: Vec<_> = said.iter().filter(|message| message.get("result").is_some()).collect();
+    assert_eq!(outcomes.len(), 2, "{said:?}");
+    assert!(outcomes.iter().all(|one| one["result"]["outcome"] == json!({ "outcome": "cancelled" })), "{outcomes:?}");
+    assert!(evidence(&lab, run, "stdout.1.log").contains(r#""stopReason":"cancelled""#));
+    check(&lab, run, ExecutionMode::Interactive);
+}
+
+#[test]
+fn a_turn_that_fails_says_why() {
+    let cases = [
+        ("quota", Code::EngineFailed, ErrorCategory::Quota),
+        ("auth", Code::EngineFailed, ErrorCategory::Auth),
+        ("note", Code::EngineFailed, ErrorCategory::Quota),
+        ("limit", Code::LimitReached, ErrorCategory::Engine),
+        ("exits", Code::EngineFailed, ErrorCategory::Engine),
+    ];
+    for (scenario, code, expected) in cases {
+        let lab = Lab::new();
+        let (runtime, run) = begin(&lab, auto(&lab, scenario));
+        over(&lab, &runtime, run, RunStatus::Failed);
+        assert_eq!((lab.failure(run), category(&lab, run)), (Some(code), Some(expected)), "{scenario}");
+        check(&lab, run, ExecutionMode::Auto);
+    }
+}
+
+fn wait_process_ended(lab: &Lab, run: RunId) {
+    let state = lab.wait(run, "end of the process", |state| state.process_ended || state.is_over());
+    assert_eq!(state.status, Some(RunStatus::WaitingUser), "{:?}", lab.failure(run));
+}
+
+#[test]
+fn an_agent_that_is_gone_is_started_again_and_loads_its_session() {
+    for (scenario, method) in [("leaves", "session/load"), ("resumes", "session/resume")] {
+        let lab = Lab::new();
+        let (runtime, run) = begin(&lab, interactive(&lab, scenario));
+        wait_process_ended(&lab, run);
+        let noted = lab.events(run).iter().filter(|event| {
+            matches!(&event.data, Data::RunStatus(change) if change.phase == Some(Phase::ProcessEnded))
+        });
+        assert_eq!(noted.count(), 1);
+        runtime.reply(run, reply(1, "blue")).expect("answered");
+        over(&lab, &runtime, run, RunStatus::Succeeded);
+        assert_eq!(lab.output(run), json!({ "answer": "blue" }));
+        let loads = format!("session {method}");
+        assert_eq!(summary(&lab, run, 2), ["initialize initialize", &loads, "prompt.2 session/prompt"]);
+        let hosts = lab.hosts(run);
+        assert_ne!(hosts[0], hosts[1], "another process");
+        check(&lab, run, ExecutionMode::Interactive);
+    }
+}
+
+#[test]
+fn an_agent_that_is_killed_while_it_waits_is_started_again() {
+    let lab = Lab::new();
+    let (runtime, run) = begin(&lab, interactive(&lab, "question"));
+    lab.wait_asked(run, 1);
+    let record = evidence(&lab, run, "host.1.json");
+    let record: Value = serde_json::from_str(&record).expect("a record");
+    kill_hard(u32::try_from(record["pid"].as_u64().expect("a process")).expect("a process"));
+    wait_process_ended(&lab, run);
+    assert!(runtime.wait_idle(PATIENCE), "nobody waits with it");
+    runtime.reply(run, reply(1, "blue")).expect("answered");
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    assert_eq!(lab.output(run), json!({ "answer": "blue" }));
+    let aside = lab.data().run(run).audit().join("aside.2/host.2.json");
+    assert!(aside.exists(), "how the process ended is kept");
+    check(&lab, run, ExecutionMode::Interactive);
+}
+
+#[test]
+fn an_owner_that_comes_later_finds_that_the_agent_is_gone() {
+    let lab = Lab::new();
+    let (runtime, run) = begin(&lab, interactive(&lab, "question"));
+    lab.wait_asked(run, 1);
+    drop(runtime);
+    let root = lab.data().run(run).root().display().to_string();
+    let record: Value = serde_json::from_str(&evidence(&lab, run, "host.1.json")).expect("a record");
+    kill_hard(u32::try_from(record["pid"].as_u64().expect("a process")).expect("a process"));
+    lab.wait_until("the end of the process", || processes_of(&root).is_empty());
+    let runtime = lab.runtime();
+    runtime.take_up(run).expect("taken up");
+    wait_process_ended(&lab, run);
+    runtime.reply(run, reply(1, "blue")).expect("answered");
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    check(&lab, run, ExecutionMode::Interactive);
+}
+
+#[test]
+fn an_agent_that_cannot_load_has_lost_the_session() {
+    let lab = Lab::new();
+    let (runtime, run) = begin(&lab, interactive(&lab, "forgets"));
+    over(&lab, &runtime, run, RunStatus::Failed);
+    assert_eq!((lab.failure(run), category(&lab, run)), (Some(Code::SessionLost), Some(ErrorCategory::Session)));
+    check(&lab, run, ExecutionMode::Interactive);
+}
+
+#[test]
+fn an_agent_that_refuses_to_load_fails_the_run() {
+    for new in [|lab: &Lab| interactive(lab, "refuses"), |lab: &Lab| resumable(interactive(lab, "refuses"))] {
+        let lab = Lab::new();
+        let (runtime, run) = begin(&lab, new(&lab));
+        lab.wait_asked(run, 1);
+        assert!(runtime.wait_idle(PATIENCE));
+        runtime.reply(run, reply(1, "blue")).expect("answered");
+        over(&lab, &runtime, run, RunStatus::Failed);
+        let failure = (lab.failure(run), category(&lab, run));
+        assert_eq!(failure, (Some(Code::SessionNotFound), Some(ErrorCategory::Session)));
+        check(&lab, run, ExecutionMode::Interactive);
+    }
+}
+
+/// The four cells of the matrix, with one agent.
+#[test]
+fn it_waits_with_a_process_or_without_one_and_decides_or_not() {
+    let quick = |new: NewRun, require: bool| {
+        with(new, |options| {
+            options.session_timeout_sec = Some(0.5);
+            options.require_user_reply = Some(require);
+        })
+    };
+    // Resumable, a reply is needed: waits for ever, with no process.
+    let lab = Lab::new();
+    let (runtime, run) = begin(&lab, quick(resumable(interactive(&lab, "question")), true));
+    let question = lab.wait_asked(run, 1).question.expect("a question");
+    assert_eq!(question.deadline, None);
+    assert!(runtime.wait_idle(PATIENCE));
+    assert_eq!(processes_of(&lab.data().run(run).root().display().to_string()), Vec::<String>::new());
+    runtime.reply(run, reply(1, "blue")).expect("answered");
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    assert_eq!(lab.output(run), json!({ "answer": "blue" }));
+    let expected = ["initialize initialize", "session session/load", "prompt.2 session/prompt"];
+    assert_eq!(summary(&lab, run, 2), expected);
+    check(&lab, run, ExecutionMode::Interactive);
+
+    // Resumable, none is needed: another process gets the automatic one.
+    let lab = Lab::new();
+    let (runtime, run) = begin(&lab, quick(resumable(interactive(&lab, "question")), false));
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    assert_eq!(resolutions(&lab, run), [ResolutionMode::AutoDecideTimeout]);
+    assert_eq!(summary(&lab, run, 2), expected);
+    check(&lab, run, ExecutionMode::Interactive);
+
+    // Sticky, a reply is needed: the process is ended and the run has failed.
+    let lab = Lab::new();
+    let (runtime, run) = begin(&lab, quick(interactive(&lab, "question"), true));
+    over(&lab, &runtime, run, RunStatus::Failed);
+    assert_eq!(lab.failure(run), Some(Code::InteractionWaitTimeout));
+    lab.check_whole(run);
+
+    // Sticky, none is needed: the living process gets it.
+    let lab = Lab::new();
+    let (runtime, run) = begin(&lab, quick(interactive(&lab, "question"), false));
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    assert_eq!(resolutions(&lab, run), [ResolutionMode::AutoDecideTimeout]);
+    assert_eq!(summary(&lab, run, 2), ["prompt.2 session/prompt"]);
+    check(&lab, run, ExecutionMode::Interactive);
+}
+
+/// Whoever was there before may have said anything or nothing; the next one says the rest, and nothing twice.
+#[test]
+fn another_owner_goes_on_driving() {
+    let once = ["initialize initialize", "session session/new", "prompt.1 session/prompt"];
+    for words in ["protocolVersion", "sessionId", "Piece 7", "Piece 19"] {
+        let lab = Lab::new();
+        let (runtime, run) = begin(&lab, auto(&lab, "slow"));
+        lab.wait_recorded(run, 1, words);
+        drop(runtime);
+        let runtime = lab.runtime();
+        runtime.take_up(run).expect("taken up");
+        over(&lab, &runtime, run, RunStatus::Succeeded);
+        assert_eq!(summary(&lab, run, 1), once, "after {words}");
+        check(&lab, run, ExecutionMode::Auto);
+    }
+    // A question inside the turn is asked once, and so is one between two.
+    for (scenario, text) in [("permission", "yes"), ("question", "blue")] {
+        let lab = Lab::new();
+        let (runtime, run) = begin(&lab, interactive(&lab, scenario));
+        lab.wait_asked(run, 1);
+        drop(runtime);
+        let runtime = lab.runtime();
+        runtime.take_up(run).expect("taken up");
+        runtime.reply(run, reply(1, text)).expect("answered");
+        over(&lab, &runtime, run, RunStatus::Succeeded);
+        assert_eq!(lab.types(run).iter().filter(|word| **word == "interaction.requested").count(), 1);
+        check(&lab, run, ExecutionMode::Interactive);
+    }
+}
+
+#[test]
+fn a_prompt_that_no_message_can_hold_is_refused_with_a_sentence() {
+    let lab = Lab::new();
+    let mut new = auto(&lab, "auto");
+    new.input.insert("text".to_owned(), Value::from("x".repeat(1 << 20)));
+    let (runtime, run) = begin(&lab, new);
+    over(&lab, &runtime, run, RunStatus::Failed);
+    let events = lab.events(run);
+    let Some(Data::RunFailed(failed)) = events.last().map(|event| &event.data) else { panic!("no end") };
+    assert!(failed.error.message.contains("cannot take a prompt of"), "{}", failed.error.message);
+}

@@ -1,0 +1,257 @@
+//! An engine without quota: what is told, and a run that waits until it is there again.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use skillrun_log::{Catalog, EventLog, FileLog};
+use skillrun_model::codes::{ErrorCategory, NextActionKind};
+use skillrun_model::rasp::Data;
+use skillrun_model::rasp::data::{PlannedRetry, RunFailed, RunStarted};
+use skillrun_model::status::OnQuota;
+use skillrun_model::verdict::RunError;
+use skillrun_model::{ExecutionMode, RunId, RunStatus, Timestamp};
+use skillrun_runtime::record::QuotaRetry;
+use skillrun_runtime::{NewRun, RunRecord, Runtime, SlotLimits};
+
+use crate::lab::{Lab, PATIENCE, PROGRAM, with};
+
+const DONE: &str = "- - output: {answer: blue}\n    done: true\n";
+
+/// The engine fails, and says when to ask again.
+fn no_quota(when: &str) -> String {
+    format!("- - fail: 'Rate limit reached for the model. Please try again in {when}.'\n")
+}
+
+fn waiting(new: NewRun) -> NewRun {
+    with(new, |options| options.retry_quota = Some(OnQuota::Wait))
+}
+
+fn failed(lab: &Lab, run: RunId) -> RunFailed {
+    let events = lab.events(run);
+    let Some(Data::RunFailed(failed)) = events.last().map(|event| event.data.clone()) else {
+        panic!("no failure: {:?}", lab.types(run))
+    };
+    failed
+}
+
+fn planned(lab: &Lab, run: RunId) -> PlannedRetry {
+    failed(lab, run).retry.expect("a retry")
+}
+
+fn record(lab: &Lab, run: RunId) -> RunRecord {
+    RunRecord::read(&lab.data().run(run).record()).expect("a record")
+}
+
+fn is_queued(lab: &Lab, run: RunId) -> bool {
+    lab.state(run).status == Some(RunStatus::Queued)
+}
+
+/// An engine that has no quota the first time, and then does as its script says. The retry has a copy of the script, so
+/// the script itself cannot tell the two apart.
+fn without_quota_once(lab: &mut Lab, when: &str) {
+    let fails = lab.script(&no_quota(when));
+    let (program, first) = (lab.path("engine.sh"), lab.path("first"));
+    let text = format!(
+        "#!/bin/sh\nif mkdir '{}' 2>/dev/null; then shift 3; exec '{PROGRAM}' simulate-scripted --script '{}' \"$@\"; fi\nexec '{PROGRAM}' \"$@\"\n",
+        first.display(),
+        fails.display()
+    );
+    fs::write(&program, text).expect("written");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("executable");
+    lab.program = program;
+}
+
+/// As whoever comes next finds the runs.
+fn recover(lab: &Lab, runtime: &Runtime) -> Vec<(RunId, String)> {
+    let (mut catalog, _) = Catalog::open(&lab.data().catalog(), &lab.data().runs()).expect("a catalog");
+    catalog.refresh(&FileLog::new(lab.data().runs())).expect("refreshed");
+    runtime.recover(&mut catalog).expect("recovered").broken
+}
+
+#[test]
+fn the_end_tells_when_the_quota_is_there_again() {
+    let lab = Lab::new();
+    let runtime = lab.runtime();
+    let run = runtime.submit(lab.new_run(ExecutionMode::Auto, &no_quota("1h"))).expect("accepted");
+    lab.wait_over(run);
+    assert!(runtime.wait_idle(PATIENCE));
+    let RunFailed { error, retry, next_actions, .. } = failed(&lab, run);
+    assert_eq!((error.category, retry), (ErrorCategory::Quota, None), "nobody asked for another try");
+    let ended = lab.events(run).last().map(|event| event.ts).expect("an end");
+    let left = error.reset_at.expect("a moment").millis_since(ended).expect("later");
+    assert!((3_500_000..=3_600_000).contains(&left), "{left}");
+    assert_eq!(
+        lab.result(run).error.and_then(|error| error.reset_at).map(|at| at.to_string()),
+        error.reset_at.map(|at| at.to_string())
+    );
+    let later = next_actions.iter().find(|next| next.action == NextActionKind::RetryLater).expect("an action");
+    assert_eq!(later.command, format!("skillrun retry {run}"));
+    assert_eq!(lab.run_folders().len(), 1);
+}
+
+#[test]
+fn the_same_is_tried_again_as_a_new_run_when_the_quota_is_there() {
+    let mut lab = Lab::new();
+    without_quota_once(&mut lab, "1s");
+    let runtime = lab.runtime();
+    let run = runtime.submit(waiting(lab.new_run(ExecutionMode::Auto, DONE))).expect("accepted");
+    lab.wait_over(run);
+    let PlannedRetry { run_id: again, not_before } = planned(&lab, run);
+    lab.wait_until("a new run", || lab.data().run(again).events().exists());
+    assert_eq!(lab.wait_over(again).status, Some(RunStatus::Succeeded));
+    assert!(runtime.wait_idle(PATIENCE));
+    assert_eq!(lab.output(again), serde_json::json!({ "answer": "blue" }));
+    let events = lab.events(again);
+    let Some(Data::RunStarted(RunStarted { retry_of, not_before: told, .. })) = events.first().map(|event| &event.data)
+    else {
+        panic!("{:?}", lab.types(again))
+    };
+    assert_eq!((*retry_of, *told), (Some(run), Some(not_before)));
+    let begun = events.iter().find(|event| matches!(event.data, Data::AttemptStarted(_))).expect("an attempt");
+    assert!(begun.ts >= not_before, "{} is before {not_before}", begun.ts);
+    let reset = failed(&lab, run).error.reset_at.expect("a moment");
+    assert!(not_before >= reset);
+    assert_eq!(record(&lab, again).quota_retry, Some(QuotaRetry { number: 1, not_before }));
+    assert!(lab.result(run).next_actions.iter().any(|next| next.command == format!("skillrun show {again}")));
+    lab.check_whole(run);
+    lab.check_whole(again);
+    assert_eq!(lab.run_folders().len(), 2);
+}
+
+#[test]
+fn others_pass_a_run_that_waits_and_it_is_canceled_at_once() {
+    let mut lab = Lab::new();
+    lab.slots = SlotLimits { total: 1, ..SlotLimits::default() };
+    let runtime = lab.runtime();
+    let run = runtime.submit(waiting(lab.new_run(ExecutionMode::Auto, &no_quota("1h")))).expect("accepted");
+    let again = {
+        lab.wait_over(run);
+        planned(&lab, run).run_id
+    };
+    lab.wait_until("a new run", || lab.data().run(again).events().exists() && is_queued(&lab, again));
+    let other = runtime.submit(lab.new_run(ExecutionMode::Auto, DONE)).expect("accepted");
+    assert_eq!(lab.wait_over(other).status, Some(RunStatus::Succeeded));
+    assert!(is_queued(&lab, again) && runtime.has(again));
+    runtime.cancel(again, "the test").expect("canceled");
+    assert_eq!(lab.state(again).status, Some(RunStatus::Canceled));
+    assert!(runtime.wait_idle(PATIENCE));
+    lab.check_whole(again);
+    assert_eq!(lab.run_folders().len(), 3, "nothing comes after it");
+}
+
+#[test]
+fn a_chain_has_an_end() {
+    let lab = Lab::new();
+    let runtime = lab.runtime();
+    let new = with(waiting(lab.new_run(ExecutionMode::Auto, &no_quota("20ms"))), |options| {
+        options.retry_quota_max = Some(2);
+    });
+    let first = runtime.submit(new).expect("accepted");
+    let mut chain = vec![first];
+    for number in 1..=2 {
+        let last = *chain.last().expect("a run");
+        lab.wait_over(last);
+        let next = planned(&lab, last).run_id;
+        lab.wait_until("a new run", || lab.data().run(next).events().exists());
+        assert_eq!(record(&lab, next).quota_retry.map(|retry| retry.number), Some(number));
+        chain.push(next);
+    }
+    let last = *chain.last().expect("a run");
+    lab.wait_over(last);
+    assert!(runtime.wait_idle(PATIENCE));
+    assert_eq!(failed(&lab, last).retry, None);
+    assert_eq!(lab.run_folders().len(), 3);
+    chain.iter().for_each(|run| lab.check_whole(*run));
+}
+
+/// The skill may ask for it as well, and what is no such word is refused.
+#[test]
+fn a_skill_may_wait_for_quota() {
+    let lab = Lab::new();
+    let runtime = lab.runtime();
+    let of = |retry: serde_json::Value| NewRun {
+        skill: lab.skill("waits", serde_json::json!({ "runtime_options": { "retry": retry } })),
+        ..lab.new_run(ExecutionMode::Auto, DONE)
+    };
+    let run = runtime.accept(of(serde_json::json!({ "quota": "wait", "quota_max": 3 }))).expect("accepted");
+    let retry = record(&lab, run).request.retry;
+    assert_eq!((retry.quota, retry.quota_max), (OnQuota::Wait, 3));
+    for wrong in [serde_json::json!("wait"), serde_json::json!({ "quota": 1 }), serde_json::json!({ "quota_max": -1 })]
+    {
+        let error = runtime.accept(of(wrong.clone())).expect_err("refused").to_string();
+        assert!(error.contains("retry"), "{wrong}: {error}");
+    }
+}
+
+/// An owner that dies between the end of a run and the one after it: whoever comes next makes that one, with the same
+/// id and the same moment, and nobody makes it twice.
+#[test]
+fn a_retry_that_was_not_made_is_made_once() {
+    let lab = Lab::new();
+    let runtime = lab.runtime();
+    let run = runtime.submit(waiting(lab.new_run(ExecutionMode::Auto, &no_quota("1h")))).expect("accepted");
+    lab.wait_over(run);
+    let plan = planned(&lab, run);
+    let folder = lab.data().run(plan.run_id);
+    lab.wait_until("a new run", || folder.events().exists() && is_queued(&lab, plan.run_id));
+    drop(runtime);
+    let made = |what: &str| {
+        let runtime = lab.runtime();
+        assert_eq!(recover(&lab, &runtime), [], "{what}");
+        assert!(is_queued(&lab, plan.run_id) && runtime.has(plan.run_id), "{what}");
+        assert_eq!(record(&lab, plan.run_id).not_before(), Some(plan.not_before), "{what}");
+        assert_eq!(lab.run_folders().len(), 2, "{what}");
+        let first = lab.events(plan.run_id).first().map(|event| event.ts);
+        drop(runtime);
+        first
+    };
+    let first = made("it is there");
+    fs::remove_dir_all(folder.root()).expect("removed");
+    let second = made("it was never begun");
+    assert_ne!(first, second, "made again");
+    fs::remove_dir_all(folder.root()).expect("removed");
+    fs::create_dir_all(folder.root().join("skill")).expect("a folder");
+    fs::write(folder.events(), "").expect("written");
+    let third = made("it was begun");
+    assert_ne!(second, third);
+    assert_eq!(made("nothing is left to do"), third);
+    assert_eq!(failed(&lab, run).retry, Some(plan), "nothing was added to the Log that was over");
+}
+
+/// A run that was removed is not made again.
+#[test]
+fn a_retry_that_was_removed_stays_so() {
+    let lab = Lab::new();
+    let runtime = lab.runtime();
+    let run = runtime.submit(waiting(lab.new_run(ExecutionMode::Auto, &no_quota("1h")))).expect("accepted");
+    lab.wait_over(run);
+    let again = planned(&lab, run).run_id;
+    lab.wait_until("a new run", || lab.data().run(again).events().exists() && is_queued(&lab, again));
+    runtime.cancel(again, "the test").expect("canceled");
+    assert!(runtime.wait_idle(PATIENCE));
+    drop(runtime);
+    let log = FileLog::new(lab.data().runs());
+    log.remove(again, Timestamp::EPOCH).expect("removed");
+    let runtime = lab.runtime();
+    assert_eq!(recover(&lab, &runtime), []);
+    assert!(runtime.wait_idle(PATIENCE));
+    assert!(!lab.data().run(again).events().exists());
+}
+
+/// Words that a login needs are those of the engine.
+#[test]
+fn a_refused_login_names_the_engines_own_command() {
+    let lab = Lab::new();
+    lab.add_engine("locked", "[login]\ncommand = \"locked login\"\n");
+    let runtime = lab.runtime();
+    let refuses = "- - fail: 'unexpected status 401 Unauthorized: Incorrect API key provided: dummy'\n";
+    for (engine, command) in [("locked", "locked login"), ("scripted", "skillrun engines list")] {
+        let new = NewRun { engine: engine.to_owned(), ..waiting(lab.new_run(ExecutionMode::Auto, refuses)) };
+        let run = runtime.submit(new).expect("accepted");
+        lab.wait_over(run);
+        let RunFailed { error: RunError { category, reset_at, .. }, next_actions, retry, .. } = failed(&lab, run);
+        assert_eq!((category, reset_at, retry), (ErrorCategory::Auth, None, None));
+        assert_eq!((next_actions[0].action, next_actions[0].command.as_str()), (NextActionKind::LoginEngine, command));
+    }
+    assert!(runtime.wait_idle(PATIENCE));
+}

@@ -1,0 +1,136 @@
+//! `skillrun test` from outside: what is interrupted, what engines see, what is kept.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Lab {
+    root: tempfile::TempDir,
+}
+
+impl Lab {
+    /// A skill `probe` with these cases, and this script.
+    fn new(cases: &str, script: &str) -> Self {
+        let lab = Self { root: tempfile::tempdir().expect("a folder") };
+        lab.write("probe/SKILL.md", "---\nname: probe\ndescription: A skill for tests.\n---\n\n# probe\n\nAnswer.\n");
+        lab.write("probe/assets/scripted.yaml", script);
+        lab.write("probe/tests/cases.yaml", cases);
+        lab.write("probe/tests/notes.txt", "for everybody\n");
+        lab
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("written");
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_skillrun"));
+        command.args(["test", "./probe", "--engines", "scripted"]).args(words).current_dir(self.root.path());
+        command.env("SKILLRUN_DATA", self.path("data")).env("SKILLRUN_CONFIG", "/dev/null");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> (Option<i32>, Value) {
+        let output = self.command(words).arg("--json").output().expect("run");
+        (output.status.code(), json(&output))
+    }
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// Folders of runs below a folder.
+fn runs(data: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(data.join("runs")).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < PATIENCE, "no {what} in time");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn interrupt(child: &Child) {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a process");
+    kill_process(pid, Signal::INT).expect("signalled");
+}
+
+#[test]
+fn an_interrupt_cancels_what_runs_and_prints_what_there_is() {
+    let cases = "- {name: quick, script: quick.yaml}\n- {name: slow}\n- {name: never}\n";
+    let lab = Lab::new(cases, "- - say: wait\n  - sleep_ms: 600000\n");
+    lab.write("probe/tests/quick.yaml", "- - output: {a: 1}\n    done: true\n");
+    let child = lab.command(&["--jobs", "1", "--keep", "kept", "--json"]).spawn().expect("started");
+    let kept = lab.path("kept");
+    let is_slow = |run: &PathBuf| {
+        fs::read_to_string(run.join(".audit/stdout.1.log")).is_ok_and(|text| text.contains("wait"))
+    };
+    wait_until("slow run", || runs(&kept).iter().any(is_slow));
+    interrupt(&child);
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(output.status.code(), Some(130));
+    let report = json(&output);
+    let verdicts: Vec<&Value> = report["rows"].as_array().expect("rows").iter().map(|row| &row["verdict"]).collect();
+    assert_eq!(verdicts, ["passed", "interrupted", "interrupted"]);
+    assert_eq!(report["verdict"], "interrupted");
+    assert_eq!(report["rows"][1]["runs"][0]["status"], "canceled");
+    assert_eq!(report["rows"][2]["runs"][0]["run_id"], Value::Null, "the third was never begun");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("canceling; press Ctrl-C again to leave at once"));
+    assert_eq!(runs(&kept).len(), 2);
+}
+
+#[test]
+fn engines_do_not_see_the_cases() {
+    let lab = Lab::new("- {name: one}\n", "- - output: {a: 1}\n    done: true\n");
+    let (code, report) = lab.run(&["--keep", "kept"]);
+    assert_eq!((code, &report["verdict"]), (Some(0), &"passed".into()), "{report:#}");
+    let [run] = &runs(&lab.path("kept"))[..] else { panic!("one run") };
+    let skill = run.join("skill/tests");
+    assert!(skill.join("notes.txt").exists(), "the rest of the skill is there");
+    assert!(!skill.join("cases.yaml").exists(), "an engine could read what is expected");
+    assert!(lab.path("probe/tests/cases.yaml").exists(), "the skill itself is not touched");
+}
+
+#[test]
+fn runs_are_removed_when_all_is_well_and_kept_when_not() {
+    let lab = Lab::new("- {name: one, expect: {output: {a: 1}}}\n", "- - output: {a: 1}\n    done: true\n");
+    let left = |lab: &Lab| fs::read_dir(lab.path("data/tests")).expect("a folder").count();
+    let (code, report) = lab.run(&[]);
+    assert_eq!((code, &report["folder"], left(&lab)), (Some(0), &Value::Null, 0));
+    lab.write("probe/tests/cases.yaml", "- {name: one, expect: {output: {a: 2}}}\n");
+    let (code, report) = lab.run(&[]);
+    assert_eq!((code, left(&lab)), (Some(1), 1));
+    let folder = PathBuf::from(report["folder"].as_str().expect("a folder"));
+    assert_eq!(runs(&folder).len(), 1);
+    assert_eq!(report["rows"][0]["runs"][0]["problems"][0], "a is 1, not 2");
+    assert!(!lab.path("data/runs").exists(), "real runs are elsewhere");
+}
+
+#[test]
+fn many_at_once_are_all_there_and_in_order() {
+    let cases: String = (0..6).map(|number| format!("- {{name: case {number}}}\n")).collect();
+    let lab = Lab::new(&cases, "- - output: {a: 1}\n    done: true\n");
+    let (code, report) = lab.run(&["--n", "3", "--jobs", "4"]);
+    assert_eq!(code, Some(0), "{report:#}");
+    let rows = report["rows"].as_array().expect("rows");
+    let names: Vec<&str> = rows.iter().filter_map(|row| row["case"].as_str()).collect();
+    assert_eq!(names, ["case 0", "case 1", "case 2", "case 3", "case 4", "case 5"]);
+    assert!(rows.iter().all(|row| row["passed"] == 3), "{report:#}");
+}

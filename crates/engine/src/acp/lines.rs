@@ -1,0 +1,94 @@
+//! The messages we write, one line each. Their shape is the protocol crate's; requests are named so that whoever reads
+//! the evidence sees what an answer answers.
+
+use agent_client_protocol_schema::ProtocolVersion;
+use agent_client_protocol_schema::v1::{
+    AGENT_METHOD_NAMES, CancelNotification, ClientCapabilities, ContentBlock, ElicitationCapabilities,
+    ElicitationFormCapabilities, Error, Implementation, InitializeRequest, JsonRpcMessage, LoadSessionRequest,
+    NewSessionRequest, Notification, PromptRequest, Request, RequestId, ResumeSessionRequest, TextContent,
+};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use skillrun_model::AttemptNumber;
+
+/// The name of the first request.
+pub const INITIALIZE: &str = "initialize";
+
+/// The name of the request that makes, resumes or loads the session.
+pub const SESSION: &str = "session";
+
+/// The name of the request that begins a turn.
+pub fn prompt_name(attempt: AttemptNumber) -> String {
+    format!("prompt.{attempt}")
+}
+
+/// We offer no files and no terminal: an agent has its own, and what it does with them is seen in the workspace.
+pub fn initialize() -> String {
+    let forms = ElicitationCapabilities::new().form(ElicitationFormCapabilities::new());
+    let request = InitializeRequest::new(ProtocolVersion::V1)
+        .client_capabilities(ClientCapabilities::new().elicitation(forms))
+        .client_info(Implementation::new("skillrun", env!("CARGO_PKG_VERSION")));
+    request_line(INITIALIZE, AGENT_METHOD_NAMES.initialize, request)
+}
+
+pub fn new_session(cwd: &str) -> String {
+    request_line(SESSION, AGENT_METHOD_NAMES.session_new, NewSessionRequest::new(cwd))
+}
+
+pub fn load_session(session: &str, cwd: &str) -> String {
+    request_line(SESSION, AGENT_METHOD_NAMES.session_load, LoadSessionRequest::new(session.to_owned(), cwd))
+}
+
+/// As loading, but the agent does not tell its history again.
+pub fn resume_session(session: &str, cwd: &str) -> String {
+    request_line(SESSION, AGENT_METHOD_NAMES.session_resume, ResumeSessionRequest::new(session.to_owned(), cwd))
+}
+
+pub fn prompt(session: &str, attempt: AttemptNumber, text: &str) -> String {
+    let content = vec![ContentBlock::Text(TextContent::new(text))];
+    let request = PromptRequest::new(session.to_owned(), content);
+    request_line(&prompt_name(attempt), AGENT_METHOD_NAMES.session_prompt, request)
+}
+
+/// Ends the turn that is going on.
+pub fn cancel(session: &str) -> String {
+    let params = Some(CancelNotification::new(session.to_owned()));
+    line(&JsonRpcMessage::wrap(Notification { method: AGENT_METHOD_NAMES.session_cancel.into(), params }))
+}
+
+/// The answer to a request for something that we do not have or do not understand.
+pub fn refuse(id: &RawValue, error: Error) -> String {
+    line(&Answer { jsonrpc: "2.0", id, body: Body::<()>::Error(error) })
+}
+
+/// The answer to a request. Its name is repeated as the agent wrote it.
+pub fn result(id: &RawValue, result: impl Serialize) -> String {
+    line(&Answer { jsonrpc: "2.0", id, body: Body::Result(result) })
+}
+
+#[derive(Serialize)]
+struct Answer<'a, R> {
+    jsonrpc: &'static str,
+    id: &'a RawValue,
+    #[serde(flatten)]
+    body: Body<R>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Body<R> {
+    Result(R),
+    Error(Error),
+}
+
+fn request_line<P: Serialize>(name: &str, method: &str, params: P) -> String {
+    let request = Request { id: RequestId::Str(name.to_owned()), method: method.into(), params: Some(params) };
+    line(&JsonRpcMessage::wrap(request))
+}
+
+fn line(message: &impl Serialize) -> String {
+    // Nothing in these types can fail to become JSON: no maps but of strings, no floats that we make.
+    let mut line = serde_json::to_string(message).unwrap_or_default();
+    line.push('\n');
+    line
+}

@@ -1,0 +1,38 @@
+//! What an agent's process is started for. It stands in `inputs/opening.N.json` of the run before the host starts.
+
+use serde::{Deserialize, Serialize};
+use skillrun_model::AttemptNumber;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opening {
+    pub attempt: AttemptNumber,
+    /// Absolute.
+    pub cwd: String,
+    pub session: Session,
+    pub prompt: String,
+}
+
+/// The session that is prompted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Session {
+    New,
+    /// One of an earlier process.
+    Load(String),
+}
+
+impl Opening {
+    /// The file's name, in the run's `inputs/`.
+    pub fn file_name(attempt: AttemptNumber) -> String {
+        format!("opening.{attempt}.json")
+    }
+
+    pub fn to_json(&self) -> String {
+        // Strings and numbers alone always become JSON.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    pub fn from_json(text: &[u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(text)
+    }
+}

@@ -1,0 +1,81 @@
+//! Where private installs lie, and which of several versions is taken.
+
+use std::path::{Path, PathBuf};
+
+use skillrun_model::profile::EngineVersion;
+
+/// Makes a folder complete.
+pub const MARK: &str = "installed.json";
+
+/// The folder of all private installs.
+#[derive(Debug, Clone, Copy)]
+pub struct Programs<'a> {
+    pub root: &'a Path,
+}
+
+impl Programs<'_> {
+    /// All versions of an engine, or of Node.
+    pub fn of(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    pub fn version(&self, name: &str, version: &str) -> PathBuf {
+        self.of(name).join(version)
+    }
+
+    /// Where a version is made before it is moved to its place.
+    pub fn beside(&self, name: &str, version: &str, process: u32) -> PathBuf {
+        self.of(name).join(format!(".{version}.{process}.new"))
+    }
+
+    pub fn log(&self, name: &str, version: &str) -> PathBuf {
+        self.of(name).join(format!("{version}.log"))
+    }
+
+    pub fn lock(&self) -> PathBuf {
+        self.root.join("lock")
+    }
+
+    /// Relative to the folder of a version of Node.
+    pub fn node_program() -> &'static Path {
+        Path::new("node_modules/node/bin/node")
+    }
+}
+
+/// The version to start: the highest of those that were tested, else the highest.
+pub fn chosen(versions: &[String], tested: Option<(EngineVersion, EngineVersion)>) -> Option<&str> {
+    let known = || versions.iter().filter_map(|text| Some((EngineVersion::parse(text)?, text.as_str())));
+    let is_tested = |version: EngineVersion| tested.is_some_and(|(from, to)| from <= version && version <= to);
+    let best = known().filter(|(version, _)| is_tested(*version)).max();
+    best.or_else(|| known().max()).map(|(_, text)| text)
+}
+
+/// The highest version of a major one. A folder may be named after the major version alone.
+pub fn highest(versions: &[String], major: u32) -> Option<&str> {
+    let numbers = |text: &str| -> Option<Vec<u32>> { text.split('.').map(|word| word.parse().ok()).collect() };
+    let fitting = versions.iter().filter_map(|text| Some((numbers(text)?, text.as_str())));
+    fitting.filter(|(numbers, _)| numbers.first() == Some(&major)).max().map(|(_, text)| text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_highest_tested_version_is_taken_and_else_the_highest() {
+        let versions = ["0.9.0", "0.166.0", "0.17.3", "0.200.0", "not one"].map(str::to_owned);
+        let tested = |from, to| Some((EngineVersion(0, from, 0), EngineVersion(0, to, 9)));
+        assert_eq!(chosen(&versions, tested(10, 170)), Some("0.166.0"));
+        assert_eq!(chosen(&versions, tested(300, 400)), Some("0.200.0"));
+        assert_eq!(chosen(&versions, None), Some("0.200.0"));
+        assert_eq!(chosen(&["x".to_owned()], None), None);
+    }
+
+    #[test]
+    fn node_is_chosen_by_its_major_version() {
+        let versions = ["22", "22.9.0", "22.11.0", "2", "24.0.0"].map(str::to_owned);
+        assert_eq!(highest(&versions, 22), Some("22.11.0"));
+        assert_eq!(highest(&versions[..1], 22), Some("22"));
+        assert_eq!(highest(&versions, 20), None);
+    }
+}

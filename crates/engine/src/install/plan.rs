@@ -1,0 +1,143 @@
+//! What npm is told, step by step.
+
+use std::path::{Path, PathBuf};
+
+use super::Programs;
+use crate::descriptor::Install;
+
+/// The name of Node among the engines' folders, and at npm.
+pub const NODE: &str = "node";
+
+/// One package to install.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Of the folder: an engine, or Node.
+    pub name: String,
+    pub package: String,
+    /// What is asked for, and the name of the folder.
+    pub version: String,
+    /// The Node that npm runs with: a folder that comes first in npm's PATH.
+    pub node: Option<(u32, PathBuf)>,
+    /// Must be there afterwards, relative to the folder.
+    pub program: PathBuf,
+}
+
+/// What has to be there, in order; what is there already is left out by whoever carries it out.
+///
+/// npm chooses another version than the one that is named, without a word, when its Node is too old for it. So the
+/// right Node comes first.
+pub fn plan(name: &str, install: &Install, version: Option<&str>, programs: Programs<'_>) -> Vec<Step> {
+    let node_version = |major: u32| major.to_string();
+    let node = install.node.map(|major| Step {
+        name: NODE.to_owned(),
+        package: NODE.to_owned(),
+        version: node_version(major),
+        node: None,
+        program: Programs::node_program().to_owned(),
+    });
+    let folder = |major: u32| {
+        let program = programs.version(NODE, &node_version(major)).join(Programs::node_program());
+        (major, program.parent().unwrap_or(Path::new("/")).to_owned())
+    };
+    let engine = Step {
+        name: name.to_owned(),
+        package: install.package.clone(),
+        version: version.unwrap_or(&install.version).to_owned(),
+        node: install.node.map(folder),
+        program: install.program.clone(),
+    };
+    node.into_iter().chain([engine]).collect()
+}
+
+impl Step {
+    /// The words after `npm`. Everything it keeps for itself is kept in the folder, so that nothing of the user's is
+    /// changed but npm's own cache.
+    pub fn words(&self, prefix: &Path) -> Vec<std::ffi::OsString> {
+        let words = ["install", "--no-audit", "--no-fund", "--no-update-notifier", "--save-exact", "--prefix"];
+        let mut words: Vec<std::ffi::OsString> = words.into_iter().map(Into::into).collect();
+        words.push(prefix.into());
+        words.push("--".into());
+        words.push(format!("{}@{}", self.package, self.version).into());
+        words
+    }
+
+    /// Where npm says what it installed, relative to the folder.
+    pub fn manifest(&self) -> PathBuf {
+        Path::new("node_modules").join(&self.package).join("package.json")
+    }
+
+    /// Whether what npm installed is what was asked for: that version, or one of that major version.
+    pub fn accepts(&self, version: &str) -> bool {
+        version == self.version || version.strip_prefix(&self.version).is_some_and(|rest| rest.starts_with('.'))
+    }
+}
+
+/// A package at npm, perhaps with a scope; nothing that npm could take for an option, a path or an address.
+pub fn is_package(name: &str) -> bool {
+    let is_word = |word: &str| {
+        let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_' | b'.');
+        !word.is_empty() && !word.starts_with(['.', '-', '_']) && word.bytes().all(is_letter)
+    };
+    name.len() <= 200
+        && match name.strip_prefix('@') {
+            Some(scoped) => scoped.split_once('/').is_some_and(|(scope, name)| is_word(scope) && is_word(name)),
+            None => is_word(name),
+        }
+}
+
+/// A whole version: three numbers, and what may follow them.
+pub fn is_version(text: &str) -> bool {
+    let (numbers, rest) = text.split_at(text.find(['-', '+']).unwrap_or(text.len()));
+    let are_numbers =
+        numbers.split('.').count() == 3 && numbers.split('.').all(|number| number.parse::<u32>().is_ok());
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+');
+    are_numbers && !numbers.contains('+') && text.len() <= 64 && rest.bytes().all(is_plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn install(node: Option<u32>) -> Install {
+        let program = PathBuf::from("node_modules/.bin/x");
+        Install { package: "@a/x".to_owned(), version: "1.2.3".to_owned(), node, program }
+    }
+
+    #[test]
+    fn the_right_node_comes_first_and_npm_runs_with_it() {
+        let programs = Programs { root: Path::new("/p") };
+        let steps = plan("x", &install(Some(22)), None, programs);
+        let [node, engine] = steps.as_slice() else { panic!("{steps:?}") };
+        assert_eq!((node.package.as_str(), node.version.as_str(), &node.node), ("node", "22", &None));
+        assert_eq!(engine.node, Some((22, PathBuf::from("/p/node/22/node_modules/node/bin"))));
+        assert_eq!(engine.version, "1.2.3");
+        let steps = plan("x", &install(None), Some("2.0.0"), programs);
+        let [engine] = steps.as_slice() else { panic!("{steps:?}") };
+        assert_eq!((engine.version.as_str(), &engine.node), ("2.0.0", &None));
+        let words = engine.words(Path::new("/p/x/.new"));
+        assert_eq!(words.last().and_then(|word| word.to_str()), Some("@a/x@2.0.0"));
+    }
+
+    #[test]
+    fn another_version_than_the_one_asked_for_is_not_accepted() {
+        let step = &plan("x", &install(Some(22)), None, Programs { root: Path::new("/p") });
+        assert!(step[0].accepts("22.23.3") && !step[0].accepts("2.2.0") && !step[0].accepts("220.0.0"));
+        assert!(step[1].accepts("1.2.3") && !step[1].accepts("1.2.30") && !step[1].accepts("1.2.2"));
+    }
+
+    #[test]
+    fn what_npm_could_take_for_something_else_is_no_package_and_no_version() {
+        for name in ["opencode-ai", "@openai/codex", "node"] {
+            assert!(is_package(name), "{name}");
+        }
+        for name in ["", "-g", "../x", "a/b", "@a", "@a/", "@/b", "@a/b/c", "http://x", "a b", "a@1", "git+x:y"] {
+            assert!(!is_package(name), "{name}");
+        }
+        for version in ["1.2.3", "0.166.0-alpha.2", "1.0.0+build"] {
+            assert!(is_version(version), "{version}");
+        }
+        for version in ["", "latest", "1.2", "1.2.3.4", "^1.2.3", "1.2.3 || 2", "1.2.x", "file:.", "-1.2.3", "1.2.3/.."] {
+            assert!(!is_version(version), "{version}");
+        }
+    }
+}

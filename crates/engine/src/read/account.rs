@@ -1,0 +1,78 @@
+//! How an engine is installed, who the user is to it, and where its model is.
+
+use super::argv::{Place, template};
+use super::surroundings::{inside, variable_name};
+use crate::descriptor::{Environment, Gateway, Install, KeepLogin, Login, LoginFile, LoginText, ProbeRule};
+use crate::install::{is_package, is_version};
+use crate::keys::{Result, Value};
+
+pub(super) fn install(value: &Value<'_>) -> Result<Install> {
+    let section = value.section(&["package", "version", "node", "program"])?;
+    // They become words of a command line.
+    let package = section.required("package")?;
+    let name = package.string()?;
+    if !is_package(&name) {
+        return Err(package.unusable(format!("{name:?} is not the name of a package")));
+    }
+    let version = section.required("version")?;
+    let number = version.string()?;
+    if !is_version(&number) {
+        return Err(version.unusable(format!("{number:?} is not a version such as 1.2.3")));
+    }
+    let node = match section.get("node") {
+        None => None,
+        Some(value) => match u32::try_from(value.number()?) {
+            Ok(major) if (1..1000).contains(&major) => Some(major),
+            Ok(_) | Err(_) => return Err(value.unusable("must be a major version of Node, such as 22")),
+        },
+    };
+    let program = section.required("program")?;
+    Ok(Install { package: name, version: number, node, program: inside(&program.string()?, &program)? })
+}
+
+/// A variable that the engine gets; with another one it would never be heard of.
+fn known(name: String, value: &Value<'_>, environment: &Environment) -> Result<String> {
+    let name = variable_name(name, value)?;
+    let is_known = environment.pass.contains(&name) || environment.secret.contains(&name);
+    let unknown = value.unusable(format!("{name} must be in environment.pass or environment.secret"));
+    if is_known { Ok(name) } else { Err(unknown) }
+}
+
+pub(super) fn login(value: &Value<'_>, environment: &Environment) -> Result<Login> {
+    let section = value.section(&["command", "variables", "files", "folders", "text"])?;
+    let mut login = Login { command: section.string("command")?, ..Login::default() };
+    for (name, value) in section.strings("variables")? {
+        login.variables.push(known(name, &value, environment)?);
+    }
+    for file in section.get("files").map_or_else(|| Ok(Vec::new()), |files| files.list())? {
+        let file = file.section(&["path", "keep"])?;
+        let path = file.required("path")?;
+        let keep = file.required("keep")?.one_of(KeepLogin::ALL, KeepLogin::as_str)?;
+        login.files.push(LoginFile { path: inside(&path.string()?, &path)?, keep });
+    }
+    for (path, value) in section.strings("folders")? {
+        login.folders.push(inside(&path, &value)?);
+    }
+    if let Some(text) = section.get("text") {
+        let text = text.section(&["variable", "file"])?;
+        login.text =
+            Some(LoginText { variable: text.required("variable")?.string()?, file: text.required("file")?.string()? });
+    }
+    Ok(login)
+}
+
+pub(super) fn gateway(value: &Value<'_>, environment: &Environment) -> Result<Gateway> {
+    let section = value.section(&["variable", "text"])?;
+    let variable = section.required("variable")?;
+    let text = section.get("text").map(|text| template(&text.string()?, &text, Place::Gateway)).transpose()?;
+    Ok(Gateway { variable: known(variable.string()?, &variable, environment)?, text })
+}
+
+pub(super) fn probe(value: &Value<'_>, environment: &Environment) -> Result<ProbeRule> {
+    let section = value.section(&["model", "set"])?;
+    let mut set = Vec::new();
+    for (name, value) in section.required("set")?.entries()? {
+        set.push((known(name, &value, environment)?, template(&value.string()?, &value, Place::Probe)?));
+    }
+    Ok(ProbeRule { model: section.get("model").map(|value| value.text()).transpose()?, set })
+}

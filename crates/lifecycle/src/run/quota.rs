@@ -1,0 +1,133 @@
+//! A run that failed for want of quota is tried again by itself, as a new run, where its request asks for that.
+
+use std::time::Duration;
+
+use skillrun_model::codes::ErrorCategory;
+use skillrun_model::rasp::data::PlannedRetry;
+use skillrun_model::verdict::Verdict;
+use skillrun_model::{RunId, RunStatus, Timestamp};
+
+/// How a run waits for quota.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuotaWait {
+    /// Runs before it in the chain that were made this way.
+    pub made: u32,
+    /// Most that are made.
+    pub max: u32,
+    /// Of the new run's id, and of how much later than needed it begins. The same for the same run.
+    pub random: [u8; 10],
+}
+
+/// The first wait where nobody told a time; each one after it is twice as long.
+const FIRST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_secs(60 * 60);
+
+/// Most of the spread, and its share of the wait: runs that failed together do not come back together.
+const SPREAD_MAX_MS: u64 = 30_000;
+const SPREAD_SHARE: u64 = 10;
+
+/// The run that takes the place of one that ended so; none where none should.
+pub(super) fn planned(verdict: &Verdict, wait: Option<QuotaWait>, now: Timestamp) -> Option<PlannedRetry> {
+    let wait = wait.filter(|wait| wait.made < wait.max)?;
+    let error = verdict.error.as_ref().filter(|error| error.category == ErrorCategory::Quota)?;
+    if verdict.run_status != RunStatus::Failed {
+        return None;
+    }
+    // A time that is over by now was right.
+    let pause_ms = match error.reset_at {
+        Some(reset) => reset.millis_since(now).unwrap_or(0),
+        None => u64::try_from(backoff(wait.made).as_millis()).unwrap_or(u64::MAX),
+    };
+    let most = (pause_ms / SPREAD_SHARE).min(SPREAD_MAX_MS);
+    let part = u64::from(u16::from_be_bytes([wait.random[0], wait.random[1]]));
+    let spread_ms = most * part / u64::from(u16::MAX);
+    let not_before = now.plus_nanos(pause_ms.saturating_add(spread_ms).saturating_mul(1_000_000));
+    // Milliseconds are cut, and the quota must be there.
+    let not_before = error.reset_at.map_or(not_before, |reset| not_before.max(reset));
+    let millis = now.millis_since(Timestamp::EPOCH).unwrap_or(0);
+    Some(PlannedRetry { run_id: RunId::new(millis, wait.random), not_before })
+}
+
+fn backoff(made: u32) -> Duration {
+    FIRST.saturating_mul(2_u32.saturating_pow(made)).min(LONGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use skillrun_model::codes::Code;
+    use skillrun_model::verdict::{Rule, RunError, VerdictEvidence};
+    use skillrun_model::{CompletionState, TurnState};
+
+    use super::*;
+
+    fn now() -> Timestamp {
+        second(0)
+    }
+
+    fn second(seconds: u64) -> Timestamp {
+        Timestamp::EPOCH.plus_nanos((1_000_000 + seconds) * 1_000_000_000)
+    }
+
+    fn failed(category: ErrorCategory, reset_at: Option<Timestamp>) -> Verdict {
+        let error =
+            RunError { category, code: Code::EngineFailed, message: String::new(), details: Vec::new(), reset_at };
+        Verdict {
+            rule: Rule::Failure,
+            turn: TurnState::Failed,
+            completion: CompletionState::Interrupted,
+            reason_code: Code::EngineFailed,
+            run_status: RunStatus::Failed,
+            confidence: 1.0,
+            error: Some(error),
+            warnings: Vec::new(),
+            output: None,
+            output_bytes: None,
+            pending: None,
+            answer_message_id: None,
+            evidence: VerdictEvidence::default(),
+        }
+    }
+
+    fn wait(made: u32, random: u8) -> Option<QuotaWait> {
+        Some(QuotaWait { made, max: 5, random: [random; 10] })
+    }
+
+    fn quota(reset_at: Option<Timestamp>, wait: Option<QuotaWait>) -> Option<Timestamp> {
+        planned(&failed(ErrorCategory::Quota, reset_at), wait, now()).map(|planned| planned.not_before)
+    }
+
+    #[test]
+    fn only_a_lack_of_quota_is_waited_for_and_only_where_that_is_wanted() {
+        assert!(quota(None, wait(0, 0)).is_some());
+        assert_eq!(quota(None, None), None);
+        assert_eq!(quota(None, wait(5, 0)), None, "so often and no more");
+        assert!(quota(None, wait(4, 0)).is_some());
+        for category in ErrorCategory::ALL.iter().filter(|category| **category != ErrorCategory::Quota) {
+            assert_eq!(planned(&failed(*category, None), wait(0, 0), now()), None, "{category}");
+        }
+        let canceled = Verdict { run_status: RunStatus::Canceled, ..failed(ErrorCategory::Quota, None) };
+        assert_eq!(planned(&canceled, wait(0, 0), now()), None);
+    }
+
+    #[test]
+    fn the_time_that_was_told_counts_and_else_each_wait_is_twice_as_long() {
+        assert_eq!(quota(Some(second(90)), wait(3, 0)), Some(second(90)));
+        let over = Timestamp::EPOCH.plus_nanos(1_000_000_000);
+        assert_eq!(quota(Some(over), wait(0, 0)), Some(now()), "it is over already");
+        let waits = (0..5).map(|made| quota(None, wait(made, 0)));
+        assert!(waits.eq([60, 120, 240, 480, 960].map(|seconds| Some(second(seconds)))));
+        let many = Some(QuotaWait { made: 40, max: 99, random: [0; 10] });
+        assert_eq!(quota(None, many), Some(second(3600)));
+    }
+
+    #[test]
+    fn runs_do_not_come_back_together_and_never_early() {
+        assert_eq!(quota(Some(second(100)), wait(0, 255)), Some(second(110)), "a tenth later at most");
+        assert_eq!(quota(Some(second(86_400)), wait(0, 255)), Some(second(86_430)), "and half a minute");
+        let exact = second(90).plus_nanos(999);
+        assert_eq!(quota(Some(exact), wait(0, 0)), Some(exact));
+        let id = |random: u8| planned(&failed(ErrorCategory::Quota, None), wait(0, random), now()).map(|p| p.run_id);
+        assert_eq!(id(1), id(1));
+        assert_ne!(id(1), id(2));
+    }
+}

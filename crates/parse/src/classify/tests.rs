@@ -1,0 +1,122 @@
+use skillrun_model::ProfileId;
+use skillrun_model::codes::ErrorCategory::{self, Auth, Engine, Network, Quota};
+
+use super::{HINTS, SESSION_REFUSED, by_exit, by_name, by_words, refuses_session};
+
+#[test]
+fn every_refusal_has_a_hint() {
+    for words in SESSION_REFUSED {
+        assert!(HINTS.iter().any(|hint| hint.find(words.as_bytes()).is_some()), "{words}");
+        assert!(refuses_session(&format!("Error: {words} 0000")), "{words}");
+    }
+    assert!(!refuses_session("Loaded session from disk"));
+}
+
+/// As the engines print it, November 2026, against a service that answers 401, 429 or not at all.
+#[test]
+fn what_engines_really_print() {
+    let cases: [(ErrorCategory, &str, &str); 17] = [
+        (
+            Auth,
+            "codex",
+            "unexpected status 401 Unauthorized: Incorrect API key provided: dummy, url: http://127.0.0.1:28417/v1/responses",
+        ),
+        (Auth, "codex", "Missing environment variable: `OPENAI_API_KEY`."),
+        (Quota, "codex", "exceeded retry limit, last status: 429 Too Many Requests"),
+        (Quota, "codex", "Reconnecting... 1/1 (exceeded retry limit, last status: 429 Too Many Requests)"),
+        (
+            Quota,
+            "codex",
+            "You've hit your usage limit. Visit https://chatgpt.com/settings/usage or try again at 3:05 PM.",
+        ),
+        (
+            Network,
+            "codex",
+            "stream disconnected before completion: error sending request for url (http://127.0.0.1:1/)",
+        ),
+        (Auth, "claude", "Failed to authenticate. API Error: 401 Incorrect API key provided: dummy"),
+        (Auth, "claude", "Not logged in · Please run /login"),
+        (Quota, "claude", "API Error: Request rejected (429) · Rate limit reached for fake-model: quota exceeded"),
+        (Quota, "claude", "You've hit your session limit · resets 3pm (UTC)"),
+        (
+            Auth,
+            "gemini",
+            r#"[API Error: {"error":{"code":401,"message":"Incorrect API key provided: dummy","status":"UNAUTHENTICATED"}}]"#,
+        ),
+        (
+            Quota,
+            "gemini",
+            "[API Error: Rate limit reached for fake-model: quota exceeded]\nPlease wait and try again later. To increase your limits, request a quota increase through AI Studio, or switch to another /auth method",
+        ),
+        (
+            Quota,
+            "gemini",
+            r#"Attempt 1 failed with status 429. Retrying with backoff... _ApiError: {"error":{"code":429,"message":"busy"}}"#,
+        ),
+        (Auth, "opencode", "Incorrect API key provided: dummy"),
+        (Auth, "qwen", "[API Error: 401 Incorrect API key provided: dummy]"),
+        (Quota, "qwen", "[API Error: 429 Rate limit reached for fake-model: quota exceeded]"),
+        (Network, "qwen", "[API Error: terminated]"),
+    ];
+    for (category, engine, words) in cases {
+        assert_eq!(by_words(words), category, "{engine}: {words}");
+    }
+}
+
+/// Numbers and words that are about something else.
+#[test]
+fn a_number_or_a_word_alone_says_nothing() {
+    let cases = [
+        "the tool took 429 ms",
+        "429",
+        "429 files were read, 401 of them twice",
+        "line 401: unexpected token",
+        "exit code 403",
+        "wrote err401.txt and http://127.0.0.1:429/s/err429",
+        "status 4290",
+        "version 1.429",
+        "the quota report was not written",
+        "quota.csv: no such file",
+        "cannot read the network plan",
+        "the process was terminated",
+        "no socket wrench in stock",
+        "the api key of the map is a legend",
+        "the author's authentication story",
+    ];
+    for words in cases {
+        assert_eq!(by_words(words), Engine, "{words}");
+    }
+}
+
+/// A service that answers 429 may speak of keys, and one that answers 401 of limits.
+#[test]
+fn a_status_counts_more_than_words() {
+    assert_eq!(by_words("status 401: rate limit exceeded for anonymous callers"), Auth);
+    assert_eq!(by_words("HTTP 429: unauthorized clients are limited"), Quota);
+    assert_eq!(by_words("HTTP/1.1 503"), Network);
+    assert_eq!(by_words("status code: 500, rate limit exceeded"), Quota, "a status that says nothing");
+}
+
+#[test]
+fn names_are_exact() {
+    for (name, category) in [
+        ("rate_limit", Some(Quota)),
+        ("RESOURCE_EXHAUSTED", Some(Quota)),
+        ("usageLimitExceeded", Some(Quota)),
+        ("authentication_failed", Some(Auth)),
+        ("ProviderAuthError", Some(Auth)),
+        ("rate_limit_of_my_skill", None),
+        ("server_error", None),
+        ("", None),
+    ] {
+        assert_eq!(by_name(name), category, "{name}");
+    }
+}
+
+#[test]
+fn gemini_exits_with_the_lower_bits_of_the_status() {
+    for (status, category) in [(429, Some(Quota)), (401, Some(Auth)), (403, Some(Auth)), (500, None), (42, None)] {
+        assert_eq!(by_exit(ProfileId::GeminiStreamJson, status % 256), category, "{status}");
+        assert_eq!(by_exit(ProfileId::QwenStreamJson, status % 256), None);
+    }
+}

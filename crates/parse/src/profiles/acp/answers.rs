@@ -1,0 +1,260 @@
+//! What the agent says to our requests. The answer to a prompt is the end of the turn.
+
+use agent_client_protocol_schema::v1::StopReason;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use skillrun_model::rasp::data::TurnUsage;
+use skillrun_model::status::Phase;
+
+use super::failure::Told;
+use super::wire::{self, Answer, Id, Meta};
+use super::{Ending, SessionName, Stage, Turn, status};
+use crate::json;
+use crate::profile::{Emit, Outcome};
+use crate::profiles::text_errors;
+use crate::record::{End, RecordKind};
+
+/// Longest name of a session; a longer one could not be sent back.
+const SESSION_MAX: usize = 1024;
+/// Longest `_meta` of an answer that is searched for an error.
+const META_MAX: usize = 64 * 1024;
+
+/// Our requests, by what their answers mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Initialize,
+    Session,
+    Prompt,
+    /// Something that changes nothing here.
+    Other,
+}
+
+#[derive(Default, Deserialize)]
+struct AgentInfo<'a> {
+    #[serde(borrow)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow)]
+    version: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct Quota<'a> {
+    #[serde(borrow)]
+    token_count: Option<&'a RawValue>,
+}
+
+/// Figures of the answer, or of `_meta` in either spelling.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Usage {
+    #[serde(alias = "input_tokens")]
+    input_tokens: Option<u64>,
+    #[serde(alias = "output_tokens")]
+    output_tokens: Option<u64>,
+    #[serde(alias = "cachedInputTokens", alias = "cached_input_tokens")]
+    cached_read_tokens: Option<u64>,
+    #[serde(alias = "reasoningOutputTokens", alias = "reasoning_output_tokens")]
+    thought_tokens: Option<u64>,
+    #[serde(alias = "total_tokens")]
+    total_tokens: Option<u64>,
+}
+
+impl Asked {
+    /// By the name that our requests have.
+    fn by_name(id: &Id<'_>) -> Option<Self> {
+        let Id::Name(name, _) = id else { return None };
+        match name.as_str() {
+            "initialize" => Some(Self::Initialize),
+            "session" => Some(Self::Session),
+            name if name.starts_with("prompt.") => Some(Self::Prompt),
+            _ => None,
+        }
+    }
+}
+
+impl Turn {
+    pub(super) fn answered(&mut self, id: &Id<'_>, result: &RawValue, emit: &mut Emit<'_>) -> Outcome {
+        let answer = wire::object::<Answer<'_>>(result).unwrap_or_default();
+        let by_shape = || {
+            if answer.protocol_version.is_some() {
+                Asked::Initialize
+            } else if answer.stop_reason.is_some() {
+                Asked::Prompt
+            } else if answer.session_id.is_some() {
+                Asked::Session
+            } else if self.stage == Stage::Opening && matches!(id, Id::Number(_)) {
+                // A session that was loaded may be answered without a word.
+                Asked::Session
+            } else {
+                Asked::Other
+            }
+        };
+        match Asked::by_name(id).unwrap_or_else(by_shape) {
+            Asked::Initialize => self.initialized(&answer, emit),
+            Asked::Session => self.session_opened(&answer, emit),
+            Asked::Prompt => self.prompted(&answer, emit),
+            Asked::Other => status(Phase::Working, Some("an answer"), emit),
+        }
+        Outcome::Known
+    }
+
+    fn initialized(&mut self, answer: &Answer<'_>, emit: &mut Emit<'_>) {
+        self.stage = Stage::Opening;
+        let info = answer.agent_info.and_then(wire::object::<AgentInfo<'_>>).unwrap_or_default();
+        let mut detail = "the agent is there".to_owned();
+        if let Some(name) = info.name.and_then(wire::word) {
+            self.codex.name(&name);
+            detail = format!("{name} {}", info.version.and_then(wire::word).unwrap_or_default());
+        }
+        status(Phase::Working, Some(detail.trim_end()), emit);
+    }
+
+    fn session_opened(&mut self, answer: &Answer<'_>, emit: &mut Emit<'_>) {
+        self.stage = Stage::Turn;
+        if let Some(id) = session_id(answer.session_id) {
+            if matches!(self.session, SessionName::Unknown) {
+                emit.push(RecordKind::Session { id: id.clone() });
+            }
+            self.session = SessionName::Given(id);
+        }
+        status(Phase::SessionStarted, None, emit);
+    }
+
+    fn prompted(&mut self, answer: &Answer<'_>, emit: &mut Emit<'_>) {
+        self.stage = Stage::Turn;
+        self.start_announced(emit);
+        let stop = answer.stop_reason.and_then(json::decode::<StopReason>);
+        // codex and perhaps others call a turn well ended that was not.
+        let hidden = match stop {
+            Some(StopReason::EndTurn) => answer.meta.and_then(error_in_meta),
+            _ => None,
+        };
+        let ending = match stop {
+            Some(StopReason::EndTurn) if hidden.is_none() => Ending::Whole,
+            Some(StopReason::EndTurn | StopReason::MaxTokens | StopReason::MaxTurnRequests | StopReason::Refusal) => {
+                if self.draft_is_error() {
+                    Ending::Failed
+                } else {
+                    Ending::Whole
+                }
+            }
+            Some(_) | None => Ending::Cut,
+        };
+        self.close(ending, emit);
+        if let Some(usage) = usage(answer) {
+            emit.push(RecordKind::Usage(usage));
+        }
+        let word = answer.stop_reason.and_then(wire::word);
+        match stop {
+            Some(StopReason::EndTurn) => match self.codex.failure(self.said.as_deref()).or(hidden) {
+                Some(told) => self.failed(&told, emit),
+                None => {
+                    emit.push(RecordKind::End(End::success()));
+                    status(Phase::TurnCompleted, None, emit);
+                }
+            },
+            Some(StopReason::MaxTokens | StopReason::MaxTurnRequests | StopReason::Refusal) => {
+                emit.push(text_errors::limit(word.as_deref()));
+                status(Phase::TurnFailed, word.as_deref(), emit);
+            }
+            Some(StopReason::Cancelled) => {
+                emit.push(text_errors::failure(Some("cancelled by the client"), None));
+                status(Phase::Canceling, None, emit);
+            }
+            Some(_) | None => {
+                let word = word.as_deref().unwrap_or("none");
+                let message = format!("the turn ended for a reason that is not known: {}", super::cut(word, 100));
+                emit.push(text_errors::error(&message));
+                emit.push(text_errors::failure(Some(&message), None));
+                status(Phase::TurnFailed, None, emit);
+            }
+        }
+    }
+
+    fn draft_is_error(&self) -> bool {
+        self.draft.as_ref().is_some_and(|draft| draft.looks_like_error(&self.codex))
+    }
+
+    /// An error in place of an answer.
+    pub(super) fn refused(&mut self, id: &Id<'_>, error: &RawValue, emit: &mut Emit<'_>) -> Outcome {
+        let asked = match (id, self.stage) {
+            (Id::Number(_), Stage::Opening) => Asked::Session,
+            // Of a later turn, or of the very first request: the end in either case.
+            (Id::Number(_), Stage::Turn) => Asked::Prompt,
+            (Id::Name(..), _) => Asked::by_name(id).unwrap_or(Asked::Other),
+            (Id::Odd, _) => Asked::Other,
+        };
+        match asked {
+            Asked::Initialize | Asked::Prompt => {
+                self.start_announced(emit);
+                self.close(Ending::Failed, emit);
+                self.failed(&Told::of_error(error), emit);
+            }
+            Asked::Session => {
+                self.stage = Stage::Turn;
+                self.failed(&Told::of_session(error), emit);
+            }
+            Asked::Other => {
+                let told = Told::of_error(error);
+                emit.push(text_errors::warning(skillrun_model::Code::EngineWarning, &told.message));
+            }
+        }
+        Outcome::Known
+    }
+
+    fn failed(&mut self, told: &Told, emit: &mut Emit<'_>) {
+        // Its words may have come as a text before.
+        if !self.said.take().is_some_and(|said| told.message.contains(&said)) {
+            emit.push(text_errors::with_category(&told.message, told.category));
+        }
+        emit.push(if told.limit {
+            text_errors::limit(Some(&told.message))
+        } else {
+            text_errors::failure(Some(&told.message), Some(told.category))
+        });
+        status(Phase::TurnFailed, None, emit);
+    }
+}
+
+pub(super) fn session_id(raw: Option<&RawValue>) -> Option<String> {
+    raw.filter(|raw| raw.get().len() <= SESSION_MAX).and_then(wire::word).filter(|id| !id.is_empty())
+}
+
+/// `_meta` of an answer that has an error, or something in it that has one.
+fn error_in_meta(meta: &RawValue) -> Option<Told> {
+    let meta: Value = Some(meta).filter(|meta| meta.get().len() <= META_MAX).and_then(json::decode)?;
+    let has_error = |value: &&Value| value.get("error").is_some_and(|error| !error.is_null());
+    let holder = Some(&meta).filter(has_error).or_else(|| meta.as_object()?.values().find(has_error))?;
+    let error = serde_json::value::to_raw_value(holder.get("error")?).ok()?;
+    Some(Told::of_error(&error))
+}
+
+fn usage(answer: &Answer<'_>) -> Option<TurnUsage> {
+    let in_meta = || {
+        let quota = answer.meta.and_then(wire::object::<Meta<'_>>)?.quota.and_then(wire::object::<Quota<'_>>)?;
+        quota.token_count.and_then(json::decode::<Usage>)
+    };
+    let usage = answer.usage.and_then(json::decode::<Usage>).or_else(in_meta)?;
+    let reported = usage.total_tokens.map(|total| ("total_tokens".to_owned(), total.into()));
+    Some(TurnUsage {
+        input_tokens: usage.input_tokens,
+        output_tokens: usage.output_tokens,
+        cached_input_tokens: usage.cached_read_tokens,
+        reasoning_tokens: usage.thought_tokens,
+        reported: reported.into_iter().collect(),
+    })
+}
+
+/// Whether a cut line is the answer to a prompt and already shows its reason. What it shows lies inside of `result`,
+/// which is cut itself or the last that is whole. `_meta` may still have hidden an error; in what was seen there is none.
+pub(super) fn cut_shows_end_turn(text: &str) -> bool {
+    const RESULT: &str = "\"result\":";
+    // A quote inside of a string is escaped, so this is a key; and one of the root, if what comes before it is whole.
+    let Some((before, result)) = text.split_once(RESULT) else { return false };
+    let Some(before) = before.trim_ascii_end().strip_suffix(',') else { return false };
+    let shown = format!("{before}}}");
+    let is_answer = wire::message(&shown).is_some_and(|message| message.id.is_some() && message.method.is_none());
+    let members = json::members_before_cut(result);
+    is_answer && members.iter().any(|(key, value)| key == "stopReason" && *value == "\"end_turn\"")
+}

@@ -1,0 +1,156 @@
+//! Whose fault an error is: by the code, by what the agents put into `data`, else by the words.
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use skillrun_model::codes::ErrorCategory;
+
+use super::{cut, wire};
+use crate::{classify, json};
+
+/// The protocol's own codes.
+const AUTH_REQUIRED: i64 = -32_000;
+const NOT_FOUND: i64 = -32_002;
+
+/// Longest `data` that is looked at, and how deep.
+const DATA_MAX: usize = 64 * 1024;
+const DEPTH_MAX: usize = 8;
+const MESSAGE_MAX: usize = 8 * 1024;
+
+/// Members of `data` that tell the status of the model's API.
+const STATUS: [&str; 4] = ["httpStatusCode", "http_status_code", "statusCode", "status"];
+/// Members of `data` that name the error.
+const NAMES: [&str; 5] = ["errorKind", "codexErrorInfo", "codex_error_info", "errorName", "kind"];
+/// Members of `data` that have more words.
+const WORDS: [&str; 4] = ["details", "additionalDetails", "message", "error"];
+/// What the engines call a limit of one answer.
+const LIMITS: [&str; 2] = ["max_output_tokens", "content_filter"];
+/// What else an agent says when it does not know a session.
+const NO_SESSION: [&str; 4] = ["no previous session", "invalid session", "unknown session", "session does not exist"];
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Told {
+    pub(super) message: String,
+    pub(super) category: ErrorCategory,
+    /// The model was stopped by a limit.
+    pub(super) limit: bool,
+}
+
+#[derive(Default, Deserialize)]
+struct Failure<'a> {
+    #[serde(borrow)]
+    code: Option<&'a RawValue>,
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
+}
+
+/// What is in `data`, as far as it tells something.
+#[derive(Default)]
+struct Data {
+    status: Option<u64>,
+    names: Vec<String>,
+    words: Option<String>,
+    /// The part of the agent that failed.
+    service: Option<String>,
+}
+
+impl Told {
+    /// An error of JSON-RPC, or an object like one.
+    pub(super) fn of_error(error: &RawValue) -> Self {
+        Self::read(error).0
+    }
+
+    /// The answer to a request for a session was an error. Whether one should have been loaded is not known here, so the
+    /// words decide; they are such that whoever reads them knows that it is about the session.
+    pub(super) fn of_session(error: &RawValue) -> Self {
+        let (told, code, data) = Self::read(error);
+        let is_other = matches!(told.category, ErrorCategory::Auth | ErrorCategory::Quota | ErrorCategory::Network);
+        let lower = told.message.to_ascii_lowercase();
+        let is_refused = told.category == ErrorCategory::Session
+            || code == Some(NOT_FOUND)
+            || data.service.as_deref() == Some("session")
+            || NO_SESSION.iter().any(|words| lower.contains(words));
+        if is_other || !is_refused {
+            return told;
+        }
+        let is_plain = classify::refuses_session(&told.message);
+        let message = if is_plain { told.message } else { format!("session not found: {}", told.message) };
+        Self { message, category: ErrorCategory::Session, limit: false }
+    }
+
+    fn read(error: &RawValue) -> (Self, Option<i64>, Data) {
+        let failure = wire::object::<Failure<'_>>(error).unwrap_or_default();
+        let code: Option<i64> = failure.code.and_then(json::decode);
+        let whole = Some(error).filter(|error| error.get().len() <= DATA_MAX).and_then(json::decode::<Value>);
+        let mut data = Data::default();
+        if let Some(Value::Object(mut whole)) = whole {
+            // What says nothing of the cause.
+            whole.retain(|name, _| name != "code" && name != "message");
+            data.look(&Value::Object(whole), 0);
+        }
+        if let Some(words) = failure.data.and_then(wire::word) {
+            data.words = Some(words);
+        }
+        let mut message = failure.message.and_then(wire::word).or_else(|| wire::word(error)).unwrap_or_default();
+        if let Some(words) = data.words.as_deref().filter(|words| !message.contains(*words)) {
+            let separator = if message.is_empty() { "" } else { ": " };
+            message = format!("{}{separator}{}", shortened(&message), shortened(words));
+        }
+        if message.is_empty() {
+            message = "the agent told no reason".to_owned();
+        }
+        let category = category(code, &data, &message);
+        let limit = LIMITS.iter().any(|limit| data.names.iter().any(|name| name == limit)) || names_limit(&message);
+        (Self { message: shortened(&message), category, limit }, code, data)
+    }
+}
+
+fn category(code: Option<i64>, data: &Data, message: &str) -> ErrorCategory {
+    if code == Some(AUTH_REQUIRED) {
+        return ErrorCategory::Auth;
+    }
+    // Some agents put the status of the model's API into the code.
+    let by_code = code.and_then(|code| u64::try_from(code).ok()).and_then(classify::by_status);
+    if let Some(category) = data.status.and_then(classify::by_status).or(by_code) {
+        return category;
+    }
+    data.names.iter().find_map(|name| classify::by_name(name)).unwrap_or_else(|| classify::by_words(message))
+}
+
+impl Data {
+    fn look(&mut self, value: &Value, depth: usize) {
+        let Value::Object(members) = value else { return };
+        for (name, value) in members {
+            let name = name.as_str();
+            if STATUS.contains(&name) {
+                self.status = self.status.or(value.as_u64());
+            }
+            if NAMES.contains(&name) {
+                // A name alone, or one with something to say.
+                self.names.extend(value.as_str().map(str::to_owned));
+                self.names.extend(value.as_object().into_iter().flat_map(|members| members.keys().cloned()));
+            }
+            if let Some(text) = value.as_str().filter(|text| WORDS.contains(&name) && !text.is_empty()) {
+                self.words.get_or_insert_with(|| text.to_owned());
+            }
+            if let Some(text) = value.as_str().filter(|_| name == "service") {
+                self.service = Some(text.to_owned());
+            }
+            if depth < DEPTH_MAX {
+                self.look(value, depth + 1);
+            }
+        }
+    }
+}
+
+/// Whether the words end like codex's about a limit.
+pub(super) fn names_limit(message: &str) -> bool {
+    let told = message.rsplit_once("reason: ").map(|(_, reason)| reason.trim());
+    LIMITS.iter().any(|limit| told == Some(limit))
+}
+
+pub(super) fn shortened(message: &str) -> String {
+    cut(message, MESSAGE_MAX)
+}

@@ -1,0 +1,282 @@
+//! `session/update` and the other things an agent tells or wants without having been asked.
+
+use agent_client_protocol_schema::v1::{CLIENT_METHOD_NAMES, PROTOCOL_LEVEL_METHOD_NAMES};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use skillrun_model::status::Phase;
+
+use super::codex::Turned;
+use super::draft::{Draft, Ending};
+use super::wire::{self, Content, Id, Meta, Update, UpdateParams};
+use super::{SessionName, Stage, Turn, answers, questions, status, unknown};
+use crate::profile::{Emit, Outcome};
+use crate::profiles::open_message::OpenMessage;
+use crate::record::{MessageKey, RecordKind};
+
+const UPDATE: &str = CLIENT_METHOD_NAMES.session_update;
+const PERMISSION: &str = CLIENT_METHOD_NAMES.session_request_permission;
+const ELICITATION: &str = CLIENT_METHOD_NAMES.elicitation_create;
+const ELICITATION_OVER: &str = CLIENT_METHOD_NAMES.elicitation_complete;
+const TAKEN_BACK: &str = PROTOCOL_LEVEL_METHOD_NAMES.cancel_request;
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TakenBack<'a> {
+    #[serde(borrow)]
+    request_id: Option<&'a RawValue>,
+}
+
+/// What the claude adapter says of a piece of a message.
+#[derive(Default, Deserialize)]
+struct ClaudeMeta<'a> {
+    #[serde(borrow)]
+    kind: Option<&'a RawValue>,
+}
+
+impl Turn {
+    pub(super) fn notification(&mut self, method: &str, params: Option<&RawValue>, emit: &mut Emit<'_>) -> Outcome {
+        match method {
+            UPDATE => self.update(params, emit),
+            TAKEN_BACK => {
+                let params = params.and_then(wire::object::<TakenBack<'_>>).unwrap_or_default();
+                let id = params.request_id.map(Id::read);
+                match id.as_ref().and_then(questions::call_id) {
+                    Some(call_id) => {
+                        emit.push(RecordKind::Withdrawn { call_id });
+                        Outcome::Known
+                    }
+                    None => unknown(method),
+                }
+            }
+            ELICITATION_OVER | "auth/status_update" => quiet(method, emit),
+            // Extensions, which nobody has to know.
+            other if other.starts_with('_') => quiet(other, emit),
+            other => unknown(other),
+        }
+    }
+
+    pub(super) fn request(
+        &mut self,
+        method: &str,
+        id: &Id<'_>,
+        params: Option<&RawValue>,
+        emit: &mut Emit<'_>,
+    ) -> Outcome {
+        let asked = match method {
+            PERMISSION => questions::permission(id, params, &mut self.calls),
+            ELICITATION => questions::elicitation(id, params).map(|question| (Vec::new(), question)),
+            other if is_service(other) => return quiet(other, emit),
+            other => return unknown(other),
+        };
+        let Some((begun, question)) = asked else { return unknown(method) };
+        self.close(Ending::Whole, emit);
+        begun.into_iter().for_each(|kind| emit.push(kind));
+        emit.push(RecordKind::Question(question));
+        Outcome::Known
+    }
+
+    fn update(&mut self, params: Option<&RawValue>, emit: &mut Emit<'_>) -> Outcome {
+        let read = || {
+            let params = wire::object::<UpdateParams<'_>>(params?)?;
+            let update = wire::object::<Update<'_>>(params.update?)?;
+            let kind = wire::word(update.session_update?)?;
+            Some((params.session_id, update, kind))
+        };
+        let Some((session, update, kind)) = read() else { return unknown(UPDATE) };
+        if self.is_of_another(session, emit) {
+            status(Phase::Subagent, Some(&kind), emit);
+            return Outcome::Known;
+        }
+        let known = match kind.as_str() {
+            "agent_message_chunk"
+            | "agent_thought_chunk"
+            | "user_message_chunk"
+            | "tool_call"
+            | "tool_call_update"
+            | "plan"
+                if self.stage == Stage::Opening =>
+            {
+                status(Phase::Working, Some("the session's past is told again"), emit);
+                Some(())
+            }
+            "agent_message_chunk" => self.chunk(&update, emit),
+            "agent_thought_chunk" => self.thought(&update, emit),
+            "user_message_chunk" => {
+                self.interrupt(emit);
+                status(Phase::InputReceived, None, emit);
+                Some(())
+            }
+            "tool_call" | "tool_call_update" => self.call(&kind, &update, emit),
+            "plan" | "plan_update" | "plan_removed" => {
+                self.interrupt(emit);
+                status(Phase::Planning, None, emit);
+                Some(())
+            }
+            "notice" => {
+                let text = [update.title, update.description].into_iter().flatten().filter_map(wire::word);
+                emit.push(Draft::notice(&text.collect::<Vec<_>>().join(": ")));
+                Some(())
+            }
+            "session_info_update" => {
+                self.session_info(&update, emit);
+                Some(())
+            }
+            "subagent_update" | "session_message" | "session_message_chunk" => {
+                status(Phase::Subagent, None, emit);
+                Some(())
+            }
+            "usage_update"
+            | "available_commands_update"
+            | "current_mode_update"
+            | "config_option_update"
+            | "compaction_update"
+            | "compaction_summary_chunk" => {
+                status(Phase::Working, Some(&kind), emit);
+                Some(())
+            }
+            _ => None,
+        };
+        known.map_or_else(|| unknown(&format!("{UPDATE}:{kind}")), |()| Outcome::Known)
+    }
+
+    /// Learns the session's name, and says whether the update is of a session that ours has begun. Only where the name
+    /// was given to us can that be told.
+    fn is_of_another(&mut self, session: Option<&RawValue>, emit: &mut Emit<'_>) -> bool {
+        let Some(id) = answers::session_id(session) else { return false };
+        match &self.session {
+            SessionName::Unknown => {
+                emit.push(RecordKind::Session { id });
+                self.session = SessionName::Seen;
+                false
+            }
+            SessionName::Seen => false,
+            SessionName::Given(ours) => *ours != id,
+        }
+    }
+
+    fn chunk(&mut self, update: &Update<'_>, emit: &mut Emit<'_>) -> Option<()> {
+        let content = wire::object::<Content<'_>>(update.content?)?;
+        if wire::word(content.kind?)? != "text" {
+            status(Phase::Streaming, None, emit);
+            return Some(());
+        }
+        let text = wire::word(content.text?)?;
+        self.close_thought(emit);
+        self.start_announced(emit);
+        let id = update.message_id.and_then(wire::word).filter(|id| !id.is_empty());
+        if id.is_none() && is_notice(update.meta) {
+            self.interrupt(emit);
+            emit.push(Draft::notice(&text));
+            return Some(());
+        }
+        let key = id.map_or(MessageKey::Unnamed, MessageKey::Engine);
+        if self.draft.as_ref().is_some_and(|draft| *draft.key() != key) {
+            self.close_draft(Ending::Whole, emit);
+        }
+        if text.is_empty() {
+            status(Phase::Streaming, None, emit);
+            return Some(());
+        }
+        let span = emit.span();
+        let draft = self.draft.get_or_insert_with(|| Draft::new(key.clone(), span));
+        match draft.push(&text, &self.codex, span) {
+            Some(text) => emit.push(RecordKind::Delta { id: key, text }),
+            None => status(Phase::Streaming, None, emit),
+        }
+        Some(())
+    }
+
+    fn thought(&mut self, update: &Update<'_>, emit: &mut Emit<'_>) -> Option<()> {
+        let content = wire::object::<Content<'_>>(update.content?)?;
+        let text = content.text.and_then(wire::word).unwrap_or_default();
+        self.end_unnamed(emit);
+        self.start_announced(emit);
+        let id = update.message_id.and_then(wire::word);
+        let key = id.map_or(MessageKey::Unnamed, MessageKey::Engine);
+        if self.thought.as_ref().is_some_and(|thought| *thought.key() != key) {
+            self.close_thought(emit);
+        }
+        if !text.is_empty() {
+            let span = emit.span();
+            self.thought.get_or_insert_with(|| OpenMessage::new(key, span)).push(&text, span);
+        }
+        status(Phase::Working, None, emit);
+        Some(())
+    }
+
+    fn call(&mut self, kind: &str, update: &Update<'_>, emit: &mut Emit<'_>) -> Option<()> {
+        let step = self.calls.update(kind == "tool_call", update, emit.span())?;
+        if step.is_news() {
+            self.close(Ending::Whole, emit);
+        } else {
+            self.interrupt(emit);
+        }
+        if step.records.is_empty() {
+            status(Phase::Working, None, emit);
+        }
+        step.records.into_iter().for_each(|kind| emit.push(kind));
+        Some(())
+    }
+
+    fn session_info(&mut self, update: &Update<'_>, emit: &mut Emit<'_>) {
+        let meta = update.meta.and_then(wire::object::<Meta<'_>>).unwrap_or_default();
+        let turned = meta.codex.map_or(Turned::Quiet, |codex| self.codex.info(codex));
+        match turned {
+            Turned::Quiet => status(Phase::Working, Some("session_info_update"), emit),
+            Turned::Moved => {
+                self.interrupt(emit);
+                status(Phase::Working, Some("session_info_update"), emit);
+            }
+            Turned::Active => {
+                self.interrupt(emit);
+                self.codex.goes_on();
+                self.said = None;
+                status(Phase::Working, Some("session_info_update"), emit);
+            }
+            Turned::Broken(told) => {
+                self.close(Ending::Cut, emit);
+                match told {
+                    Some(error) => emit.push(RecordKind::EngineError(error)),
+                    None => status(Phase::TurnFailed, None, emit),
+                }
+            }
+        }
+    }
+
+    /// Something else is told: a thought is over, and so is a message that has no name to go on under.
+    fn interrupt(&mut self, emit: &mut Emit<'_>) {
+        self.close_thought(emit);
+        self.end_unnamed(emit);
+    }
+
+    fn end_unnamed(&mut self, emit: &mut Emit<'_>) {
+        if self.draft.as_ref().is_some_and(|draft| !draft.has_name()) {
+            self.close_draft(Ending::Whole, emit);
+        }
+    }
+}
+
+fn quiet(detail: &str, emit: &mut Emit<'_>) -> Outcome {
+    status(Phase::Working, Some(detail), emit);
+    Outcome::Known
+}
+
+/// What an agent may ask of a client that offers it. Ours does not, and says so.
+fn is_service(method: &str) -> bool {
+    let names = CLIENT_METHOD_NAMES;
+    [
+        names.fs_read_text_file,
+        names.fs_write_text_file,
+        names.terminal_create,
+        names.terminal_output,
+        names.terminal_release,
+        names.terminal_wait_for_exit,
+        names.terminal_kill,
+    ]
+    .contains(&method)
+}
+
+fn is_notice(meta: Option<&RawValue>) -> bool {
+    let claude = || wire::object::<ClaudeMeta<'_>>(wire::object::<Meta<'_>>(meta?)?.claude?);
+    claude().and_then(|claude| wire::word(claude.kind?)).is_some_and(|kind| kind == "informational")
+}

@@ -1,0 +1,187 @@
+//! The lines of the protocol, as borrowed text.
+//!
+//! The protocol's own crate reads words here (stop reasons, statuses, kinds of options) and names the methods. Its
+//! structs are not used: one member of another shape would cost the line, an id may have to go back exactly as it was
+//! written, and half of a surrogate pair in any text would be refused. So each member is kept as it is written and read
+//! when it is wanted.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::json;
+
+type Raw<'a> = Option<&'a RawValue>;
+
+/// A request, a notification or an answer.
+#[derive(Deserialize)]
+pub(super) struct Message<'a> {
+    /// None when it is null.
+    #[serde(borrow)]
+    pub(super) id: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) method: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) params: Raw<'a>,
+    /// An answer may have nothing to say: null is an answer too.
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub(super) result: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) error: Raw<'a>,
+}
+
+fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Raw<'a>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+pub(super) fn message(text: &str) -> Option<Message<'_>> {
+    serde_json::from_str(text).ok()
+}
+
+/// The name of a request.
+pub(super) enum Id<'a> {
+    /// A text, and how it is written.
+    Name(String, &'a str),
+    Number(&'a str),
+    /// Nothing that a request may be called.
+    Odd,
+}
+
+impl<'a> Id<'a> {
+    pub(super) fn read(raw: &'a RawValue) -> Self {
+        match raw.get().as_bytes().first() {
+            Some(b'"') => word(raw).map_or(Self::Odd, |name| Self::Name(name, raw.get())),
+            Some(b'-' | b'0'..=b'9') => Self::Number(raw.get()),
+            Some(_) | None => Self::Odd,
+        }
+    }
+
+    /// As it has to be sent back.
+    pub(super) fn json(&self) -> Option<&'a str> {
+        match self {
+            Self::Name(_, json) | Self::Number(json) => Some(json),
+            Self::Odd => None,
+        }
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct UpdateParams<'a> {
+    #[serde(borrow)]
+    pub(super) session_id: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) update: Raw<'a>,
+}
+
+/// Members of all kinds of updates; also of the call that a permission is asked for.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Update<'a> {
+    #[serde(borrow)]
+    pub(super) session_update: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) message_id: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) content: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) tool_call_id: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) name: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) title: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) description: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) kind: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) status: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) raw_input: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) raw_output: Raw<'a>,
+    #[serde(borrow, rename = "_meta")]
+    pub(super) meta: Raw<'a>,
+}
+
+/// A block of content, or one of a tool call's, which holds such a block.
+#[derive(Default, Deserialize)]
+pub(super) struct Content<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) text: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) content: Raw<'a>,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct Meta<'a> {
+    #[serde(borrow)]
+    pub(super) codex: Raw<'a>,
+    #[serde(borrow, rename = "claudeCode")]
+    pub(super) claude: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) quota: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) terminal_output_delta: Raw<'a>,
+}
+
+/// Of an answer to one of our requests: its members tell which.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Answer<'a> {
+    #[serde(borrow)]
+    pub(super) protocol_version: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) agent_info: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) session_id: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) stop_reason: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) usage: Raw<'a>,
+    #[serde(borrow, rename = "_meta")]
+    pub(super) meta: Raw<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct QuestionParams<'a> {
+    #[serde(borrow)]
+    pub(super) tool_call: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) options: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) message: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) mode: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) url: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) requested_schema: Raw<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct QuestionOption<'a> {
+    #[serde(borrow)]
+    pub(super) option_id: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) name: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) kind: Raw<'a>,
+}
+
+/// An object whose members are all optional; none when it is no object.
+pub(super) fn object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
+    serde_json::from_str(raw.get()).ok().filter(|_| raw.get().starts_with('{'))
+}
+
+pub(super) fn word(raw: &RawValue) -> Option<String> {
+    json::decode(raw)
+}
+
+/// The elements of a list, as many as are wanted.
+pub(super) fn elements(raw: Raw<'_>, most: usize) -> Vec<&RawValue> {
+    json::elements(raw.map_or("", RawValue::get), most)
+}

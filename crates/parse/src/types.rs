@@ -1,0 +1,254 @@
+//! Types of events: how often each was met, and which an attempt shows.
+//!
+//! An engine that changes its format is first noticed by types that nobody knows, or by ones that no longer come. Names
+//! are the engine's, so they are cut and counted with bounds.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use skillrun_model::{ProfileId, Stream};
+
+use crate::buffer::floor_boundary;
+use crate::lines::LINE_BUDGET;
+use crate::record::RecordKind;
+use crate::{Parser, ansi, json};
+
+/// Types that are counted apart.
+pub const TYPES_MAX: usize = 50;
+/// Longest name of a type, in bytes.
+pub const NAME_MAX: usize = 100;
+/// The name for all that have no place of their own.
+pub const OTHERS: &str = "(others)";
+/// Types of one attempt that are told apart.
+const SEEN_MAX: usize = 1000;
+/// Blocks of one line that are looked at.
+const BLOCKS_MAX: usize = 1000;
+
+/// How often types were met, the first 50 by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct TypeCounts(BTreeMap<String, u64>);
+
+impl TypeCounts {
+    pub fn add(&mut self, name: &str, count: u64) {
+        let name = clean(name);
+        let named = self.0.len() - usize::from(self.0.contains_key(OTHERS));
+        let has_place = self.0.contains_key(&name) || named < TYPES_MAX;
+        let of = self.0.entry(if has_place { name } else { OTHERS.to_owned() }).or_default();
+        *of = of.saturating_add(count);
+    }
+
+    /// Adds all that others have counted.
+    pub fn add_all(&mut self, other: &Self) {
+        other.iter().for_each(|(name, count)| self.add(name, count));
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.0.iter().map(|(name, count)| (name.as_str(), *count))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// A name that is safe to show and not too long.
+fn clean(name: &str) -> String {
+    let shown = ansi::strip(&name[..floor_boundary(name, 4 * NAME_MAX)]).into_owned();
+    shown[..floor_boundary(&shown, NAME_MAX)].to_owned()
+}
+
+/// How often a type was met in one attempt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Count {
+    /// In lines that the profile understood.
+    pub known: u64,
+    /// In lines that had something it does not know.
+    pub unknown: u64,
+}
+
+/// The types of events in an attempt's stdout, as finely as the profile tells them apart: `type`, `type/subtype`, the
+/// type of an item, part or block. Formats without types have none.
+pub fn seen(profile: ProfileId, stdout: &[u8]) -> BTreeMap<String, Count> {
+    let unknown = unknown_ends(profile, stdout);
+    let mut seen: BTreeMap<String, Count> = BTreeMap::new();
+    let mut count = |name: String, is_unknown: bool| {
+        let name = clean(&name);
+        let has_place = seen.contains_key(&name) || seen.len() < SEEN_MAX;
+        let count = seen.entry(if has_place { name } else { OTHERS.to_owned() }).or_default();
+        let of = if is_unknown { &mut count.unknown } else { &mut count.known };
+        *of += 1;
+    };
+    if profile == ProfileId::GeminiJson {
+        members_of_document(stdout).into_iter().for_each(|name| count(name, false));
+        return seen;
+    }
+    let mut end = 0;
+    for line in stdout.split_inclusive(|byte| *byte == b'\n') {
+        end += line.len() as u64;
+        let Ok(text) = std::str::from_utf8(line.trim_ascii()) else { continue };
+        if text.len() <= LINE_BUDGET {
+            let is_unknown = unknown.contains(&end);
+            names(profile, text).into_iter().for_each(|name| count(name, is_unknown));
+        }
+    }
+    seen
+}
+
+/// Where lines end that have something unknown.
+fn unknown_ends(profile: ProfileId, stdout: &[u8]) -> HashSet<u64> {
+    let mut ends = HashSet::new();
+    let mut take = |record: crate::Record| {
+        if matches!(record.kind, RecordKind::Unknown { .. }) {
+            ends.insert(record.span.to);
+        }
+    };
+    let mut parser = Parser::new(profile);
+    parser.push(Stream::Stdout, stdout, &mut take);
+    parser.eof(Stream::Stdout, &mut take);
+    parser.finish(&mut take);
+    ends
+}
+
+type Raw<'a> = Option<&'a RawValue>;
+
+/// Members that tell a type, in any of the formats.
+#[derive(Default, Deserialize)]
+struct Typed<'a> {
+    #[serde(borrow, rename = "type", alias = "item_type")]
+    kind: Raw<'a>,
+    #[serde(borrow)]
+    subtype: Raw<'a>,
+    #[serde(borrow)]
+    role: Raw<'a>,
+    #[serde(borrow)]
+    status: Raw<'a>,
+    #[serde(borrow)]
+    severity: Raw<'a>,
+    #[serde(borrow)]
+    item: Raw<'a>,
+    #[serde(borrow)]
+    part: Raw<'a>,
+    #[serde(borrow)]
+    message: Raw<'a>,
+    #[serde(borrow)]
+    content: Raw<'a>,
+    #[serde(borrow)]
+    event: Raw<'a>,
+    #[serde(borrow)]
+    request: Raw<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Called<'a> {
+    #[serde(borrow)]
+    method: Raw<'a>,
+    #[serde(borrow)]
+    params: Raw<'a>,
+    #[serde(borrow)]
+    update: Raw<'a>,
+    #[serde(borrow)]
+    session_update: Raw<'a>,
+    #[serde(borrow)]
+    result: Raw<'a>,
+    #[serde(borrow)]
+    error: Raw<'a>,
+    #[serde(borrow)]
+    protocol_version: Raw<'a>,
+    #[serde(borrow)]
+    stop_reason: Raw<'a>,
+    #[serde(borrow)]
+    session_id: Raw<'a>,
+}
+
+fn object<'a, T: Deserialize<'a> + Default>(raw: Raw<'a>) -> T {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+}
+
+fn word(raw: Raw<'_>) -> Option<String> {
+    raw.and_then(json::decode::<String>)
+}
+
+fn names(profile: ProfileId, line: &str) -> Vec<String> {
+    match profile {
+        ProfileId::IflowText | ProfileId::PlainText | ProfileId::GeminiJson => Vec::new(),
+        ProfileId::AcpJsonrpc => called(line).into_iter().collect(),
+        ProfileId::ClaudeStreamJson | ProfileId::QwenStreamJson if line.starts_with('[') => {
+            let events = json::elements(line, BLOCKS_MAX);
+            events.iter().flat_map(|event| typed(profile, event.get())).collect()
+        }
+        ProfileId::CodexNdjson
+        | ProfileId::GeminiStreamJson
+        | ProfileId::OpencodeNdjson
+        | ProfileId::ClaudeStreamJson
+        | ProfileId::QwenStreamJson => typed(profile, line),
+    }
+}
+
+fn typed(profile: ProfileId, line: &str) -> Vec<String> {
+    let Ok(event) = serde_json::from_str::<Typed<'_>>(line) else { return Vec::new() };
+    let Some(kind) = word(event.kind) else { return Vec::new() };
+    let inner = |raw: Raw<'_>| word(object::<Typed<'_>>(raw).kind);
+    let detail = match profile {
+        ProfileId::CodexNdjson => inner(event.item),
+        ProfileId::OpencodeNdjson => inner(event.part),
+        ProfileId::GeminiStreamJson => word(event.role).or_else(|| word(event.severity)).or_else(|| word(event.status)),
+        ProfileId::ClaudeStreamJson | ProfileId::QwenStreamJson => {
+            let blocks = blocks(&kind, event.message);
+            if !blocks.is_empty() {
+                return blocks;
+            }
+            let asked = || word(object::<Typed<'_>>(event.request).subtype);
+            word(event.subtype).or_else(|| inner(event.event)).or_else(asked)
+        }
+        ProfileId::GeminiJson | ProfileId::IflowText | ProfileId::PlainText | ProfileId::AcpJsonrpc => None,
+    };
+    vec![detail.map_or_else(|| kind.clone(), |detail| format!("{kind}/{detail}"))]
+}
+
+/// The types of a message's blocks, each once.
+fn blocks(kind: &str, message: Raw<'_>) -> Vec<String> {
+    let content = object::<Typed<'_>>(message).content;
+    let mut names: Vec<String> = Vec::new();
+    for block in json::elements(content.map_or("", RawValue::get), BLOCKS_MAX) {
+        let name = word(object::<Typed<'_>>(Some(block)).kind).map(|block| format!("{kind}/{block}"));
+        names.extend(name.filter(|name| !names.contains(name)));
+    }
+    names
+}
+
+/// A method, an update, or what was answered.
+fn called(line: &str) -> Option<String> {
+    let message = serde_json::from_str::<Called<'_>>(line).ok()?;
+    if let Some(method) = word(message.method) {
+        let update = object::<Called<'_>>(object::<Called<'_>>(message.params).update);
+        return Some(match word(update.session_update) {
+            Some(kind) => format!("{method}:{kind}"),
+            None => method,
+        });
+    }
+    if message.error.is_some() {
+        return Some("answer:error".to_owned());
+    }
+    let result = object::<Called<'_>>(Some(message.result?));
+    Some(match word(result.stop_reason) {
+        Some(reason) => format!("answer:prompt/{reason}"),
+        None if result.protocol_version.is_some() => "answer:initialize".to_owned(),
+        None if result.session_id.is_some() => "answer:session".to_owned(),
+        None => "answer".to_owned(),
+    })
+}
+
+/// The members of the one document, for the format that has no other types.
+fn members_of_document(stdout: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(stdout);
+    let Some(from) = text.find('{') else { return Vec::new() };
+    let mut documents = serde_json::Deserializer::from_str(&text[from..]).into_iter::<BTreeMap<String, &RawValue>>();
+    let Some(Ok(members)) = documents.next() else { return Vec::new() };
+    members.into_keys().take(SEEN_MAX).map(|name| format!("document/{name}")).collect()
+}

@@ -1,0 +1,71 @@
+//! What is known of a login that a run has.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use skillrun_evidence::{OsText, whole_file};
+use skillrun_model::RunId;
+
+use crate::data_folder::DataFolder;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Note {
+    pub(super) run_id: RunId,
+    /// The HOME of the run.
+    pub(super) home: OsText,
+    pub(super) user_home: OsText,
+    pub(super) taken: Vec<Taken>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Taken {
+    /// Relative to either HOME.
+    pub(super) path: OsText,
+    pub(super) back: Back,
+}
+
+/// What becomes of changes.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub(super) enum Back {
+    /// They go back if the user's file still has this hash.
+    IfUnchanged { hash: String },
+    Dropped,
+}
+
+pub(super) fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+fn file(data: &DataFolder, run: RunId) -> PathBuf {
+    data.logins().join(format!("{run}.json"))
+}
+
+impl Note {
+    pub(super) fn write(&self, data: &DataFolder) -> io::Result<()> {
+        fs::create_dir_all(data.logins())?;
+        whole_file::replace(&file(data, self.run_id), &serde_json::to_vec(self)?)
+    }
+
+    pub(super) fn read(data: &DataFolder, run: RunId) -> Option<Self> {
+        read(&file(data, run))
+    }
+
+    /// All that are out.
+    pub(super) fn all(data: &DataFolder) -> Vec<Self> {
+        let Ok(entries) = fs::read_dir(data.logins()) else { return Vec::new() };
+        let files = entries.flatten().map(|entry| entry.path());
+        files.filter(|file| file.extension() == Some(OsStr::new("json"))).filter_map(|file| read(&file)).collect()
+    }
+
+    pub(super) fn remove(&self, data: &DataFolder) {
+        fs::remove_file(file(data, self.run_id)).ok();
+    }
+}
+
+fn read(file: &Path) -> Option<Note> {
+    serde_json::from_slice(&fs::read(file).ok()?).ok()
+}

@@ -1,0 +1,103 @@
+//! Files of a login, in a HOME that an engine has been in: nothing there is what it looks like.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+/// A login is a page of text.
+const LOGIN_MAX: u64 = 1 << 20;
+
+/// An ordinary file, whole. Not there is none.
+pub(super) fn read_users(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match File::open(path) {
+        Ok(file) => read(file).map(Some),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The same in the HOME of a run, where a link is not followed.
+pub(super) fn read_ours(home: &Path, path: &Path) -> io::Result<Option<Vec<u8>>> {
+    if folders(home, path, Missing::Left)? == Folders::Missing {
+        return Ok(None);
+    }
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+    let opened = OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(home.join(path));
+    match opened {
+        Ok(file) => read(file).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn read(mut file: File) -> io::Result<Vec<u8>> {
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("is not an ordinary file"));
+    }
+    let mut bytes = Vec::new();
+    (&mut file).take(LOGIN_MAX + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 <= LOGIN_MAX {
+        true => Ok(bytes),
+        false => Err(io::Error::other(format!("is larger than {LOGIN_MAX} bytes"))),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Made,
+    Left,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Folders {
+    There,
+    Missing,
+}
+
+/// The folders above a file. A link among them could lead anywhere, so there may be none.
+fn folders(home: &Path, path: &Path, missing: Missing) -> io::Result<Folders> {
+    let mut folder = home.to_owned();
+    for name in path.parent().into_iter().flat_map(Path::components) {
+        folder.push(name);
+        match (fs::symlink_metadata(&folder), missing) {
+            (Ok(found), _) if found.is_dir() => {}
+            (Ok(_), _) => return Err(io::Error::other(format!("{} is not a folder", folder.display()))),
+            (Err(error), Missing::Made) if error.kind() == io::ErrorKind::NotFound => {
+                DirBuilder::new().mode(0o700).create(&folder)?;
+            }
+            (Err(error), Missing::Left) if error.kind() == io::ErrorKind::NotFound => return Ok(Folders::Missing),
+            (Err(error), _) => return Err(error),
+        }
+    }
+    Ok(Folders::There)
+}
+
+/// What is there goes; an attempt before may have left it.
+pub(super) fn clear(home: &Path, path: &Path) -> io::Result<PathBuf> {
+    folders(home, path, Missing::Made)?;
+    let target = home.join(path);
+    match fs::remove_file(&target) {
+        Ok(()) => Ok(target),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(target),
+        Err(error) => Err(error),
+    }
+}
+
+pub(super) fn copy(home: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let target = clear(home, path)?;
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(target)?.write_all(bytes)
+}
+
+pub(super) fn link(home: &Path, path: &Path, users: &Path) -> io::Result<()> {
+    symlink(users, clear(home, path)?)
+}
+
+/// Takes a copy or a link out again.
+pub(super) fn remove(home: &Path, path: &Path) {
+    if matches!(folders(home, path, Missing::Left), Ok(Folders::There)) {
+        fs::remove_file(home.join(path)).ok();
+    }
+}

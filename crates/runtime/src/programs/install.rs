@@ -1,0 +1,156 @@
+//! Installs an engine and the Node it needs.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+use skillrun_engine::descriptor;
+use skillrun_engine::install::{MARK, Mark, Programs, Step, package_version, plan};
+use skillrun_engine::{Disk, Probe};
+use skillrun_evidence::whole_file;
+
+use super::error::InstallError;
+use super::npm;
+use crate::clock::Clock;
+
+/// How often the lock is tried again.
+const TRY_AGAIN: Duration = Duration::from_millis(200);
+
+/// An install to carry out.
+pub struct Install<'a> {
+    /// Of the engine.
+    pub name: &'a str,
+    pub rule: &'a descriptor::Install,
+    /// Instead of the one in the rule.
+    pub version: Option<&'a str>,
+    /// The folder of private installs.
+    pub programs: &'a Path,
+    pub environment: &'a [(OsString, OsString)],
+    /// For each package, and for the lock.
+    pub timeout: Duration,
+    pub clock: &'a dyn Clock,
+    /// Whether somebody has had enough.
+    pub is_stopped: &'a dyn Fn() -> bool,
+}
+
+impl std::fmt::Debug for Install<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Install").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// What happens meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress<'a> {
+    /// For another process that installs.
+    Waits,
+    Begins { what: &'a str },
+    GoesOn { what: &'a str, elapsed: Duration },
+    Done { what: &'a str, elapsed: Duration },
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Installed,
+    WasThere,
+}
+
+impl Install<'_> {
+    fn places(&self) -> Programs<'_> {
+        Programs { root: self.programs }
+    }
+
+    /// When this returns well, the engine and its Node are there.
+    pub fn run(&self, tell: &mut dyn FnMut(Progress<'_>)) -> Result<Outcome, InstallError> {
+        let steps = plan(self.name, self.rule, self.version, self.places());
+        if steps.iter().all(|step| self.is_there(step)) {
+            return Ok(Outcome::WasThere);
+        }
+        let npm = npm::find(self.environment).ok_or(InstallError::NoNpm)?;
+        fs::create_dir_all(self.programs).map_err(InstallError::file(self.programs, "made"))?;
+        let _lock = self.lock(tell)?;
+        // Whoever had the lock may have installed the same.
+        for step in &steps {
+            if !self.is_there(step) {
+                self.step(step, &npm, tell)?;
+            }
+        }
+        Ok(Outcome::Installed)
+    }
+
+    fn is_there(&self, step: &Step) -> bool {
+        let folder = self.places().version(&step.name, &step.version);
+        folder.join(MARK).is_file() && Disk.is_executable(&folder.join(&step.program))
+    }
+
+    fn lock(&self, tell: &mut dyn FnMut(Progress<'_>)) -> Result<File, InstallError> {
+        let path = self.places().lock();
+        let file = File::create(&path).map_err(InstallError::file(&path, "locked"))?;
+        let begun = Instant::now();
+        let mut is_told = false;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(file),
+                Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(InstallError::file(&path, "locked")(error.into())),
+            }
+            if (self.is_stopped)() {
+                return Err(InstallError::Stopped);
+            }
+            if begun.elapsed() >= self.timeout {
+                return Err(InstallError::Busy(self.timeout));
+            }
+            if !is_told {
+                tell(Progress::Waits);
+                is_told = true;
+            }
+            thread::sleep(TRY_AGAIN);
+        }
+    }
+
+    /// One package: made beside, looked at, and moved to its place.
+    fn step(&self, step: &Step, npm: &Path, tell: &mut dyn FnMut(Progress<'_>)) -> Result<(), InstallError> {
+        let places = self.places();
+        let what = format!("{}@{}", step.package, step.version);
+        let of = places.of(&step.name);
+        // Nobody else installs now, so what lies there was left.
+        npm::remove_left(&of);
+        let beside = places.beside(&step.name, &step.version, std::process::id());
+        fs::create_dir_all(&beside).map_err(InstallError::file(&beside, "made"))?;
+        tell(Progress::Begins { what: &what });
+        let begun = Instant::now();
+        let log = places.log(&step.name, &step.version);
+        let made = npm::run(self, step, npm, &beside, &log, tell).and_then(|()| self.finish(step, &what, &beside));
+        if let Err(error) = made {
+            fs::remove_dir_all(&beside).ok();
+            return Err(error);
+        }
+        fs::remove_file(&log).ok();
+        tell(Progress::Done { what: &what, elapsed: begun.elapsed() });
+        Ok(())
+    }
+
+    fn finish(&self, step: &Step, what: &str, beside: &Path) -> Result<(), InstallError> {
+        let manifest = fs::read(beside.join(step.manifest())).ok();
+        let got = manifest.and_then(|text| package_version(&text)).unwrap_or_else(|| "something else".to_owned());
+        if !step.accepts(&got) {
+            return Err(InstallError::OtherVersion { what: what.to_owned(), got });
+        }
+        if !Disk.is_executable(&beside.join(&step.program)) {
+            return Err(InstallError::NoProgram { what: what.to_owned(), program: step.program.clone() });
+        }
+        let node = step.node.as_ref().map(|(major, _)| *major);
+        let mark = Mark { package: step.package.clone(), version: got, node, at: self.clock.now() };
+        let file = beside.join(MARK);
+        let text = serde_json::to_vec(&mark).map_err(|error| InstallError::file(&file, "written")(error.into()))?;
+        whole_file::replace(&file, &text).map_err(InstallError::file(&file, "written"))?;
+        let folder = self.places().version(&step.name, &step.version);
+        // One that is not complete is nobody's.
+        fs::remove_dir_all(&folder).ok();
+        fs::rename(beside, &folder).map_err(InstallError::file(&folder, "moved to its place"))
+    }
+}

@@ -1,0 +1,107 @@
+//! Runs npm, with its output in a file, and ends it with all it started when its time is up or somebody wants that.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use skillrun_engine::Probe;
+use skillrun_engine::install::Step;
+
+use super::error::InstallError;
+use super::install::{Install, Progress};
+
+/// How often it is looked at.
+const GLANCE: Duration = Duration::from_millis(50);
+/// How often it is said that it goes on.
+const NEWS: Duration = Duration::from_secs(10);
+
+/// The npm in PATH.
+pub(super) fn find(environment: &[(OsString, OsString)]) -> Option<PathBuf> {
+    let (_, path) = environment.iter().find(|(name, _)| name == "PATH")?;
+    let folders = path.as_bytes().split(|byte| *byte == b':').filter(|folder| !folder.is_empty());
+    let mut programs = folders.map(|folder| Path::new(OsStr::from_bytes(folder)).join("npm"));
+    programs.find(|program| program.is_absolute() && skillrun_engine::Disk.is_executable(program))
+}
+
+/// Installs one package into a folder.
+pub(super) fn run(
+    request: &Install<'_>,
+    step: &Step,
+    npm: &Path,
+    into: &Path,
+    log: &Path,
+    tell: &mut dyn FnMut(Progress<'_>),
+) -> Result<(), InstallError> {
+    let what = format!("{}@{}", step.package, step.version);
+    let output = File::create(log).map_err(InstallError::file(log, "written"))?;
+    let errors = output.try_clone().map_err(InstallError::file(log, "written"))?;
+    let mut command = Command::new(npm);
+    command.args(step.words(into)).env_clear().envs(request.environment.iter().map(|(name, value)| (name, value)));
+    if let Some((_, folder)) = &step.node {
+        // For npm and the scripts of the package; nobody else sees it.
+        command.env("PATH", first_in_path(folder, request.environment));
+    }
+    command.current_dir(into).stdin(Stdio::null()).stdout(output).stderr(errors);
+    // A group of its own, so that it can be ended with what it started.
+    let started = command.process_group(0).spawn();
+    let begun = Instant::now();
+    let failed = |why: String| InstallError::Failed { what: what.clone(), why, log: log.to_owned() };
+    let mut child = started.map_err(|error| failed(format!("it cannot be started: {error}")))?;
+    let mut told = begun;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(status)) => return Err(failed(status.to_string())),
+            Ok(None) if (request.is_stopped)() => {
+                end(&mut child);
+                return Err(InstallError::Stopped);
+            }
+            Ok(None) if begun.elapsed() >= request.timeout => {
+                end(&mut child);
+                return Err(InstallError::TooSlow { what, limit: request.timeout, log: log.to_owned() });
+            }
+            Ok(None) => {}
+            Err(error) => {
+                end(&mut child);
+                return Err(failed(error.to_string()));
+            }
+        }
+        if told.elapsed() >= NEWS {
+            told = Instant::now();
+            tell(Progress::GoesOn { what: &what, elapsed: begun.elapsed() });
+        }
+        thread::sleep(GLANCE);
+    }
+}
+
+fn first_in_path(folder: &Path, environment: &[(OsString, OsString)]) -> OsString {
+    let mut path = folder.as_os_str().to_owned();
+    if let Some((_, rest)) = environment.iter().find(|(name, _)| name == "PATH") {
+        path.push(":");
+        path.push(rest);
+    }
+    path
+}
+
+fn end(child: &mut Child) {
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    child.kill().ok();
+    child.wait().ok();
+}
+
+/// Takes out what an install that was cut short has left.
+pub(super) fn remove_left(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let is_left = |name: &OsStr| name.as_bytes().starts_with(b".") && name.as_bytes().ends_with(b".new");
+    for entry in entries.flatten().filter(|entry| is_left(&entry.file_name())) {
+        fs::remove_dir_all(entry.path()).ok();
+    }
+}

@@ -1,0 +1,188 @@
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use skillrun_engine::descriptor;
+
+use super::{Install, InstallError, Outcome, Progress};
+use crate::clock::SystemClock;
+
+/// Does what npm does for `--prefix P -- NAME@VERSION`, and notes the Node it would have run with.
+const NPM: &str = r#"
+while [ "$1" != --prefix ]; do shift; done
+prefix=$2; wanted=$4; name=${wanted%@*}; version=${wanted##*@}
+[ "$version" = 22 ] && version=22.23.3
+version=${NPM_PICKS:-$version}
+echo "$PATH" > "$prefix/path"
+echo "asked for $wanted"
+case "$NPM_DOES" in
+    fail) echo "npm ERR! no" >&2; exit 7;;
+    hang) sleep 60; exit 1;;
+    nothing) exit 0;;
+esac
+mkdir -p "$prefix/node_modules/$name/bin" "$prefix/node_modules/.bin"
+echo "{\"version\":\"$version\"}" > "$prefix/node_modules/$name/package.json"
+for program in "$prefix/node_modules/.bin/x" "$prefix/node_modules/$name/bin/node"; do
+    [ "$NPM_DOES" = no_program ] || { echo > "$program"; chmod +x "$program"; }
+done
+"#;
+
+/// A machine with an npm that does as it is told.
+struct Lab {
+    folder: tempfile::TempDir,
+    rule: descriptor::Install,
+    environment: Vec<(OsString, OsString)>,
+}
+
+impl Lab {
+    fn new(node: Option<u32>) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let npm = folder.path().join("bin/npm");
+        fs::create_dir(folder.path().join("bin")).expect("a folder");
+        fs::write(&npm, format!("#!/bin/sh\n{NPM}")).expect("written");
+        fs::set_permissions(&npm, fs::Permissions::from_mode(0o755)).expect("a mode");
+        let mut path = OsString::from(folder.path().join("bin"));
+        path.push(":/usr/bin:/bin");
+        let program = PathBuf::from("node_modules/.bin/x");
+        let rule = descriptor::Install { package: "@a/x".into(), version: "1.2.3".into(), node, program };
+        Self { folder, rule, environment: vec![("PATH".into(), path)] }
+    }
+
+    fn with(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    fn programs(&self) -> PathBuf {
+        self.folder.path().join("programs")
+    }
+
+    fn install_until(
+        &self,
+        timeout: Duration,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> (Result<Outcome, InstallError>, Vec<String>) {
+        let programs = self.programs();
+        let install = Install {
+            name: "x",
+            rule: &self.rule,
+            version: None,
+            programs: &programs,
+            environment: &self.environment,
+            timeout,
+            clock: &SystemClock,
+            is_stopped,
+        };
+        let mut told = Vec::new();
+        let outcome = install.run(&mut |progress| match progress {
+            Progress::Waits => told.push("waits".to_owned()),
+            Progress::Begins { what } => told.push(format!("begins {what}")),
+            Progress::GoesOn { .. } => {}
+            Progress::Done { what, .. } => told.push(format!("done {what}")),
+        });
+        (outcome, told)
+    }
+
+    fn install(&self) -> (Result<Outcome, InstallError>, Vec<String>) {
+        self.install_until(Duration::from_secs(60), &|| false)
+    }
+
+    /// Everything below the folder of an engine.
+    fn left(&self, name: &str) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.programs().join(name)) else { return Vec::new() };
+        let mut names: Vec<_> =
+            entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+#[test]
+fn an_engine_is_installed_with_its_node_and_then_it_is_there() {
+    let lab = Lab::new(Some(22));
+    let (outcome, told) = lab.install();
+    assert_eq!(outcome.expect("installed"), Outcome::Installed);
+    assert_eq!(told, ["begins node@22", "done node@22", "begins @a/x@1.2.3", "done @a/x@1.2.3"]);
+    assert_eq!((lab.left("x"), lab.left("node")), (vec!["1.2.3".to_owned()], vec!["22".to_owned()]));
+    let path = fs::read_to_string(lab.programs().join("x/1.2.3/path")).expect("noted");
+    let node = lab.programs().join("node/22/node_modules/node/bin");
+    assert!(Path::new(path.split(':').next().expect("a folder")) == node, "{path}");
+    let mark = fs::read(lab.programs().join("x/1.2.3/installed.json")).expect("a mark");
+    let mark: skillrun_engine::install::Mark = serde_json::from_slice(&mark).expect("JSON");
+    assert_eq!((mark.package.as_str(), mark.version.as_str(), mark.node), ("@a/x", "1.2.3", Some(22)));
+    let (outcome, told) = lab.install();
+    assert_eq!((outcome.expect("there"), told), (Outcome::WasThere, Vec::new()));
+}
+
+#[test]
+fn another_version_than_the_one_asked_for_is_an_error() {
+    let lab = Lab::new(None).with("NPM_PICKS", "1.0.9");
+    let error = lab.install().0.expect_err("refused").to_string();
+    assert!(error.starts_with("npm was asked for @a/x@1.2.3 and installed 1.0.9 without a word"), "{error}");
+    assert_eq!(lab.left("x").iter().filter(|name| !name.ends_with(".log")).count(), 0);
+}
+
+#[test]
+fn an_npm_that_fails_leaves_its_words_and_nothing_else() {
+    let lab = Lab::new(None).with("NPM_DOES", "fail");
+    let error = lab.install().0.expect_err("failed").to_string();
+    let log = lab.programs().join("x/1.2.3.log");
+    assert!(error.contains("exit status: 7") && error.ends_with(&log.display().to_string()), "{error}");
+    assert_eq!(fs::read_to_string(&log).expect("a log"), "asked for @a/x@1.2.3\nnpm ERR! no\n");
+    assert_eq!(lab.left("x"), ["1.2.3.log"]);
+    for does in ["nothing", "no_program"] {
+        let lab = Lab::new(None).with("NPM_DOES", does);
+        assert!(lab.install().0.is_err(), "{does}");
+        assert!(!lab.programs().join("x/1.2.3").exists());
+    }
+}
+
+#[test]
+fn an_npm_that_hangs_is_ended_and_so_is_one_that_nobody_wants_any_more() {
+    let lab = Lab::new(None).with("NPM_DOES", "hang");
+    let error = lab.install_until(Duration::from_millis(300), &|| false).0.expect_err("too slow");
+    assert!(matches!(error, InstallError::TooSlow { .. }), "{error}");
+    assert_eq!(lab.left("x"), ["1.2.3.log"]);
+    let log = lab.programs().join("x/1.2.3.log");
+    fs::remove_file(&log).expect("gone");
+    // Stopped as soon as it has said something, which is when it runs.
+    let is_stopped = || fs::read(&log).is_ok_and(|said| !said.is_empty());
+    let error = lab.install_until(Duration::from_secs(60), &is_stopped).0.expect_err("stopped");
+    assert!(matches!(error, InstallError::Stopped), "{error}");
+    assert_eq!(lab.left("x"), ["1.2.3.log"]);
+}
+
+#[test]
+fn one_that_was_cut_short_is_made_anew() {
+    let lab = Lab::new(None);
+    for half in ["x/1.2.3/node_modules", "x/.1.2.3.77.new"] {
+        fs::create_dir_all(lab.programs().join(half)).expect("a folder");
+    }
+    assert_eq!(lab.install().0.expect("installed"), Outcome::Installed);
+    assert_eq!(lab.left("x"), ["1.2.3"]);
+}
+
+#[test]
+fn a_second_one_waits_for_the_first_and_not_for_ever() {
+    let lab = Lab::new(None);
+    fs::create_dir_all(lab.programs()).expect("a folder");
+    let lock = fs::File::create(lab.programs().join("lock")).expect("a lock");
+    flock(&lock, FlockOperation::LockExclusive).expect("locked");
+    let (outcome, told) = lab.install_until(Duration::from_millis(300), &|| false);
+    assert!(matches!(outcome, Err(InstallError::Busy(_))), "{outcome:?}");
+    assert_eq!(told, ["waits"]);
+    drop(lock);
+    assert_eq!(lab.install().0.expect("installed"), Outcome::Installed);
+}
+
+#[test]
+fn without_npm_it_is_said_what_to_do() {
+    let mut lab = Lab::new(None);
+    lab.environment = vec![("PATH".into(), "/nowhere".into())];
+    let error = lab.install().0.expect_err("no npm").to_string();
+    assert_eq!(error, "there is no npm in PATH; install Node, which brings it, and try again");
+    assert!(!lab.programs().exists());
+}

@@ -1,0 +1,92 @@
+//! What the process of a run is told: answers, and that it is to end.
+
+use serde_json::Value;
+use skillrun_collect::protocol::Request;
+use skillrun_engine::acp;
+use skillrun_engine::input::{self, Question, Said};
+use skillrun_lifecycle::run::GivenReply;
+use skillrun_model::ProfileId;
+use skillrun_model::interaction::Scope;
+
+use super::Worker;
+use super::calls::{Calls, asked_in, context};
+use crate::attempt::launch::reply_words;
+use crate::attempt::opening;
+use crate::attempt::reading::Reading;
+
+impl Worker<'_> {
+    /// Gives an answer to the living process. The host refuses one that it has written before.
+    pub(super) fn give(&mut self, reply: &GivenReply) {
+        let attempt = self.run.state.attempt;
+        if reply.scope == Scope::Turn && opening::is_there(&self.run.folder, attempt) {
+            // The process was started with it.
+            return;
+        }
+        let words = reply_words(&self.run, &reply.text, &reply.files);
+        let profile = self.run.record.engine.profile;
+        let context = reply.context.as_ref().filter(|_| reply.scope == Scope::Call);
+        let call = context.and_then(|context| question(profile, context));
+        let answer = call.and_then(|question| input::answer(profile, &question, &words));
+        let session = self.run.state.session_id.as_deref();
+        let line = answer.unwrap_or_else(|| input::line(profile, Said { text: &words, session, attempt }));
+        if let Some(host) = &mut self.host {
+            host.send(&Request::GoOn);
+            host.say(reply.interaction_id.0.to_string(), line);
+        }
+    }
+
+    /// Ends the process: at once if somebody wants that, else it is told that nothing more comes, and has a moment.
+    pub(super) fn end_process(&mut self) {
+        let state = &self.run.state;
+        let is_wanted = state.canceling.is_some() || state.failing.is_some();
+        let is_agent = self.run.record.engine.profile == ProfileId::AcpJsonrpc && state.attempt_is_open;
+        let Some(host) = &mut self.host else { return };
+        match (is_wanted, state.session_id.as_deref()) {
+            (true, Some(session)) if is_agent => {
+                if !host.is_ending() {
+                    host.say(format!("acp.{}.cancel", state.attempt), acp::lines::cancel(session));
+                    // An agent may not end its turn before it has all answers.
+                    let open = state.question.as_ref().filter(|question| question.scope == Scope::Call);
+                    if let Some((id, line)) = open.and_then(|open| {
+                        let question = question(ProfileId::AcpJsonrpc, open.context.as_ref()?)?;
+                        Some((open.interaction_id.0, acp::answer::canceled(question.call_id, &question.asked?)))
+                    }) {
+                        host.say(id.to_string(), line);
+                    }
+                }
+                host.end_soon();
+            }
+            (true, _) => host.end_now(),
+            (false, _) => {
+                host.send(&Request::CloseStdin);
+                host.send(&Request::TurnOver { linger: None });
+            }
+        }
+    }
+
+    /// An agent that was told to cancel its turn: nobody answers what it still asks, and when it has ended the turn it
+    /// is not waited for any more.
+    pub(super) fn see_to_cancel(&mut self, reading: &Reading, calls: &mut Calls) {
+        let Some(host) = self.host.as_mut().filter(|host| host.has_a_moment()) else { return };
+        for call in calls.waiting.drain(..) {
+            calls.dropped += 1;
+            let context = context(&call);
+            let asked = asked_in(&context).unwrap_or(NOTHING_OFFERED);
+            let line = acp::answer::canceled(&call.call_id, &asked);
+            host.say(format!("acp.{}.dropped.{}", reading.attempt, calls.dropped), line);
+        }
+        if reading.end_so_far().is_some() {
+            host.end_now();
+        }
+    }
+}
+
+/// An agent that offers nothing to choose from can only be told that nothing was chosen.
+const NOTHING_OFFERED: acp::Asked<'static> = acp::Asked::Permission(Vec::new());
+
+/// A question inside a turn, from what the Log has of it.
+fn question(profile: ProfileId, context: &Value) -> Option<Question<'_>> {
+    let call_id = context.get("call_id")?.as_str()?;
+    let asked = asked_in(context).or((profile == ProfileId::AcpJsonrpc).then_some(NOTHING_OFFERED));
+    Some(Question { call_id, input: context.get("input"), asked })
+}

@@ -1,0 +1,160 @@
+//! What is decided, scenario by scenario.
+
+use serde_json::json;
+
+use super::super::asked::Offered;
+use super::*;
+
+fn asked() -> Asked {
+    let parameters = json!({"properties": {"command": {"type": "string"}}, "required": ["command"]});
+    Asked { tools: vec![Offered { name: "bash".to_owned(), parameters }], ..Asked::default() }
+}
+
+fn choice(text: &str) -> Choice {
+    text.parse().expect("a scenario")
+}
+
+fn plan_of(scenario: &str, asked: &Asked) -> Plan {
+    match decide(&choice(scenario), asked, None, &mut Memory::default()) {
+        Decision::Answer(plan) => plan,
+        Decision::Error(failure) => panic!("{scenario}: {failure:?}"),
+    }
+}
+
+/// What a plan says and runs, a line each.
+fn told(plan: &Plan) -> Vec<String> {
+    let told = |block: &Block| match block {
+        Block::Text(text) => text.clone(),
+        Block::Tool(call) => format!("$ {}", call.arguments["command"].as_str().unwrap_or_default()),
+    };
+    plan.blocks.iter().map(told).collect()
+}
+
+fn after(results: usize) -> Asked {
+    Asked { results, after_result: results > 0, ..asked() }
+}
+
+fn having_said(text: &str) -> Asked {
+    Asked { assistant: format!("{text}\n"), turns: 1, ..asked() }
+}
+
+#[test]
+fn a_command_then_the_end() {
+    for (scenario, command, end) in [
+        ("auto", texts::DATE, texts::done()),
+        ("autofenced", texts::DATE, texts::done_fenced()),
+        ("sleeptool", texts::SLEEP, texts::done()),
+        ("bigtool", texts::BIG, texts::done()),
+        ("cutafter", texts::DATE, texts::done()),
+    ] {
+        assert_eq!(told(&plan_of(scenario, &asked())), [format!("$ {command}")], "{scenario}");
+        assert_eq!(told(&plan_of(scenario, &after(1))), [end], "{scenario}");
+    }
+    assert_eq!(plan_of("cutafter", &asked()).fate, Fate::Whole);
+    assert_eq!(plan_of("cutafter", &after(1)).fate, Fate::Cut);
+    assert_eq!(plan_of("parallel", &asked()).blocks.len(), 2);
+    assert_eq!(told(&plan_of("parallel", &after(2))), [texts::done()]);
+}
+
+#[test]
+fn questions_are_asked_once_each() {
+    assert_eq!(told(&plan_of("interactive", &asked())), [texts::QUESTION]);
+    assert_eq!(told(&plan_of("interactive", &having_said(texts::QUESTION))), [texts::done_fenced()]);
+    assert_eq!(told(&plan_of("askuser", &asked())), [texts::ASK]);
+    assert_eq!(told(&plan_of("askuser", &having_said(texts::ASK))), [texts::done()]);
+    for asked in 0..3 {
+        let said = texts::QUESTIONS[..asked].join("\n");
+        assert_eq!(told(&plan_of("multi", &having_said(&said))), [texts::QUESTIONS[asked]]);
+    }
+    assert_eq!(told(&plan_of("multi", &having_said(&texts::QUESTIONS.join("\n")))), [texts::done()]);
+}
+
+#[test]
+fn commentary_comes_before_commands() {
+    assert_eq!(told(&plan_of("commentary", &asked())), [texts::COMMENTARY[0].to_owned(), format!("$ {}", texts::DATE)]);
+    assert_eq!(told(&plan_of("commentary", &after(1)))[0], texts::COMMENTARY[1]);
+    assert_eq!(told(&plan_of("commentary", &after(2))), [texts::done()]);
+}
+
+#[test]
+fn errors_are_for_everybody_and_titles_are_harmless() {
+    let nobody = Asked::default();
+    for (scenario, status, limit, wait_seconds) in [
+        ("err400", 400, Limit::Rate, 1),
+        ("err401", 401, Limit::Rate, 1),
+        ("err429", 429, Limit::Rate, 1),
+        ("err429.20", 429, Limit::Rate, 20),
+        ("quota", 429, Limit::Plan, 3600),
+        ("quota.60", 429, Limit::Plan, 60),
+        ("err500", 500, Limit::Rate, 1),
+    ] {
+        let decision = decide(&choice(scenario), &nobody, None, &mut Memory::default());
+        assert_eq!(decision, Decision::Error(Failure { status, limit, wait_seconds }), "{scenario}");
+    }
+    assert_eq!(decide(&choice("errmid"), &after(1), None, &mut Memory::default()), failure(500));
+    assert!(plan_of("errmid", &asked()).calls_tools());
+    let always = ["err400", "err401", "err429", "quota", "err500"];
+    for scenario in Scenario::ALL.iter().filter(|scenario| !always.contains(&scenario.as_str())) {
+        let plan = plan_of(scenario.as_str(), &nobody);
+        assert_eq!((told(&plan), plan.fate), (vec![texts::TITLE.to_owned()], Fate::Whole), "{scenario}");
+    }
+    let json = Asked { wants_json: true, ..nobody };
+    assert_eq!(told(&plan_of("auto", &json)), [texts::SIDE_OBJECT]);
+}
+
+#[test]
+fn without_a_shell_it_says_so() {
+    let tools = vec![Offered { name: "read_file".to_owned(), parameters: json!({}) }];
+    for scenario in ["auto", "commentary", "parallel", "artifact"] {
+        let plan = plan_of(scenario, &Asked { tools: tools.clone(), ..Asked::default() });
+        assert_eq!(told(&plan), [texts::NO_SHELL], "{scenario}");
+    }
+}
+
+#[test]
+fn once_is_once_for_each_key() {
+    let mut memory = Memory::default();
+    let mut fate = |text: &str, asked: &Asked| match decide(&choice(text), asked, None, &mut memory) {
+        Decision::Answer(plan) => plan.fate,
+        Decision::Error(failure) => panic!("{failure:?}"),
+    };
+    assert_eq!(fate("cutonce.a", &Asked::default()), Fate::Whole, "a title does not count");
+    assert_eq!(fate("cutonce.a", &asked()), Fate::Cut);
+    assert_eq!(fate("cutonce.a", &asked()), Fate::Whole);
+    assert_eq!(fate("cutonce.b", &asked()), Fate::Cut);
+    assert_eq!(fate("endonce.a", &asked()), Fate::Ended);
+    assert_eq!(fate("endonce.a", &asked()), Fate::Whole);
+}
+
+#[test]
+fn half_an_answer_and_the_other_half() {
+    let (first, second) = texts::done_halves();
+    let plan = plan_of("maxtokensonce", &asked());
+    assert_eq!((told(&plan), plan.finish), (vec![first.clone()], Finish::Length));
+    let plan = plan_of("maxtokensonce", &having_said(&first));
+    assert_eq!((told(&plan), plan.finish), (vec![second], Finish::Stop));
+    assert_eq!(plan_of("maxtokens", &having_said(&first)).finish, Finish::Length);
+}
+
+#[test]
+fn a_script_is_played_turn_by_turn() {
+    let turns = json!([{"say": "First", "tool": "ls"}, {"say": "Which?"}, {"answer": {"n": 1}}, {"status": 503}]);
+    let script = Script::from_json(&json!({"turns": turns})).expect("a script");
+    let turn = |turns| {
+        let asked = Asked { turns, ..asked() };
+        match decide(&choice("script.x"), &asked, Some(&script), &mut Memory::default()) {
+            Decision::Answer(plan) => told(&plan).join(" "),
+            Decision::Error(failure) => failure.status.to_string(),
+        }
+    };
+    let all: Vec<String> = (0..5).map(turn).collect();
+    assert_eq!(all, ["First $ ls", "Which?", r#"{"__SKILL_DONE__":true,"n":1}"#, "503", texts::SCRIPT_OVER]);
+}
+
+#[test]
+fn long_texts_have_their_size() {
+    let size = |scenario: &str| told(&plan_of(scenario, &asked())).concat().len();
+    assert!((60_000..61_000).contains(&size("long60k")));
+    assert!((2_000_000..2_001_000).contains(&size("longtext")));
+    assert!((8_000_000..8_001_000).contains(&size("long9000k")), "there is a bound");
+}

@@ -1,0 +1,72 @@
+//! What is wrong with a cases file, in one sentence that tells the file and the place.
+
+use std::fmt;
+use std::path::PathBuf;
+
+#[derive(Debug, thiserror::Error)]
+#[error("{}{place}: {problem}", path.display())]
+pub struct CasesError {
+    pub path: PathBuf,
+    pub place: Place,
+    #[source]
+    pub problem: Problem,
+}
+
+/// Where in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    Whole,
+    Case {
+        /// From 1.
+        number: usize,
+        /// As far as it has one.
+        name: Option<String>,
+        /// Such as `expect.status`; none for the case as a whole.
+        key: Option<String>,
+    },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Case { number, name, key } = self else { return Ok(()) };
+        write!(f, ": case {number}")?;
+        if let Some(name) = name {
+            write!(f, " \"{name}\"")?;
+        }
+        key.as_ref().map_or(Ok(()), |key| write!(f, ", {key}"))
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    #[error("cannot be read ({0})")]
+    Io(std::io::Error),
+    #[error("is no file")]
+    NotAFile,
+    #[error("has more than {0} bytes")]
+    TooLarge(u64),
+    #[error("is not UTF-8")]
+    NotUtf8,
+    #[error("is not YAML: {0}")]
+    NotYaml(String),
+    #[error("is not JSON: {0}")]
+    NotJson(String),
+    #[error("must be {0}")]
+    MustBe(&'static str),
+    #[error("has no case")]
+    NoCase,
+    #[error("has more than {0}")]
+    TooMany(&'static str),
+    #[error("is missing")]
+    Missing,
+    #[error("there is no such key; known are {0}")]
+    UnknownKey(String),
+    #[error("case {0} has the same name")]
+    SameName(usize),
+    #[error("there is no code \"{0}\"; `skillrun explain` lists them")]
+    UnknownCode(String),
+    #[error("is no regular expression: {0}")]
+    NotRegex(String),
+    #[error("there is no file {}", .0.display())]
+    NoFile(PathBuf),
+}

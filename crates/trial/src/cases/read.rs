@@ -1,0 +1,291 @@
+//! A file to cases. By hand and not by derive, so that every mistake is told with its case and key.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use regex::RegexBuilder;
+use serde_json::{Map, Value};
+use serde_saphyr::options::{MergeKeyPolicy, NonFiniteFloatPolicy};
+use skillrun_model::{ExecutionMode, RunStatus};
+
+use super::{Answer, Case, CasesError, Expect, Place, Problem};
+
+/// Largest file that is read.
+const BYTES_MAX: u64 = 4 << 20;
+const CASES_MAX: usize = 1_000;
+const REPLIES_MAX: usize = 100;
+const ARTIFACTS_MAX: usize = 1_000;
+
+/// Longest name of a case: it stands in tables and in names of reports.
+const NAME_MAX: usize = 100;
+/// Longest part of somebody else's words that is passed on.
+const WORDS_MAX: usize = 300;
+/// A regular expression may take up this much memory once it is compiled.
+const REGEX_MAX: usize = 1 << 20;
+
+const CASE_KEYS: &[&str] = &["name", "input", "parameter", "files", "mode", "replies", "expect", "script"];
+const EXPECT_KEYS: &[&str] = &["status", "error", "output", "artifacts", "max_duration_sec"];
+const REPLY_KEYS: &[&str] = &["to", "text"];
+
+/// Statuses in which a run can be left.
+const STATUSES: &[RunStatus] = &[RunStatus::Succeeded, RunStatus::Failed, RunStatus::WaitingUser];
+
+/// The cases of a file. Files that they name are looked for beside it.
+pub fn read(path: &Path) -> Result<Vec<Case>, CasesError> {
+    let text = text(path).map_err(|problem| whole(path, problem))?;
+    let cases = parse(path, &text)?;
+    for (case, number) in cases.iter().zip(1..) {
+        let named = case.files.iter().map(|(slot, file)| (format!("files.{slot}"), file));
+        let script = case.script.iter().map(|script| ("script".to_owned(), script));
+        for (key, file) in named.chain(script) {
+            if !file.is_file() {
+                let place = Place::Case { number, name: Some(case.name.clone()), key: Some(key) };
+                return Err(CasesError { path: path.to_owned(), place, problem: Problem::NoFile(file.clone()) });
+            }
+        }
+    }
+    Ok(cases)
+}
+
+fn whole(path: &Path, problem: Problem) -> CasesError {
+    CasesError { path: path.to_owned(), place: Place::Whole, problem }
+}
+
+fn text(path: &Path) -> Result<String, Problem> {
+    // Looked at before it is opened: a pipe of that name would keep us waiting.
+    if !fs::metadata(path).map_err(Problem::Io)?.is_file() {
+        return Err(Problem::NotAFile);
+    }
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|file| file.take(BYTES_MAX + 1).read_to_end(&mut bytes)).map_err(Problem::Io)?;
+    if bytes.len() as u64 > BYTES_MAX {
+        return Err(Problem::TooLarge(BYTES_MAX));
+    }
+    String::from_utf8(bytes).map_err(|_| Problem::NotUtf8)
+}
+
+/// The cases in a text, which is JSON where the path says so. Looks at no other file.
+pub fn parse(path: &Path, text: &str) -> Result<Vec<Case>, CasesError> {
+    let is_json = path.extension().is_some_and(|extension| extension == "json");
+    let root = if is_json { json(text) } else { yaml(text) }.map_err(|problem| whole(path, problem))?;
+    let Value::Array(list) = root else {
+        return Err(whole(path, Problem::MustBe("a list of cases")));
+    };
+    if list.is_empty() {
+        return Err(whole(path, Problem::NoCase));
+    }
+    if list.len() > CASES_MAX {
+        return Err(whole(path, Problem::TooMany("1000 cases")));
+    }
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let mut cases: Vec<Case> = Vec::with_capacity(list.len());
+    for (value, number) in list.into_iter().zip(1..) {
+        let name = value.get("name").and_then(Value::as_str).filter(|name| is_name(name)).map(str::to_owned);
+        let at = |(key, problem): At| CasesError {
+            path: path.to_owned(),
+            place: Place::Case { number, name: name.clone(), key },
+            problem,
+        };
+        let case = case(value, folder).map_err(at)?;
+        if let Some(before) = cases.iter().position(|other| other.name == case.name) {
+            return Err(at((Some("name".to_owned()), Problem::SameName(before + 1))));
+        }
+        cases.push(case);
+    }
+    Ok(cases)
+}
+
+/// A problem and the key it is at.
+type At = (Option<String>, Problem);
+
+fn at(key: &str) -> impl FnOnce(Problem) -> At {
+    move |problem| (Some(key.to_owned()), problem)
+}
+
+fn json(text: &str) -> Result<Value, Problem> {
+    serde_json::from_str(text).map_err(|error| Problem::NotJson(words(&error.to_string())))
+}
+
+fn yaml(text: &str) -> Result<Value, Problem> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_events: 400_000,
+            max_nodes: 200_000,
+            max_depth: 64,
+            flow_nesting_limit: 64,
+            max_documents: 1,
+            max_anchors: 16,
+            max_aliases: 64,
+            max_merge_keys: 16,
+            max_recorded_anchor_events: 10_000,
+            max_recorded_anchor_bytes: 1 << 20,
+            max_total_scalar_bytes: 16 << 20,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: 1_000,
+            max_replay_stack_depth: 4,
+        },
+        // An answer `no` is something to say, not `false`.
+        strict_booleans: true,
+        merge_keys: MergeKeyPolicy::AsOrdinary,
+        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
+        with_snippet: false,
+    };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| Problem::NotYaml(words(&error.to_string())))
+}
+
+fn case(value: Value, folder: &Path) -> Result<Case, At> {
+    let mut fields = object(value, "a mapping with a name").map_err(|problem| (None, problem))?;
+    known(&fields, CASE_KEYS, "")?;
+    let mut take = |key: &str| fields.shift_remove(key).filter(|value| !value.is_null());
+    let name = match take("name") {
+        Some(Value::String(name)) if is_name(&name) => name,
+        Some(_) => return Err(at("name")(Problem::MustBe("one line of 1 to 100 characters"))),
+        None => return Err(at("name")(Problem::Missing)),
+    };
+    let mut mapping = |key: &str| match take(key) {
+        None => Ok(Map::new()),
+        Some(value) => object(value, "a mapping").map_err(at(key)),
+    };
+    let (input, parameter) = (mapping("input")?, mapping("parameter")?);
+    let files = mapping("files")?.into_iter().map(|(slot, file)| {
+        let file = relative(&file, folder).map_err(at(&format!("files.{slot}")))?;
+        Ok((slot, file))
+    });
+    let files = files.collect::<Result<BTreeMap<String, PathBuf>, At>>()?;
+    let mode = match take("mode") {
+        None => None,
+        Some(value) => {
+            let word = value.as_str().and_then(|word| word.parse::<ExecutionMode>().ok());
+            Some(word.ok_or_else(|| at("mode")(Problem::MustBe("auto or interactive")))?)
+        }
+    };
+    let script = take("script").map(|script| relative(&script, folder)).transpose().map_err(at("script"))?;
+    let replies = take("replies").map_or_else(|| Ok(Vec::new()), replies)?;
+    let expect = take("expect").map_or_else(|| Ok(Expect::default()), expect)?;
+    Ok(Case { name, input, parameter, files, mode, replies, expect, script })
+}
+
+fn replies(value: Value) -> Result<Vec<Answer>, At> {
+    let list = list(value, "a list of answers").map_err(at("replies"))?;
+    if list.len() > REPLIES_MAX {
+        return Err(at("replies")(Problem::TooMany("100 answers")));
+    }
+    list.into_iter().zip(1..).map(|(value, number)| reply(value, &format!("replies, answer {number}"))).collect()
+}
+
+fn reply(value: Value, place: &str) -> Result<Answer, At> {
+    const SHAPE: &str = "a text, or a mapping with to and text";
+    let mut fields = match value {
+        Value::String(text) => return Ok(Answer::Next(text)),
+        other => object(other, SHAPE).map_err(at(place))?,
+    };
+    known(&fields, REPLY_KEYS, place)?;
+    match (fields.shift_remove("to"), fields.shift_remove("text")) {
+        (Some(Value::String(question)), Some(Value::String(text))) => {
+            let question = RegexBuilder::new(&question).case_insensitive(true).size_limit(REGEX_MAX).build();
+            let not_regex = |error: regex::Error| at(place)(Problem::NotRegex(words(&error.to_string())));
+            Ok(Answer::To { question: question.map_err(not_regex)?, text })
+        }
+        (_, _) => Err(at(place)(Problem::MustBe(SHAPE))),
+    }
+}
+
+fn expect(value: Value) -> Result<Expect, At> {
+    let mut fields = object(value, "a mapping").map_err(at("expect"))?;
+    known(&fields, EXPECT_KEYS, "expect")?;
+    let mut take = |key: &str| fields.shift_remove(key).filter(|value| !value.is_null());
+    let error = match take("error") {
+        None => None,
+        Some(Value::String(word)) => {
+            let unknown = |_| at("expect.error")(Problem::UnknownCode(short(&word, NAME_MAX)));
+            Some(word.parse().map_err(unknown)?)
+        }
+        Some(_) => return Err(at("expect.error")(Problem::MustBe("a code"))),
+    };
+    let status = match take("status") {
+        // Only a failed run has an error.
+        None if error.is_some() => RunStatus::Failed,
+        None => RunStatus::Succeeded,
+        Some(value) => {
+            let named = |status: &&RunStatus| value.as_str() == Some(status.as_str());
+            let wrong = || at("expect.status")(Problem::MustBe("succeeded, failed or waiting_user"));
+            *STATUSES.iter().find(named).ok_or_else(wrong)?
+        }
+    };
+    if error.is_some() && status != RunStatus::Failed {
+        return Err(at("expect.error")(Problem::MustBe("left out where the status is not failed")));
+    }
+    let output = take("output").map(|output| object(output, "a mapping")).transpose().map_err(at("expect.output"))?;
+    let artifacts = take("artifacts").map_or_else(|| Ok(Vec::new()), artifacts).map_err(at("expect.artifacts"))?;
+    let max_duration = match take("max_duration_sec") {
+        None => None,
+        Some(value) => {
+            let duration = value.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+            let wrong = || at("expect.max_duration_sec")(Problem::MustBe("a number of seconds above 0"));
+            Some(duration.filter(|duration| !duration.is_zero()).ok_or_else(wrong)?)
+        }
+    };
+    Ok(Expect { status, error, output, artifacts, max_duration })
+}
+
+fn artifacts(value: Value) -> Result<Vec<String>, Problem> {
+    const SHAPE: &str = "a list of paths, as in the result of a run";
+    let list = list(value, SHAPE)?;
+    if list.len() > ARTIFACTS_MAX {
+        return Err(Problem::TooMany("1000 paths"));
+    }
+    let path = |value: Value| match value {
+        Value::String(path) if !path.is_empty() => Ok(path),
+        _ => Err(Problem::MustBe(SHAPE)),
+    };
+    list.into_iter().map(path).collect()
+}
+
+fn known(fields: &Map<String, Value>, keys: &[&str], place: &str) -> Result<(), At> {
+    let Some(key) = fields.keys().find(|key| !keys.contains(&key.as_str())) else { return Ok(()) };
+    let key = short(key, NAME_MAX);
+    let key = if place.is_empty() { key } else { format!("{place}.{key}") };
+    Err((Some(key), Problem::UnknownKey(keys.join(", "))))
+}
+
+fn object(value: Value, shape: &'static str) -> Result<Map<String, Value>, Problem> {
+    match value {
+        Value::Object(fields) => Ok(fields),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Err(Problem::MustBe(shape))
+        }
+    }
+}
+
+fn list(value: Value, shape: &'static str) -> Result<Vec<Value>, Problem> {
+    match value {
+        Value::Array(list) => Ok(list),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+            Err(Problem::MustBe(shape))
+        }
+    }
+}
+
+/// A path of somebody who stands in the folder of the cases.
+fn relative(value: &Value, folder: &Path) -> Result<PathBuf, Problem> {
+    let path = value.as_str().filter(|path| !path.is_empty() && !path.contains('\0'));
+    path.map(|path| folder.join(path)).ok_or(Problem::MustBe("a path"))
+}
+
+fn is_name(name: &str) -> bool {
+    let length = name.chars().count();
+    !name.trim().is_empty() && length <= NAME_MAX && !name.chars().any(char::is_control)
+}
+
+fn short(text: &str, max: usize) -> String {
+    text.chars().take(max).collect()
+}
+
+/// What a library has to say, on one line.
+fn words(text: &str) -> String {
+    short(&text.split_whitespace().collect::<Vec<_>>().join(" "), WORDS_MAX)
+}

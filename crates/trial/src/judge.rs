@@ -1,0 +1,211 @@
+//! What came of a run against what must come of it. Pure: the words of engines go in, short sentences come out.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use skillrun_model::{Code, RunStatus};
+use skillrun_runtime::result::RunResult;
+use skillrun_skill::Schema;
+
+use crate::cases::Expect;
+use crate::drive::Ended;
+
+/// Longest value that is told, and most differences of one output.
+const VALUE_MAX: usize = 120;
+const DIFFERENCES_MAX: usize = 5;
+
+/// What was looked at, and why it is not as it must be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// Such as `status` or `output`.
+    pub what: String,
+    /// None: it is as it must be.
+    pub problem: Option<String>,
+}
+
+/// What the skill's schema says to the output of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Validity {
+    Valid,
+    Invalid,
+    /// There is a schema, and nothing that could fit it.
+    Missing,
+    NoSchema,
+}
+
+impl Validity {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::Invalid => "invalid",
+            Self::Missing => "missing",
+            Self::NoSchema => "no schema",
+        }
+    }
+
+    /// Of the result of a run.
+    pub fn of(result: Option<&RunResult>, schema: Option<&Schema>) -> Self {
+        let Some(schema) = schema else { return Self::NoSchema };
+        let output = result.and_then(|result| result.output.clone()).map(Value::Object);
+        let refused = result.and_then(|result| result.error.as_ref());
+        match output {
+            Some(output) if schema.problems(&output).is_empty() => Self::Valid,
+            Some(_) => Self::Invalid,
+            // The runtime keeps no output that does not fit.
+            None if refused.is_some_and(|error| error.code == Code::OutputSchemaInvalid) => Self::Invalid,
+            None => Self::Missing,
+        }
+    }
+}
+
+/// Everything that was expected, in the order of the case.
+pub fn checks(expect: &Expect, ended: &Ended, validity: Validity) -> Vec<Check> {
+    let result = ended.result.as_ref();
+    let mut checks = vec![Check { what: "status".to_owned(), problem: status(expect, ended) }];
+    let mut add = |what: String, problem: Option<String>| checks.push(Check { what, problem });
+    if let Some(code) = expect.error {
+        let found = result.and_then(|result| result.error.as_ref()).map(|error| error.code);
+        let problem = (found != Some(code)).then(|| match found {
+            Some(found) => format!("the error is {found}, not {code}"),
+            None => format!("there is no error; {code} was expected"),
+        });
+        add("error".to_owned(), problem);
+    }
+    // A run that succeeds has an output that fits; this notices if that were ever not so.
+    if expect.status == RunStatus::Succeeded && validity != Validity::NoSchema {
+        let problem = (validity != Validity::Valid).then(|| format!("the output is {}", validity.as_str()));
+        add("schema".to_owned(), problem);
+    }
+    if let Some(wanted) = &expect.output {
+        let problem = match result.and_then(|result| result.output.as_ref()) {
+            Some(found) => output(wanted, found),
+            None => Some("there is no output".to_owned()),
+        };
+        add("output".to_owned(), problem);
+    }
+    for path in &expect.artifacts {
+        let is_there = result.is_some_and(|result| result.artifacts.iter().any(|artifact| artifact.path == *path));
+        add(format!("artifact {path}"), (!is_there).then(|| format!("there is no artifact {path}")));
+    }
+    if let Some(most) = expect.max_duration {
+        let took = result.map(|result| u128::from(result.timing.elapsed_ms));
+        let problem = match took {
+            Some(took) if took <= most.as_millis() => None,
+            Some(took) => Some(format!("it took {took} ms; at most {} were expected", most.as_millis())),
+            None => Some("nobody knows how long it took".to_owned()),
+        };
+        add("duration".to_owned(), problem);
+    }
+    checks
+}
+
+fn status(expect: &Expect, ended: &Ended) -> Option<String> {
+    if ended.status == expect.status {
+        return None;
+    }
+    let mut words = format!("it is {}, not {}", ended.status, expect.status);
+    if let Some(question) = &ended.question {
+        let _ = write!(words, "; nobody had an answer to: {}", short(question));
+    } else if let Some(error) = ended.result.as_ref().and_then(|result| result.error.as_ref()) {
+        let _ = write!(words, "; {}: {}", error.code, short(&error.message));
+    }
+    Some(words)
+}
+
+/// Members that are missing or other than wanted.
+fn output(wanted: &Map<String, Value>, found: &Map<String, Value>) -> Option<String> {
+    let mut differences = Vec::new();
+    members("", wanted, found, &mut differences);
+    let more = differences.len().saturating_sub(DIFFERENCES_MAX);
+    differences.truncate(DIFFERENCES_MAX);
+    let mut words = differences.join("; ");
+    if more > 0 {
+        let _ = write!(words, "; and {more} more");
+    }
+    (!words.is_empty()).then_some(words)
+}
+
+fn members(place: &str, wanted: &Map<String, Value>, found: &Map<String, Value>, differences: &mut Vec<String>) {
+    for (name, wanted) in wanted {
+        let place = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
+        match found.get(name) {
+            Some(found) => compare(&place, wanted, found, differences),
+            None => differences.push(format!("{} is missing", short(&place))),
+        }
+    }
+}
+
+fn compare(place: &str, wanted: &Value, found: &Value, differences: &mut Vec<String>) {
+    match (wanted, found) {
+        (Value::Object(wanted), Value::Object(found)) => members(place, wanted, found, differences),
+        (Value::Array(wanted), Value::Array(found)) if wanted.len() == found.len() => {
+            for (at, (wanted, found)) in wanted.iter().zip(found).enumerate() {
+                compare(&format!("{place}[{at}]"), wanted, found, differences);
+            }
+        }
+        // 9 and 9.0 are the same number.
+        (Value::Number(wanted), Value::Number(found)) if wanted.as_f64() == found.as_f64() => {}
+        (wanted, found) if wanted == found => {}
+        (wanted, found) => {
+            let value = |value: &Value| short(&value.to_string());
+            differences.push(format!("{} is {}, not {}", short(place), value(found), value(wanted)));
+        }
+    }
+}
+
+/// On one line and not too long.
+pub(crate) fn short(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(VALUE_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn differences(wanted: Value, found: Value) -> Option<String> {
+        let (Value::Object(wanted), Value::Object(found)) = (wanted, found) else { panic!("objects") };
+        output(&wanted, &found)
+    }
+
+    #[test]
+    fn an_output_may_have_more_than_was_expected() {
+        let found = json!({"words": 9, "longest": "quick", "more": {"a": [1, {"b": 2, "c": 3}]}});
+        for wanted in
+            [json!({}), json!({"words": 9.0}), json!({"longest": "quick", "more": {"a": [1, {"b": 2}]}}), found.clone()]
+        {
+            assert_eq!(differences(wanted.clone(), found.clone()), None, "{wanted}");
+        }
+    }
+
+    #[test]
+    fn what_differs_is_told_with_its_place() {
+        let found = json!({"words": 8, "more": {"a": [1, {"b": 2}]}});
+        let cases = [
+            (json!({"words": 9}), "words is 8, not 9"),
+            (json!({"words": "8"}), "words is 8, not \"8\""),
+            (json!({"none": null}), "none is missing"),
+            (json!({"more": {"a": [1, {"b": 3}]}}), "more.a[1].b is 2, not 3"),
+            (json!({"more": {"a": [1]}}), "more.a is [1,{\"b\":2}], not [1]"),
+            (json!({"more": []}), "more is {\"a\":[1,{\"b\":2}]}, not []"),
+        ];
+        for (wanted, words) in cases {
+            assert_eq!(differences(wanted, found.clone()).as_deref(), Some(words));
+        }
+    }
+
+    #[test]
+    fn many_and_long_differences_stay_short() {
+        let wanted: Map<String, Value> = (0..1_000).map(|n| (format!("key{n}"), json!("x".repeat(10_000)))).collect();
+        let found: Map<String, Value> = (0..1_000).map(|n| (format!("key{n}"), json!("y".repeat(10_000)))).collect();
+        let words = output(&wanted, &found).unwrap();
+        assert!(words.len() < 2_000, "{}", words.len());
+        assert!(words.ends_with("; and 995 more"), "{words}");
+    }
+}

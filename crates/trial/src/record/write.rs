@@ -1,0 +1,262 @@
+//! The files of a recording.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use skillrun_evidence::{Folder, Stream, names};
+use skillrun_model::{AttemptNumber, Timestamp};
+use skillrun_runtime::RunFolder;
+
+use super::RecordingError;
+use super::clean::{Cleaned, Cleaner};
+
+/// Largest file of a recording.
+const BYTES_MAX: u64 = 64 << 20;
+
+/// Members that are numbers of processes, of which a machine has its own.
+const PROCESSES: &[&str] = &["pid", "host_pid"];
+
+/// What was made.
+#[derive(Debug, Default)]
+pub(super) struct Made {
+    pub(super) attempts: usize,
+    pub(super) files: Vec<String>,
+    pub(super) replaced: usize,
+    pub(super) version: Option<String>,
+}
+
+/// Writes what a recording has of the evidence of a run. The folder must not exist.
+pub(super) fn recording(run: &RunFolder, to: &Path, cleaner: &Cleaner) -> Result<Made, RecordingError> {
+    let evidence = Folder::open(run.root())?;
+    let audit = to.join(".audit");
+    fs::create_dir_all(&audit).map_err(failed(&audit, "cannot be made"))?;
+    let mut made = Made::default();
+    for number in evidence.attempts() {
+        made.attempts += 1;
+        attempt(&run.audit(), &audit, number, cleaner, &mut made)?;
+    }
+    Ok(made)
+}
+
+fn attempt(
+    from: &Path,
+    to: &Path,
+    number: AttemptNumber,
+    cleaner: &Cleaner,
+    made: &mut Made,
+) -> Result<(), RecordingError> {
+    let mut parts = Parts::default();
+    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+    for stream in [Stream::Stdout, Stream::Stderr, Stream::Pty] {
+        let name = names::log(stream, number);
+        let Some(bytes) = read(&from.join(&name))? else { continue };
+        let cleaned = cleaner.bytes(&bytes);
+        made.replaced += cleaned.replaced();
+        files.push((name, cleaned.bytes.clone()));
+        parts.streams.insert(stream.source().as_str(), cleaned);
+    }
+    if let Some(bytes) = read(&from.join(names::chunks(number)))? {
+        files.push((names::chunks(number), parts.index(&bytes)));
+    }
+    for (name, bytes) in &files {
+        parts.hashes.insert(name.clone(), blake3::hash(bytes).to_hex().to_string());
+    }
+    if let Some(bytes) = read(&from.join(names::meta(number)))?
+        && let Ok(Value::Object(meta)) = serde_json::from_slice(&bytes)
+    {
+        let version = meta.get("engine_version").and_then(Value::as_str).map(str::to_owned);
+        made.version = made.version.take().or(version);
+        files.push((names::meta(number), parts.meta(&meta, cleaner)));
+    }
+    for (name, bytes) in files {
+        let path = to.join(&name);
+        fs::write(&path, bytes).map_err(failed(&path, "cannot be written"))?;
+        made.files.push(name);
+    }
+    Ok(())
+}
+
+/// What the other files of an attempt depend on.
+#[derive(Debug, Default)]
+struct Parts {
+    /// By name in the index.
+    streams: BTreeMap<&'static str, Cleaned>,
+    /// By name of the file.
+    hashes: BTreeMap<String, String>,
+}
+
+impl Parts {
+    /// The index, with everything where it is now.
+    fn index(&self, lines: &[u8]) -> Vec<u8> {
+        let mut index = Vec::with_capacity(lines.len());
+        let mut number = 0_u64;
+        for line in lines.split(|byte| *byte == b'\n') {
+            let Ok(Value::Object(mut record)) = serde_json::from_slice(line) else { continue };
+            let cleaned = record.get("stream").and_then(Value::as_str).and_then(|name| self.streams.get(name));
+            let range = ["from", "to"].map(|end| record.get(end).and_then(Value::as_u64));
+            if let (Some(cleaned), [Some(from), Some(to)]) = (cleaned, range) {
+                let (new_from, new_to) = (cleaned.moved(from), cleaned.moved(to));
+                // Its bytes were a piece of what was replaced, and stand in the record before it now.
+                if from < to && new_from == new_to {
+                    continue;
+                }
+                record.insert("from".to_owned(), json!(new_from));
+                record.insert("to".to_owned(), json!(new_to));
+            }
+            if record.contains_key("i") {
+                record.insert("i".to_owned(), json!(number));
+                number += 1;
+            }
+            index.extend_from_slice(Value::Object(record).to_string().as_bytes());
+            index.push(b'\n');
+        }
+        index
+    }
+
+    /// The facts about the attempt, with sizes and hashes of what is there now.
+    fn meta(&self, meta: &Map<String, Value>, cleaner: &Cleaner) -> Vec<u8> {
+        let mut clean = cleaner.value(&Value::Object(meta.clone()));
+        if let Some(Value::Object(bytes)) = clean.get_mut("bytes") {
+            for (stream, cleaned) in &self.streams {
+                if let Some(size) = bytes.get_mut(*stream) {
+                    *size = json!(cleaned.bytes.len());
+                }
+            }
+        }
+        if let Some(Value::Object(hashes)) = clean.get_mut("hashes") {
+            hashes.retain(|name, _| self.hashes.contains_key(name));
+            for (name, hash) in hashes.iter_mut() {
+                *hash = json!(self.hashes.get(name));
+            }
+        }
+        without_processes(&mut clean);
+        let mut text = serde_json::to_vec_pretty(&clean).unwrap_or_default();
+        text.push(b'\n');
+        text
+    }
+}
+
+fn without_processes(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                if PROCESSES.contains(&name.as_str()) && value.is_number() {
+                    *value = json!(1);
+                }
+                without_processes(value);
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(without_processes),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// None where there is no such file.
+fn read(path: &Path) -> Result<Option<Vec<u8>>, RecordingError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(path, "cannot be read")(error)),
+    };
+    let mut bytes = Vec::new();
+    file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed(path, "cannot be read"))?;
+    match bytes.len() as u64 > BYTES_MAX {
+        true => Err(RecordingError::TooLarge { path: path.to_owned(), limit: BYTES_MAX }),
+        false => Ok(Some(bytes)),
+    }
+}
+
+fn failed(path: &Path, what: &'static str) -> impl FnOnce(io::Error) -> RecordingError {
+    let path = path.to_owned();
+    move |error| RecordingError::File { path, what, error }
+}
+
+/// The line of a recording in the page beside it.
+#[derive(Debug)]
+pub(super) struct Readme<'a> {
+    pub(super) name: &'a str,
+    pub(super) engine: &'a str,
+    pub(super) version: Option<&'a str>,
+    pub(super) now: Timestamp,
+}
+
+impl Readme<'_> {
+    pub(super) fn add(&self, path: &Path) -> Result<(), RecordingError> {
+        let mut page = OpenOptions::new().create(true).append(true).open(path).map_err(failed(path, "cannot be opened"))?;
+        page.write_all(self.text().as_bytes()).map_err(failed(path, "cannot be written"))
+    }
+
+    fn text(&self) -> String {
+        let moment = self.now.to_string();
+        let date = moment.split('T').next().unwrap_or_default();
+        let version = self.version.unwrap_or("of unknown version");
+        let ours = env!("CARGO_PKG_VERSION");
+        format!("- `{}`: {} {version}, recorded with skillrun {ours} on {date}\n", self.name, self.engine)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::clean::Machine;
+
+    fn cleaner() -> Cleaner {
+        let machine = Machine { user_home: Some("/people/ada".into()), ..Machine::default() };
+        let run = "018f0000-1111-7222-8333-444444444444".parse().unwrap();
+        Cleaner::new(&machine, Path::new("/elsewhere/x"), run, "http://127.0.0.1:40123")
+    }
+
+    fn parts(stdout: &[u8]) -> Parts {
+        let streams = [("stdout", cleaner().bytes(stdout))].into();
+        Parts { streams, hashes: [("stdout.1.log".to_owned(), "ab".to_owned())].into() }
+    }
+
+    #[test]
+    fn the_index_follows_the_bytes() {
+        // Cut inside of the path, so that the third read has nothing of its own any more.
+        let parts = parts(b"in /people/ada\n");
+        let lines = [
+            r#"{"i":0,"t_ns":1,"stream":"stdout","from":0,"to":5,"batch":0}"#,
+            r#"{"i":1,"t_ns":2,"stream":"stderr","from":0,"to":9,"batch":0}"#,
+            r#"{"i":2,"t_ns":3,"stream":"stdout","from":5,"to":8,"batch":1}"#,
+            r#"{"i":3,"t_ns":4,"stream":"stdout","from":8,"to":15,"batch":2}"#,
+            r#"{"i":4,"t_ns":5,"eof":"stdout"}"#,
+        ];
+        let index = String::from_utf8(parts.index(lines.join("\n").as_bytes())).unwrap();
+        let expected = [
+            r#"{"i":0,"t_ns":1,"stream":"stdout","from":0,"to":12,"batch":0}"#,
+            r#"{"i":1,"t_ns":2,"stream":"stderr","from":0,"to":9,"batch":0}"#,
+            r#"{"i":2,"t_ns":4,"stream":"stdout","from":12,"to":13,"batch":2}"#,
+            r#"{"i":3,"t_ns":5,"eof":"stdout"}"#,
+        ];
+        assert_eq!(index, expected.map(|line| format!("{line}\n")).concat());
+    }
+
+    #[test]
+    fn the_facts_are_about_what_is_there_now() {
+        let parts = parts(b"in /people/ada\n");
+        let meta = json!({
+            "cwd": "/people/ada/x", "pid": 77, "host_pid": 78, "bytes": {"stdout": 15, "stderr": 2},
+            "hashes": {"stdout.1.log": "old", "stdin.1.log": "gone"}, "survivors": [{"pid": 79, "name": "sh"}],
+            "exit_code": 0,
+        });
+        let Value::Object(meta) = meta else { panic!("an object") };
+        let clean: Value = serde_json::from_slice(&parts.meta(&meta, &cleaner())).unwrap();
+        let expected = json!({
+            "cwd": "/lab/user/x", "pid": 1, "host_pid": 1, "bytes": {"stdout": 13, "stderr": 2},
+            "hashes": {"stdout.1.log": "ab"}, "survivors": [{"pid": 1, "name": "sh"}], "exit_code": 0,
+        });
+        assert_eq!(clean, expected);
+    }
+
+    #[test]
+    fn the_page_tells_versions_and_date() {
+        let now = "2026-11-15T18:00:00Z".parse().unwrap();
+        let line = Readme { name: "codex-auto", engine: "codex", version: Some("0.166.0"), now }.text();
+        let ours = env!("CARGO_PKG_VERSION");
+        assert_eq!(line, format!("- `codex-auto`: codex 0.166.0, recorded with skillrun {ours} on 2026-11-15\n"));
+    }
+}

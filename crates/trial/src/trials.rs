@@ -1,0 +1,210 @@
+//! Many runs: every case on every engine, so often, a few at the same time.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use skillrun_runtime::{NewRun, Options, Runtime};
+use skillrun_skill::{SchemaRole, Skill};
+
+use crate::cases::Case;
+use crate::drive::{Because, CancelWhen, Conduct, Ended, Stop, drive};
+use crate::judge::{Check, Validity, checks};
+
+/// How often it is looked whether everything is to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What is tried on what.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan<'a> {
+    pub skill: &'a Skill,
+    pub cases: &'a [Case],
+    pub engines: &'a [Engine],
+    /// Each case on each engine, so often.
+    pub times: u32,
+    /// So many at the same time.
+    pub at_once: usize,
+    /// Of every run.
+    pub options: &'a Options,
+}
+
+/// An engine that is tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Engine {
+    pub name: String,
+    /// It is part of this program, so it can play scripts.
+    pub plays: Plays,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Plays {
+    Scripts,
+    Nothing,
+}
+
+/// One run of one case on one engine.
+#[derive(Debug, Clone)]
+pub struct Trial {
+    /// In the order of the plan.
+    pub case: usize,
+    pub engine: usize,
+    /// From 1.
+    pub time: u32,
+    pub came: Came,
+}
+
+/// What came of it.
+#[derive(Debug, Clone)]
+pub enum Came {
+    Ended {
+        ended: Box<Ended>,
+        checks: Vec<Check>,
+        validity: Validity,
+    },
+    /// It could not be run, or not to its end.
+    Trouble(String),
+    /// Everything was to stop before it began.
+    NotRun,
+}
+
+/// Whether a trial is as was expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Passed,
+    /// Not as expected.
+    Failed,
+    /// It could not be run.
+    Error,
+    /// Everything was to stop before its end.
+    Interrupted,
+}
+
+impl Trial {
+    pub fn verdict(&self) -> Verdict {
+        match &self.came {
+            Came::Ended { ended, .. } if ended.because == Because::Stopped => Verdict::Interrupted,
+            Came::Ended { checks, .. } if checks.iter().all(|check| check.problem.is_none()) => Verdict::Passed,
+            Came::Ended { .. } => Verdict::Failed,
+            Came::Trouble(_) => Verdict::Error,
+            Came::NotRun => Verdict::Interrupted,
+        }
+    }
+
+    /// What is not as it must be.
+    pub fn problems(&self) -> Vec<String> {
+        match &self.came {
+            Came::Ended { checks, .. } => checks.iter().filter_map(|check| check.problem.clone()).collect(),
+            Came::Trouble(why) => vec![why.clone()],
+            Came::NotRun => Vec::new(),
+        }
+    }
+}
+
+/// What is told while it goes on.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// One more is done.
+    Done { done: usize, of: usize, trial: &'a Trial },
+    /// The rest is canceled.
+    Stopping,
+}
+
+/// Runs them all. What stops everything leaves trials that were not run.
+pub fn run_all(
+    runtime: &Runtime,
+    plan: Plan<'_>,
+    stop: &Stop,
+    mut tell: impl FnMut(Progress<'_>),
+) -> Result<Vec<Trial>, skillrun_skill::SkillError> {
+    let schema = plan.skill.schema(SchemaRole::Output)?;
+    let places = places(plan);
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = channel();
+    let mut trials: Vec<Option<Trial>> = vec![None; places.len()];
+    std::thread::scope(|scope| {
+        for _ in 0..plan.at_once.clamp(1, places.len().max(1)) {
+            let (sender, places, next, schema) = (sender.clone(), &places, &next, schema.as_ref());
+            scope.spawn(move || {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(&(time, case, engine)) = places.get(number) else { return };
+                    let came = if stop.is_set() { Came::NotRun } else { run(runtime, plan, case, engine, schema, stop) };
+                    if sender.send((number, Trial { case, engine, time, came })).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let (mut done, mut has_told_stop) = (0, false);
+        loop {
+            if stop.is_set() && !has_told_stop {
+                has_told_stop = true;
+                tell(Progress::Stopping);
+            }
+            match receiver.recv_timeout(LOOK) {
+                Ok((number, trial)) => {
+                    done += 1;
+                    if !matches!(trial.came, Came::NotRun) {
+                        tell(Progress::Done { done, of: places.len(), trial: &trial });
+                    }
+                    trials[number] = Some(trial);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    });
+    // A thread that died has told why; what it had is as good as not run.
+    let lost = |&(time, case, engine): &(u32, usize, usize)| Trial { case, engine, time, came: Came::NotRun };
+    let mut trials: Vec<Trial> =
+        trials.into_iter().zip(&places).map(|(trial, place)| trial.unwrap_or_else(|| lost(place))).collect();
+    trials.sort_by_key(|trial| (trial.case, trial.engine, trial.time));
+    Ok(trials)
+}
+
+/// In the order they begin: engines take turns, so that two at the same time are seldom on the same one.
+fn places(plan: Plan<'_>) -> Vec<(u32, usize, usize)> {
+    let times = 1..=plan.times;
+    let pairs = (0..plan.cases.len()).flat_map(|case| (0..plan.engines.len()).map(move |engine| (case, engine)));
+    times.flat_map(|time| pairs.clone().map(move |(case, engine)| (time, case, engine))).collect()
+}
+
+fn run(
+    runtime: &Runtime,
+    plan: Plan<'_>,
+    case: usize,
+    engine: usize,
+    schema: Option<&skillrun_skill::Schema>,
+    stop: &Stop,
+) -> Came {
+    let (Some(case), Some(engine)) = (plan.cases.get(case), plan.engines.get(engine)) else { return Came::NotRun };
+    let new = NewRun {
+        skill: plan.skill.clone(),
+        engine: engine.name.clone(),
+        mode: case.mode,
+        input: case.input.clone(),
+        parameter: case.parameter.clone(),
+        files: case.files.clone(),
+        workspace: None,
+        script: match engine.plays {
+            Plays::Scripts => case.script.clone(),
+            Plays::Nothing => None,
+        },
+        profile: None,
+        continuation: None,
+        options: plan.options.clone(),
+        retry_of: None,
+        request_id: None,
+    };
+    let conduct = Conduct { answers: &case.replies, cancel: CancelWhen::Never, stop };
+    match drive(runtime, new, conduct) {
+        Ok(ended) => {
+            let validity = Validity::of(ended.result.as_ref(), schema);
+            let checks = checks(&case.expect, &ended, validity);
+            Came::Ended { ended: Box::new(ended), checks, validity }
+        }
+        Err(error) => Came::Trouble(error.to_string()),
+    }
+}

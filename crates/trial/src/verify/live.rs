@@ -1,0 +1,191 @@
+//! Real runs of an engine against a scripted model, each in a world of its own.
+
+use std::time::{Duration, Instant};
+
+use skillrun_engine::Descriptor;
+use skillrun_log::{Answer as Page, Cursor, EventLog, Limits};
+use skillrun_model::codes::ErrorCategory;
+use skillrun_model::rasp::Data;
+use skillrun_model::status::Continuation;
+use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
+use skillrun_runtime::Runtime;
+use skillrun_simulate::model::{Scenario, Server};
+
+use super::drift::Types;
+use super::verification::{Line, Mark};
+use crate::cases::Answer;
+use crate::drive::{Because, CancelWhen, Conduct, Ended, Stop, When};
+use crate::judge::short;
+use crate::lab::{Lab, LabError, ToolWatch, Tried};
+
+/// How long all of it may take.
+pub const BUDGET: Duration = Duration::from_secs(30);
+
+/// What is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Situation {
+    Auto,
+    Interactive,
+    Denied,
+    Cancel,
+}
+
+impl Situation {
+    pub const ALL: &'static [Self] = &[Self::Auto, Self::Interactive, Self::Denied, Self::Cancel];
+
+    pub fn scenario(self) -> Scenario {
+        match self {
+            Self::Auto => Scenario::Auto,
+            Self::Interactive => Scenario::Interactive,
+            Self::Denied => Scenario::Err401,
+            Self::Cancel => Scenario::SleepTool,
+        }
+    }
+
+    fn mode(self) -> ExecutionMode {
+        match self {
+            Self::Interactive => ExecutionMode::Interactive,
+            Self::Auto | Self::Denied | Self::Cancel => ExecutionMode::Auto,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Interactive => "interactive, resumed",
+            Self::Denied => "refused login (401)",
+            Self::Cancel => "cancel in a tool call",
+        }
+    }
+
+    /// Why it is not tried, if it is not.
+    fn left_out(self, descriptor: &Descriptor) -> Option<&'static str> {
+        let cannot = self == Self::Interactive && descriptor.continuation == Continuation::None;
+        cannot.then_some("it cannot go on with a session")
+    }
+}
+
+/// What came of all of it.
+#[derive(Debug, Default)]
+pub struct Probed {
+    pub lines: Vec<Line>,
+    /// Seen in the runs that were recorded too.
+    pub types: Types,
+}
+
+/// Tries everything at the same time: engines mostly wait, and each run has a world of its own.
+pub fn probe(lab: Lab<'_>, server: &Server, stop: &Stop) -> Probed {
+    let mut probed = Probed::default();
+    std::thread::scope(|scope| {
+        let begun: Vec<_> = Situation::ALL
+            .iter()
+            .map(|situation| match situation.left_out(lab.descriptor) {
+                Some(why) => (*situation, Err(why)),
+                None => (*situation, Ok(scope.spawn(move || run(lab, server, *situation, stop)))),
+            })
+            .collect();
+        for (situation, running) in begun {
+            match running {
+                Err(why) => probed.lines.push(Line::new(situation.name(), Mark::NotTried(why.to_owned()), None)),
+                Ok(running) => match running.join() {
+                    Ok(ran) => probed.add(lab, situation, ran),
+                    Err(_) => {
+                        let mark = Mark::Fails("the thread that tried it died".to_owned());
+                        probed.lines.push(Line::new(situation.name(), mark, None));
+                    }
+                },
+            }
+        }
+    });
+    probed
+}
+
+struct Ran {
+    tried: Result<Tried, LabError>,
+    took: Duration,
+}
+
+fn run(lab: Lab<'_>, server: &Server, situation: Situation, stop: &Stop) -> Ran {
+    let begin = Instant::now();
+    let scenario = situation.scenario().as_str();
+    let watch = ToolWatch::new(server, scenario);
+    let is_in_tool = || watch.is_in();
+    let answers = [Answer::Next("ANSWER=blue".to_owned())];
+    let conduct = Conduct {
+        answers: &answers,
+        cancel: match situation {
+            Situation::Cancel => CancelWhen::InTool(When(&is_in_tool)),
+            Situation::Auto | Situation::Interactive | Situation::Denied => CancelWhen::Never,
+        },
+        stop,
+    };
+    let tried = lab.run(server, scenario, situation.mode(), conduct);
+    Ran { tried, took: begin.elapsed() }
+}
+
+impl Probed {
+    fn add(&mut self, lab: Lab<'_>, situation: Situation, ran: Ran) {
+        let took = Some(ran.took);
+        let mut line = |name: &str, mark: Mark| self.lines.push(Line::new(name, mark, took));
+        let tried = match ran.tried {
+            Ok(tried) => tried,
+            Err(error) => return line(situation.name(), Mark::Fails(error.to_string())),
+        };
+        let problem = problem(situation, &tried.ended);
+        line(situation.name(), problem.map_or(Mark::Works, Mark::Fails));
+        if situation == Situation::Auto {
+            let is_told = tells_of_tools(&tried.runtime, tried.ended.run);
+            let silent = || Mark::Fails("the model asked for a tool, and no event tells of it".to_owned());
+            line("tool call", if is_told { Mark::Works } else { silent() });
+        }
+        // What a run that is cut short shows is left to chance.
+        if situation != Situation::Cancel && tried.ended.because == Because::Itself {
+            self.types.add_run(lab.descriptor.profile, &tried.runtime.data().run(tried.ended.run));
+        }
+    }
+}
+
+/// What is not as it must be.
+fn problem(situation: Situation, ended: &Ended) -> Option<String> {
+    let error = ended.result.as_ref().and_then(|result| result.error.as_ref());
+    let attempts = ended.result.as_ref().map_or(0, |result| result.attempts);
+    if ended.because == Because::Stopped {
+        return Some(format!("it was not done within {} s", BUDGET.as_secs()));
+    }
+    let became = || match error {
+        Some(error) => format!("it {}: {}: {}", ended.status, error.code, short(&error.message)),
+        None => format!("it is {}", ended.status),
+    };
+    match situation {
+        Situation::Auto => (ended.status != RunStatus::Succeeded).then(became),
+        Situation::Interactive if ended.status != RunStatus::Succeeded => Some(became()),
+        Situation::Interactive => (attempts != 2).then(|| format!("it took {attempts} attempts, not 2")),
+        Situation::Denied => match error {
+            Some(error) if error.category == ErrorCategory::Auth => None,
+            Some(error) => Some(format!("it failed, but as {}, not as a login: {}", error.category, short(&error.message))),
+            None => Some(format!("it is {}, although the model refused everything", ended.status)),
+        },
+        Situation::Cancel if ended.status != RunStatus::Canceled => Some(became()),
+        Situation::Cancel => {
+            let warnings = ended.result.as_ref().map(|result| &result.warnings[..]).unwrap_or_default();
+            warnings.contains(&Code::SurvivorsLeft).then(|| "a process of it was left behind".to_owned())
+        }
+    }
+}
+
+/// Whether the Log of a run tells of a tool.
+fn tells_of_tools(runtime: &Runtime, run: RunId) -> bool {
+    let mut cursor = Cursor::BEGINNING;
+    // What cannot be read tells nothing.
+    while let Ok(Page::Page(page)) = runtime.log().read(run, cursor, Limits::default()) {
+        if page.is_empty() {
+            return false;
+        }
+        let is_tool = |data: &Data| matches!(data, Data::ToolCallStarted(_) | Data::ToolCallCompleted(_));
+        if page.lines().any(|line| line.event().is_ok_and(|event| is_tool(&event.data))) {
+            return true;
+        }
+        cursor = page.cursor();
+    }
+    false
+}

@@ -1,0 +1,170 @@
+//! The command line as plain data.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::problem::Problem;
+use crate::scenarios::Scenario;
+
+pub(crate) const HELP: &str = "\
+Runs the real engines through skillrun against a scripted model on loopback, and prints what works.
+
+  --engines A,B    only these
+  --scenarios A,B  only these
+  --quick          only auto and interactive, nothing is installed, 8 minutes at most
+  --write          put the table into docs/engines.md; everything must be run for that
+  --keep           keep the folders of all runs, not of failed ones alone
+  --skillrun FILE  the program to try [target/debug/skillrun, built first]
+  --inside         there is no network but loopback already
+  --spent SECONDS  so much of the time is used up already
+";
+
+/// What may be used in all with `--quick`.
+pub(crate) const QUICK_LIMIT: Duration = Duration::from_secs(8 * 60);
+
+#[derive(Debug)]
+pub(crate) enum Task {
+    Try(Args),
+    Help,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Args {
+    /// All when there are none.
+    pub(crate) engines: Vec<String>,
+    pub(crate) scenarios: Vec<Scenario>,
+    pub(crate) extent: Extent,
+    pub(crate) page: Page,
+    pub(crate) folders: Folders,
+    pub(crate) skillrun: Option<PathBuf>,
+    pub(crate) network: Network,
+    pub(crate) spent: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Full,
+    Quick,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Page {
+    Left,
+    Written,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Folders {
+    OfFailures,
+    All,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Network {
+    /// As it is; a world with loopback alone is still to be made.
+    AsItIs,
+    LoopbackAlone,
+}
+
+impl Args {
+    pub(crate) fn read(mut words: impl Iterator<Item = String>) -> Result<Task, Problem> {
+        let mut args = Self {
+            engines: Vec::new(),
+            scenarios: Vec::new(),
+            extent: Extent::Full,
+            page: Page::Left,
+            folders: Folders::OfFailures,
+            skillrun: None,
+            network: Network::AsItIs,
+            spent: Duration::ZERO,
+        };
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or_else(|| Problem(format!("{word} needs a value")));
+            match word.as_str() {
+                "--engines" => args.engines.extend(list(&value()?)),
+                "--scenarios" => {
+                    for name in list(&value()?) {
+                        args.scenarios.push(scenario(&name)?);
+                    }
+                }
+                "--quick" => args.extent = Extent::Quick,
+                "--write" => args.page = Page::Written,
+                "--keep" => args.folders = Folders::All,
+                "--skillrun" => args.skillrun = Some(value()?.into()),
+                "--inside" => args.network = Network::LoopbackAlone,
+                "--spent" => {
+                    let text = value()?;
+                    let seconds = text.parse().map_err(|_| Problem(format!("{text} is no number of seconds")))?;
+                    args.spent = Duration::from_secs(seconds);
+                }
+                "--help" | "-h" => return Ok(Task::Help),
+                _ => return Err(Problem(format!("{word} is not understood; see --help"))),
+            }
+        }
+        // A table with a part missing would look as if that had never been tried.
+        let is_whole = args.engines.is_empty() && args.scenarios.is_empty() && args.extent == Extent::Full;
+        if args.page == Page::Written && !is_whole {
+            return Err(Problem("--write goes with all engines and all scenarios".to_owned()));
+        }
+        if args.scenarios.is_empty() {
+            args.scenarios = match args.extent {
+                Extent::Full => Scenario::ALL.to_vec(),
+                Extent::Quick => Scenario::QUICK.to_vec(),
+            };
+        }
+        Ok(Task::Try(args))
+    }
+}
+
+fn list(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+fn scenario(name: &str) -> Result<Scenario, Problem> {
+    Scenario::ALL.iter().copied().find(|scenario| scenario.name() == name).ok_or_else(|| {
+        let names: Vec<_> = Scenario::ALL.iter().map(|scenario| scenario.name()).collect();
+        Problem(format!("there is no scenario {name}; there are {}", names.join(", ")))
+    })
+}
+
+/// Today, as the table says it.
+pub(crate) fn today() -> String {
+    let today = Command::new("date").args(["-u", "+%Y-%m-%d"]).output();
+    today.map_or_else(|_| "unknown".to_owned(), |out| String::from_utf8_lossy(&out.stdout).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(words: &[&str]) -> Result<Args, String> {
+        match Args::read(words.iter().map(|word| (*word).to_owned())) {
+            Ok(Task::Try(args)) => Ok(args),
+            Ok(Task::Help) => Err("help".to_owned()),
+            Err(problem) => Err(problem.to_string()),
+        }
+    }
+
+    #[test]
+    fn quick_is_auto_and_interactive() {
+        let args = read(&["--quick"]).expect("understood");
+        assert_eq!(args.scenarios, [Scenario::Auto, Scenario::Interactive]);
+        assert_eq!(read(&[]).expect("understood").scenarios, Scenario::ALL);
+    }
+
+    #[test]
+    fn a_part_is_not_written_to_the_page() {
+        assert_eq!(read(&["--write"]).expect("understood").page, Page::Written);
+        for part in [&["--engines", "codex"][..], &["--scenarios", "auto"], &["--quick"]] {
+            let words = [&["--write"], part].concat();
+            assert_eq!(read(&words), Err("--write goes with all engines and all scenarios".to_owned()));
+        }
+    }
+
+    #[test]
+    fn an_unknown_scenario_is_answered_with_the_list() {
+        let error = read(&["--scenarios", "auto,nothing"]).expect_err("refused");
+        assert!(error.starts_with("there is no scenario nothing; there are auto, "), "{error}");
+    }
+}

@@ -1,0 +1,82 @@
+//! What all trials share: the program, the model, the user's HOME, a skill, and what must be the same on all engines.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use skillrun_simulate::model::{Options, Script, Server};
+
+use crate::clis::Clis;
+use crate::home::Home;
+use crate::place::World;
+use crate::problem::Problem;
+use crate::program::Program;
+use crate::scenarios::skill::{self, Shapes};
+
+const SKILL: &str = "\
+---
+name: probe
+description: Finds out whether an engine works. Use it when you are asked for it by name.
+---
+
+# Probe
+
+Do one thing with the shell. Then say how it went.
+";
+
+// It lets an object through that was only meant as an example, so that taking the wrong one would show.
+const SCHEMA: &str = r#"{
+  "type": "object",
+  "properties": {"status": {"type": "string"}, "summary": {"type": "string"}},
+  "required": ["status", "summary"]
+}
+"#;
+
+const RUNNER: &str = r#"{"id": "probe", "execution_modes": ["auto", "interactive"], "schemas": {"output": "assets/output.schema.json"}}"#;
+
+/// Between the forty pieces of a slow answer: time enough to disturb it.
+const SLOW_PAUSE: Duration = Duration::from_millis(150);
+
+#[derive(Debug)]
+pub(crate) struct Lab {
+    program: Program,
+    clis: Clis,
+    /// What it does is part of its address.
+    pub(crate) model: Server,
+    pub(crate) home: Home,
+    config: PathBuf,
+    /// The skill of all scenarios but one.
+    pub(crate) skill: PathBuf,
+    pub(crate) shapes: Shapes,
+    pub(crate) scratch: PathBuf,
+    /// When everything must be over.
+    pub(crate) end: Option<Instant>,
+}
+
+impl Lab {
+    pub(crate) fn make(
+        program: Program,
+        clis: Clis,
+        engines: &[String],
+        end: Option<Instant>,
+    ) -> Result<Self, Problem> {
+        // Short, because sockets below it have room for a hundred bytes.
+        let scratch = std::env::temp_dir().join(format!("skillrun-e2e-{}", std::process::id()));
+        let skill = scratch.join("probe");
+        fs::create_dir_all(skill.join("assets"))?;
+        fs::write(skill.join("SKILL.md"), SKILL)?;
+        fs::write(skill.join("assets/output.schema.json"), SCHEMA)?;
+        fs::write(skill.join("assets/runner.json"), RUNNER)?;
+        let config = scratch.join("config.toml");
+        fs::write(&config, format!("consent = {engines:?}\n"))?;
+        let home = Home::make(scratch.join("home"))?;
+        let script = Script::from_json(&skill::script()).map_err(|error| Problem(error.to_string()))?;
+        let scripts = vec![(skill::SCRIPT.to_owned(), script)];
+        let model = Server::start(Options { slow_pause: SLOW_PAUSE, scripts, ..Options::default() })?;
+        Ok(Self { program, clis, model, home, config, skill, shapes: Shapes::default(), scratch, end })
+    }
+
+    pub(crate) fn world(&self) -> World<'_> {
+        World { skillrun: self.program.path(), clis: &self.clis, home: self.home.path(), config: &self.config }
+    }
+}

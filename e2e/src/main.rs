@@ -1,0 +1,118 @@
+//! Runs the real engines through the skillrun command against a scripted model, and tells in one table what works.
+//!
+//! - [`args`], [`network`]: the command line; a world with loopback alone.
+//! - [`program`], [`clis`], [`engines`]: skillrun, the programs of the engines, and how each is pointed at a model.
+//! - [`lab`], [`home`]: what all trials share. [`place`], [`trial`]: one scenario on one engine.
+//!   [`told`]: its result.
+//! - [`scenarios`]: what is tried. [`crew`]: who tries it, two engines at a time.
+//! - [`bounded`], [`processes`], [`problem`]: waiting, processes, and what went wrong.
+//! - [`table`], [`page`]: what is printed and written.
+
+mod args;
+mod bounded;
+mod clis;
+mod crew;
+mod engines;
+mod home;
+mod lab;
+mod network;
+mod page;
+mod place;
+mod problem;
+mod processes;
+mod program;
+mod scenarios;
+mod table;
+mod told;
+mod trial;
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use args::{Args, Extent, Folders, Network, Page, Task};
+use clis::Clis;
+use engines::Engine;
+use lab::Lab;
+use network::Entered;
+use problem::Problem;
+use program::Program;
+use skillrun_engine::Engines;
+use table::Table;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(code) => code,
+        Err(problem) => {
+            eprintln!("e2e: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<ExitCode, Problem> {
+    let begin = Instant::now();
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let args = match Args::read(words.iter().cloned())? {
+        Task::Try(args) => args,
+        Task::Help => {
+            print(args::HELP)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
+    let clis = Clis::find()?;
+    let wanted = engines::asked_for(&Engines::shipped(), &args.engines)?;
+    let is_there = |descriptor: &skillrun_engine::Descriptor| engines::installed(descriptor, &clis).is_some();
+    if args.extent == Extent::Quick && !wanted.iter().any(is_there) {
+        print(&format!("skipped: none of the engines is in {}; `make e2e` installs them\n", clis.root().display()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let program = Program::build(args.skillrun.as_deref())?;
+    if args.network == Network::AsItIs {
+        if args.extent == Extent::Full {
+            for descriptor in wanted.iter().filter(|descriptor| !is_there(descriptor)) {
+                clis.install(&program, descriptor.name.as_str())?;
+            }
+        }
+        match network::enter(&program, &words, begin.elapsed())? {
+            Entered::Done(code) => return Ok(code),
+            Entered::Refused(why) => eprintln!("not kept from the network, because that cannot be done here: {why}"),
+        }
+    }
+    let mut found = Vec::new();
+    for descriptor in &wanted {
+        match engines::installed(descriptor, &clis) {
+            Some(engine) => found.push(engine),
+            None => print(&format!("skipped: {} is not in {}\n", descriptor.name, clis.root().display()))?,
+        }
+    }
+    let end = (args.extent == Extent::Quick).then(|| begin + args::QUICK_LIMIT.saturating_sub(args.spent));
+    let names: Vec<String> = found.iter().map(|engine| engine.name.clone()).collect();
+    let lab = Lab::make(program, clis, &names, end)?;
+    let table = tried(&args, &lab, &found)?;
+    print(&format!("\n{}\n", table.markdown()))?;
+    if args.page == Page::Written {
+        page::write(&testkit::paths::workspace().join("docs/engines.md"), &table, &args::today())?;
+    }
+    let failures = table.failures();
+    for failure in &failures {
+        print(&format!("FAILED: {failure}\n"))?;
+    }
+    if failures.is_empty() && args.folders == Folders::OfFailures {
+        std::fs::remove_dir_all(&lab.scratch)?;
+    }
+    print(&format!("{} s in all\n", begin.elapsed().as_secs()))?;
+    Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Tries everything, and then sees whether the user's HOME is what it was.
+fn tried(args: &Args, lab: &Lab, engines: &[Engine]) -> Result<Table, Problem> {
+    let rows = crew::try_all(lab, engines, &args.scenarios, args.folders);
+    let changes = lab.home.changes()?;
+    let failures = changes.into_iter().map(|change| format!("the user's HOME was changed: {change}")).collect();
+    Ok(Table { columns: args.scenarios.clone(), rows, failures })
+}
+
+fn print(text: &str) -> Result<(), Problem> {
+    Ok(std::io::stdout().write_all(text.as_bytes())?)
+}

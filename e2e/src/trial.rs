@@ -1,0 +1,174 @@
+//! One scenario on one engine: starts skillrun, waits, and reads what it left.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+use std::time::Instant;
+
+use serde_json::Value;
+use skillrun_model::rasp::{Data, Event};
+use skillrun_model::{RunId, RunStatus};
+
+use crate::bounded::{Finished, Running, until};
+use crate::engines::Engine;
+use crate::lab::Lab;
+use crate::place::{KEY, Place};
+use crate::problem::{Miss, must};
+use crate::processes;
+use crate::scenarios::Scenario;
+use crate::told::Told;
+
+/// The exit code of skillrun when a run waits for an answer.
+pub(crate) const WAITS: i32 = 6;
+
+/// Files of a run.
+pub(crate) const RESULT: &str = "result.json";
+const RECORD: &str = "run.json";
+const LOG: &str = "events.jsonl";
+
+#[derive(Debug)]
+pub(crate) struct Trial<'a> {
+    pub(crate) lab: &'a Lab,
+    pub(crate) engine: &'a Engine,
+    pub(crate) scenario: Scenario,
+    pub(crate) place: Place,
+    pub(crate) deadline: Instant,
+}
+
+/// A run that is over, as it lies on the disk.
+#[derive(Debug)]
+pub(crate) struct Over {
+    pub(crate) result: Told,
+    /// `result.json` as it stands there.
+    pub(crate) json: Value,
+    pub(crate) log: Vec<Event>,
+}
+
+impl Trial<'_> {
+    /// skillrun with these words.
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        self.place.command(self.lab.world(), self.engine, &self.server(), words)
+    }
+
+    /// Where the engine finds its model.
+    pub(crate) fn server(&self) -> String {
+        self.lab.model.base(self.scenario.model())
+    }
+
+    /// `skillrun run` of the probe with these words besides.
+    pub(crate) fn run_command(&self, more: &[&str]) -> Command {
+        let skill = self.lab.skill.display().to_string();
+        self.run_skill(&skill, more)
+    }
+
+    /// `skillrun run` of any skill.
+    pub(crate) fn run_skill(&self, skill: &str, more: &[&str]) -> Command {
+        let mut words = vec!["run", skill, "--engine", &self.engine.name, "--json", "--env", processes::TAG];
+        words.extend(self.engine.model.iter().flat_map(|model| ["--model", model]));
+        words.extend(more);
+        self.command(&words)
+    }
+
+    pub(crate) fn start(&self, mut command: Command, name: &str) -> Result<Running, Miss> {
+        Running::start(&mut command, self.place.root(), name)
+    }
+
+    pub(crate) fn finish(&self, command: Command, name: &str) -> Result<Finished, Miss> {
+        self.start(command, name)?.finish(self.deadline)
+    }
+
+    /// Runs the probe to its end.
+    pub(crate) fn run(&self, more: &[&str]) -> Result<Over, Miss> {
+        let finished = self.finish(self.run_command(more), "run")?;
+        self.over(self.only_run(&finished)?)
+    }
+
+    /// The ids of all runs there are.
+    pub(crate) fn runs(&self) -> Vec<RunId> {
+        let entries = fs::read_dir(self.place.runs()).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    }
+
+    /// The one run of this trial.
+    pub(crate) fn only_run(&self, finished: &Finished) -> Result<RunId, Miss> {
+        let refused = || Miss::new("refused", format!("no run was made: {}", finished.stderr.trim()));
+        self.runs().first().copied().ok_or_else(refused)
+    }
+
+    /// Waits for a run that was not there before.
+    pub(crate) fn new_run(&self, before: &[RunId]) -> Result<RunId, Miss> {
+        until(self.deadline, "making a run", || self.runs().into_iter().find(|run| !before.contains(run)))
+    }
+
+    /// What a run left; nothing may be missing and nothing of it may be alive.
+    pub(crate) fn over(&self, run: RunId) -> Result<Over, Miss> {
+        let (result, json) = Told::read(&self.place.file(run, RESULT))?;
+        let log = self.log(run)?;
+        let last = log.last().map(|event| event.event_type().as_str()).unwrap_or_default();
+        let ending = match result.status {
+            RunStatus::Succeeded => "run.completed",
+            RunStatus::Failed => "run.failed",
+            RunStatus::Canceled => "run.canceled",
+            RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => "nothing",
+        };
+        must(last == ending, "log differs", || format!("the result says {}, the Log ends with {last}", result.status))?;
+        let is_whole = log.iter().zip(1..).all(|(event, seq)| event.seq == seq);
+        must(is_whole, "log gap", || "the events of the Log are not numbered one by one".to_owned())?;
+        let text = fs::read_to_string(self.place.file(run, LOG))?;
+        must(!text.contains(KEY), "key in Log", || "the API key stands in the Log".to_owned())?;
+        let record: Value = serde_json::from_slice(&fs::read(self.place.file(run, RECORD))?)
+            .map_err(|error| Miss::new("bad record", error.to_string()))?;
+        let version = &record["engine"]["version"];
+        must(*version == self.engine.version.as_str(), "other version", || format!("it ran version {version}"))?;
+        processes::gone(&self.place.tag, self.place.root())?;
+        let verified = self.finish(self.command(&["verify", &run.to_string()]), "verify")?;
+        must(verified.code == Some(0), "not verified", || format!("skillrun verify: {}", verified.stdout.trim()))?;
+        Ok(Over { result, json, log })
+    }
+
+    /// The whole lines of a Log.
+    pub(crate) fn log(&self, run: RunId) -> Result<Vec<Event>, Miss> {
+        let text = fs::read_to_string(self.place.file(run, LOG)).unwrap_or_default();
+        let whole = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+        whole.map(|line| Event::from_json(line).map_err(|error| Miss::new("bad log", error.to_string()))).collect()
+    }
+
+    /// How a run ended, or the last it told, for whoever wonders why it did not go on.
+    pub(crate) fn last_words(&self, run: RunId) -> String {
+        let result = Told::read(&self.place.file(run, RESULT)).ok();
+        if let Some(error) = result.and_then(|(result, _)| result.error) {
+            return format!("it failed with {} {}", error.code, error.message);
+        }
+        let log = self.log(run).unwrap_or_default();
+        let last = log.last().map(|event| event.event_type().as_str());
+        format!("the Log ends with {}", last.unwrap_or("nothing"))
+    }
+}
+
+impl Over {
+    pub(crate) fn must_be(&self, status: RunStatus) -> Result<(), Miss> {
+        must(self.result.status == status, &self.result.status.to_string(), || {
+            let error = self.result.error.as_ref();
+            let why = error.map(|error| format!(": {} {}", error.code, error.message)).unwrap_or_default();
+            format!("it {} instead of {status}{why}", self.result.status)
+        })
+    }
+
+    /// Succeeded with what the model gives at the end, and not with an object it spoke of before.
+    pub(crate) fn must_give_the_answer(&self) -> Result<(), Miss> {
+        self.must_be(RunStatus::Succeeded)?;
+        let output = self.result.output.as_ref();
+        let is_right = output.is_some_and(|output| output.get("status").is_some_and(|status| status == "ok"));
+        must(is_right, "wrong output", || format!("the output is {}", self.json["output"]))
+    }
+
+    /// How many commands the engine ran to their end.
+    pub(crate) fn commands(&self) -> usize {
+        self.log.iter().filter(|event| matches!(event.data, Data::ToolCallCompleted(_))).count()
+    }
+
+    /// The sessions that the engine told of.
+    pub(crate) fn sessions(&self) -> BTreeSet<&str> {
+        self.log.iter().filter_map(|event| event.correlation.session_id.as_deref()).collect()
+    }
+}
