@@ -197,6 +197,7 @@ fn runtime(program: &Program, place: &Place) -> Runtime {
         own_program: host.clone(),
         cwd: place.0.clone(),
         user_home: place.0.join("home"),
+        programs: None,
         temporary: std::env::temp_dir(),
         host_command: Box::new(move || {
             let mut command = Command::new(&host);

@@ -16,5 +16,11 @@ fn stories() {
     for engine in ["CLAUDE", "CODEX", "GEMINI", "IFLOW", "OPENCODE", "QWEN"] {
         cases.env(format!("SKILLRUN_{engine}"), "");
     }
+    let logins =
+        ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CODEX_API_KEY", "GEMINI_API_KEY"];
+    let more = ["GOOGLE_API_KEY", "IFLOW_API_KEY", "OPENAI_API_KEY", "OPENCODE_API_KEY", "OPENROUTER_API_KEY"];
+    for variable in logins.into_iter().chain(more).chain(["SKILLRUN_PROGRAMS"]) {
+        cases.env(variable, "");
+    }
     cases.case("crates/cli/tests/cmd/*.md");
 }

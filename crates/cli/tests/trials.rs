@@ -79,9 +79,8 @@ fn an_interrupt_cancels_what_runs_and_prints_what_there_is() {
     lab.write("probe/tests/quick.yaml", "- - output: {a: 1}\n    done: true\n");
     let child = lab.command(&["--jobs", "1", "--keep", "kept", "--json"]).spawn().expect("started");
     let kept = lab.path("kept");
-    let is_slow = |run: &PathBuf| {
-        fs::read_to_string(run.join(".audit/stdout.1.log")).is_ok_and(|text| text.contains("wait"))
-    };
+    let is_slow =
+        |run: &PathBuf| fs::read_to_string(run.join(".audit/stdout.1.log")).is_ok_and(|text| text.contains("wait"));
     wait_until("slow run", || runs(&kept).iter().any(is_slow));
     interrupt(&child);
     let output = child.wait_with_output().expect("an end");

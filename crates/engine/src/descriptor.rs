@@ -286,6 +286,15 @@ pub struct Install {
     pub node: Option<u32>,
     /// Relative to the folder that npm installs into.
     pub program: PathBuf,
+    /// The engine whose install this is too.
+    pub shares: Option<String>,
+}
+
+impl Install {
+    /// The name of its folder.
+    pub fn folder<'a>(&'a self, engine: &'a str) -> &'a str {
+        self.shares.as_deref().unwrap_or(engine)
+    }
 }
 
 /// Where the engine keeps who the user is.
@@ -358,9 +367,8 @@ pub struct ProbeRule {
 impl ProbeRule {
     /// Variables as the user would set them. `server` is an address without a slash at its end.
     pub fn variables(&self, server: &str) -> Vec<(String, String)> {
-        let value = |placeholder: Placeholder| {
-            (placeholder == Placeholder::Server).then_some(std::ffi::OsStr::new(server))
-        };
+        let value =
+            |placeholder: Placeholder| (placeholder == Placeholder::Server).then_some(std::ffi::OsStr::new(server));
         // Nothing but the server can stand there, and that is text.
         let filled = |template: &Template| template.fill(value).ok().and_then(|value| value.into_string().ok());
         self.set.iter().filter_map(|(name, template)| Some((name.clone(), filled(template)?))).collect()

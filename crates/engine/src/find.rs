@@ -157,7 +157,7 @@ impl From<PathBuf> for Named {
 fn private(descriptor: &Descriptor, surroundings: &Surroundings<'_>, probe: &impl Probe) -> Option<Named> {
     let programs = Programs { root: surroundings.programs? };
     let install = descriptor.install.as_ref()?;
-    let name = descriptor.name.as_str();
+    let name = install.folder(descriptor.name.as_str());
     let versions = probe.installed(&programs.of(name));
     let version = chosen(&versions, descriptor.tested_versions())?;
     let program = programs.version(name, version).join(&install.program);

@@ -112,7 +112,9 @@ pub enum LaunchError {
     Fill { engine: String, error: FillError },
     #[error("{engine} cannot take a prompt of {bytes} bytes: {limit} fit into an argument, and there is no other way")]
     PromptTooLong { engine: String, bytes: usize, limit: usize },
-    #[error("{engine} cannot take a prompt of {bytes} bytes: a message to it may have {limit}, with what stands around")]
+    #[error(
+        "{engine} cannot take a prompt of {bytes} bytes: a message to it may have {limit}, with what stands around"
+    )]
     MessageTooLong { engine: String, bytes: usize, limit: usize },
     #[error("{engine} speaks {spoken}, so its output cannot be read as {asked}")]
     OtherProtocol { engine: String, spoken: ProfileId, asked: ProfileId },

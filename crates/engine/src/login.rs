@@ -15,11 +15,7 @@ pub enum LoginFound {
 }
 
 /// A variable comes before a file, as it does in the engines.
-pub fn found(
-    descriptor: &Descriptor,
-    is_set: impl Fn(&str) -> bool,
-    is_in_home: impl Fn(&Path) -> bool,
-) -> LoginFound {
+pub fn found(descriptor: &Descriptor, is_set: impl Fn(&str) -> bool, is_in_home: impl Fn(&Path) -> bool) -> LoginFound {
     let login = &descriptor.login;
     if let Some(name) = login.variables.iter().find(|name| is_set(name)) {
         return LoginFound::Variable(name.clone());

@@ -47,7 +47,12 @@ fn what_is_asked_is_denied_where_nothing_may_be_changed() {
     let engines = Engines::shipped();
     for engine in engines.iter() {
         let calls = |permission| engine.permissions.rule(permission).calls;
-        assert_eq!((calls(Permission::ReadOnly), calls(Permission::Full)), (Calls::Deny, Calls::Allow), "{}", engine.name);
+        assert_eq!(
+            (calls(Permission::ReadOnly), calls(Permission::Full)),
+            (Calls::Deny, Calls::Allow),
+            "{}",
+            engine.name
+        );
     }
     // What asks about every command must be allowed to work; what asks only outside of its sandbox must not.
     let allowing = engines.iter().filter(|one| one.permissions.workspace.calls == Calls::Allow);
@@ -72,11 +77,14 @@ fn the_model_reaches_the_agents_that_have_a_place_for_it() {
 fn a_prompt_that_is_too_long_for_a_message_is_refused() {
     let engines = Engines::shipped();
     let agent = engines.get("gemini-acp").expect("an engine");
-    for (prompt, fits) in [("x".repeat(1_000_000), true), ("x".repeat(1 << 20), false), ("\u{1}".repeat(200_000), false)] {
+    for (prompt, fits) in
+        [("x".repeat(1_000_000), true), ("x".repeat(1 << 20), false), ("\u{1}".repeat(200_000), false)]
+    {
         let launch = start(agent, &StartRequest { prompt: &prompt, ..request(&[]) });
         assert_eq!(launch.is_ok(), fits, "{}", prompt.len());
         if let Err(error) = launch {
-            let expected = format!("gemini-acp cannot take a prompt of {} bytes: a message to it may have ", prompt.len());
+            let expected =
+                format!("gemini-acp cannot take a prompt of {} bytes: a message to it may have ", prompt.len());
             assert!(error.to_string().starts_with(&expected), "{error}");
         }
     }
@@ -94,7 +102,8 @@ fn its_output_is_read_as_nothing_else() {
 #[test]
 fn a_file_that_mixes_words_and_protocol_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
-    let shipped = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/engines/gemini-acp.toml")).expect("readable");
+    let shipped =
+        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/engines/gemini-acp.toml")).expect("readable");
     let broken = |from: &str, to: &str| {
         let text = shipped.replace(from, to);
         assert_ne!(text, shipped, "{from}");

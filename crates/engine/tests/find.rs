@@ -143,8 +143,14 @@ fn the_operators_path_is_taken_or_refused() {
     fs::write(lab.path("engines/gemini.toml"), text).expect("a file");
     let engines = Engines::load(Some(&lab.path("engines")));
     let gemini = engines.get("gemini").expect("gemini");
-    let surroundings =
-        Surroundings { own: Path::new("/x"), cwd: Path::new("/"), path: None, user_home: None, variable: None, programs: None };
+    let surroundings = Surroundings {
+        own: Path::new("/x"),
+        cwd: Path::new("/"),
+        path: None,
+        user_home: None,
+        variable: None,
+        programs: None,
+    };
     assert_eq!(find(gemini, &surroundings, &Disk), plain(good.clone()));
     fs::remove_file(&good).expect("gone");
     assert_eq!(
@@ -213,9 +219,14 @@ fn a_script_is_started_with_its_own_node_and_a_native_program_without() {
     let lab = Lab::new();
     let script = private(&lab, "qwen", "0.24.4", "#!/usr/bin/env node\n");
     let node = lab.file("programs/node/22/node_modules/node/bin/node", 0o755);
-    assert_eq!(lab.find("qwen", "", None), of_version(script.clone(), "0.24.4"), "a Node that is not complete does not count");
+    assert_eq!(
+        lab.find("qwen", "", None),
+        of_version(script.clone(), "0.24.4"),
+        "a Node that is not complete does not count"
+    );
     lab.file("programs/node/22/installed.json", 0o600);
-    let expected = Found { program: script, wrapper: None, interpreter: Some(node.clone()), version: Some("0.24.4".into()) };
+    let expected =
+        Found { program: script, wrapper: None, interpreter: Some(node.clone()), version: Some("0.24.4".into()) };
     assert_eq!(expected.command().collect::<Vec<_>>(), [node.as_path(), expected.program.as_path()]);
     assert_eq!(lab.find("qwen", "", None), Ok(expected));
     let native = private(&lab, "claude", "2.1.325", "\u{7f}ELF and more");

@@ -8,6 +8,9 @@ use skillrun_engine::{Engines, Origin, resume, start};
 
 mod support;
 
+/// Engines in the binary.
+const SHIPPED: usize = 12;
+
 const GOOD: &str = r#"name = "mine"
 title = "Mine"
 profile = "plain_text"
@@ -57,7 +60,7 @@ fn sentence(text: &str) -> String {
     let (folder, engines) = load(&[("mine.toml", text)]);
     let broken: Vec<_> = engines.broken().map(ToString::to_string).collect();
     assert_eq!(broken.len(), 1, "{broken:?}");
-    assert_eq!(engines.iter().count(), 7, "the other engines stay usable");
+    assert_eq!(engines.iter().count(), SHIPPED, "the other engines stay usable");
     broken[0].replace(&format!("{}/", folder.path().display()), "")
 }
 
@@ -93,7 +96,13 @@ fn the_reference_has_every_key() {
         let (_, known) = said.split_once("known are: ").unwrap_or_else(|| panic!("{said}"));
         for key in known.split(", ") {
             let has = |form: String| REFERENCE.lines().any(|line| line.starts_with(&form));
-            assert!(has(format!("{key} = ")) || has(format!("[{key}")) || has(format!("[[{key}")), "{table}: {key}");
+            assert!(
+                has(format!("{key} = "))
+                    || has(format!("# {key} = "))
+                    || has(format!("[{key}"))
+                    || has(format!("[[{key}")),
+                "{table}: {key}"
+            );
         }
     }
 }
@@ -102,7 +111,7 @@ fn the_reference_has_every_key() {
 fn a_new_name_adds() {
     let (folder, engines) = load(&[("mine.toml", GOOD), ("README.md", "not an engine")]);
     assert_eq!(engines.broken().count(), 0);
-    assert_eq!(engines.iter().count(), 8);
+    assert_eq!(engines.iter().count(), SHIPPED + 1);
     assert_eq!(engines.get("mine").expect("mine").origin, Origin::File(folder.path().join("mine.toml")));
     assert_eq!(engines.get("codex").expect("codex").origin.to_string(), "codex.toml (shipped)");
 }
@@ -110,7 +119,7 @@ fn a_new_name_adds() {
 #[test]
 fn a_known_name_replaces() {
     let (_folder, engines) = load(&[("codex.toml", &GOOD.replace("\"mine\"\ntitle", "\"codex\"\ntitle"))]);
-    assert_eq!(engines.iter().count(), 7);
+    assert_eq!(engines.iter().count(), SHIPPED);
     assert_eq!(engines.get("codex").expect("codex").title, "Mine");
 }
 
@@ -136,14 +145,15 @@ fn an_unknown_name_is_answered_with_the_one_that_was_meant() {
     assert_eq!(said("codx"), "there is no engine \"codx\"; did you mean \"codex\"?");
     assert_eq!(
         said("aider"),
-        "there is no engine \"aider\"; known are: claude, codex, gemini, iflow, opencode, qwen, scripted"
+        "there is no engine \"aider\"; known are: claude, claude-acp, codex, codex-acp, gemini, gemini-acp, iflow, \
+         opencode, opencode-acp, qwen, qwen-acp, scripted"
     );
 }
 
 #[test]
 fn folders_and_files_that_cannot_be_read() {
     assert_eq!(Engines::load(Some(Path::new("/nowhere/at/all"))).broken().count(), 0);
-    assert_eq!(Engines::load(None).iter().count(), 7);
+    assert_eq!(Engines::load(None).iter().count(), SHIPPED);
 
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
@@ -166,7 +176,7 @@ fn folders_and_files_that_cannot_be_read() {
             "Bad Name.toml: a file is named as its engine, with lower-case letters, digits, - and _",
         ]
     );
-    assert_eq!(engines.iter().count(), 7);
+    assert_eq!(engines.iter().count(), SHIPPED);
     let engines = Engines::load(Some(&path("file")));
     assert_eq!(engines.broken().count(), 1);
 }
@@ -402,4 +412,42 @@ fn values_that_cannot_be_used() {
     ] {
         assert_eq!(sentence(&format!("{GOOD}{more}\n")), expected);
     }
+}
+
+/// What the good file says with a section more.
+fn with_section(section: &str) -> String {
+    sentence(&format!("{GOOD}\n{section}\n"))
+}
+
+#[test]
+fn an_install_asks_npm_for_nothing_but_a_package() {
+    for (package, version, expected) in [
+        ("--global", "1.2.3", "\"--global\" is not the name of a package"),
+        ("../x", "1.2.3", "\"../x\" is not the name of a package"),
+        ("x", "latest", "\"latest\" is not a version such as 1.2.3"),
+        ("x", "^1.2.3", "\"^1.2.3\" is not a version such as 1.2.3"),
+    ] {
+        let text = format!("[install]\npackage = \"{package}\"\nversion = \"{version}\"\nprogram = \"x\"");
+        let said = with_section(&text);
+        assert!(said.ends_with(expected), "{said}");
+    }
+    let outside = with_section("[install]\npackage = \"x\"\nversion = \"1.2.3\"\nprogram = \"../x\"");
+    assert!(outside.ends_with("must be a relative path without .."), "{outside}");
+}
+
+/// A variable that the engine never gets would be no login, no address and no probe.
+#[test]
+fn variables_of_login_gateway_and_probe_are_ones_that_the_engine_gets() {
+    for section in [
+        "[login]\nvariables = [\"NOT_PASSED\"]",
+        "[gateway]\nvariable = \"NOT_PASSED\"",
+        "[probe]\nset = { NOT_PASSED = \"{{server}}\" }",
+    ] {
+        let said = with_section(section);
+        assert!(said.ends_with("NOT_PASSED must be in environment.pass or environment.secret"), "{said}");
+    }
+    let said = with_section("[login]\nfiles = [{ path = \"/etc/passwd\", keep = \"link\" }]");
+    assert!(said.ends_with("must be a relative path without .."), "{said}");
+    let said = with_section("[login]\nfiles = [{ path = \"a\", keep = \"move\" }]");
+    assert!(said.contains("\"move\" is not known here"), "{said}");
 }

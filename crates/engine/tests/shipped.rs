@@ -67,7 +67,9 @@ fn every_file_loads_and_is_in_the_list() {
     let mut files: Vec<_> =
         fs::read_dir(folder).expect("files").map(|file| file.expect("a file").file_name()).collect();
     files.sort();
-    assert_eq!(files, NAMES.iter().map(|name| format!("{name}.toml").into()).collect::<Vec<std::ffi::OsString>>());
+    let mut names: Vec<std::ffi::OsString> = NAMES.iter().map(|name| format!("{name}.toml").into()).collect();
+    names.sort();
+    assert_eq!(files, names);
 }
 
 #[test]
@@ -435,7 +437,7 @@ fn skills_go_where_the_engine_looks() {
     for (name, folder) in [
         ("codex", ".codex/skills"),
         ("gemini", ".gemini/skills"),
-        ("opencode", ".opencode/skills"),
+        ("opencode", ".agents/skills"),
         ("claude", ".claude/skills"),
         ("qwen", ".qwen/skills"),
     ] {

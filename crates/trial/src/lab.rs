@@ -46,10 +46,9 @@ pub type Start<'a> = &'a (dyn Fn(&World) -> Result<Arc<Runtime>, String> + Sync)
 /// Where an engine is tried.
 #[derive(Clone, Copy)]
 pub struct Lab<'a> {
-    pub descriptor: &'a Descriptor,
-    /// An empty folder of ours.
-    pub scratch: &'a Path,
-    pub start: Start<'a>,
+    pub(crate) descriptor: &'a Descriptor,
+    pub(crate) scratch: &'a Path,
+    start: Start<'a>,
 }
 
 impl std::fmt::Debug for Lab<'_> {
@@ -105,7 +104,19 @@ impl<'a> ToolWatch<'a> {
     }
 }
 
-impl Lab<'_> {
+impl<'a> Lab<'a> {
+    /// `scratch` is an empty folder of ours.
+    pub fn make(descriptor: &'a Descriptor, scratch: &'a Path, start: Start<'a>) -> Result<Self, LabError> {
+        let root = skill_in(scratch);
+        for (name, text) in SKILL {
+            let path = root.join(name);
+            let failed = |error| LabError::Write { path: path.clone(), error };
+            fs::create_dir_all(path.parent().unwrap_or(&root)).map_err(failed)?;
+            fs::write(&path, text).map_err(failed)?;
+        }
+        Ok(Self { descriptor, scratch, start })
+    }
+
     /// Runs the skill of the lab. `scenario` is what the model does, as it stands in a path.
     pub fn run(
         &self,
@@ -128,7 +139,7 @@ impl Lab<'_> {
         };
         let runtime = (self.start)(&world).map_err(LabError::Start)?;
         let new = NewRun {
-            skill: Skill::load(&self.skill()?)?,
+            skill: Skill::load(&self.skill())?,
             engine: engine.to_owned(),
             mode: Some(mode),
             input: Map::new(),
@@ -153,15 +164,11 @@ impl Lab<'_> {
     }
 
     /// The folder of the skill.
-    pub(crate) fn skill(&self) -> Result<PathBuf, LabError> {
-        let root = self.scratch.join("skill").join("probe");
-        for (name, text) in SKILL {
-            let path = root.join(name);
-            let failed = |error| LabError::Write { path: path.clone(), error };
-            fs::create_dir_all(path.parent().unwrap_or(&root)).map_err(failed)?;
-            // Runs beside each other write the same.
-            fs::write(&path, text).map_err(failed)?;
-        }
-        Ok(root)
+    pub(crate) fn skill(&self) -> PathBuf {
+        skill_in(self.scratch)
     }
+}
+
+fn skill_in(scratch: &Path) -> PathBuf {
+    scratch.join("skill").join("probe")
 }

@@ -162,11 +162,8 @@ impl Report {
             version: about.versions.get(&engine.name).cloned(),
             skipped: None,
         });
-        let skipped = about.skipped.into_iter().map(|(name, why)| EngineTried {
-            name,
-            version: None,
-            skipped: Some(why),
-        });
+        let skipped =
+            about.skipped.into_iter().map(|(name, why)| EngineTried { name, version: None, skipped: Some(why) });
         let flaky = rows.iter().filter(|row| row.verdict == RowVerdict::Flaky).map(|row| Flaky {
             case: row.case.clone(),
             engine: row.engine.clone(),

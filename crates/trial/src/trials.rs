@@ -129,7 +129,8 @@ pub fn run_all(
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some(&(time, case, engine)) = places.get(number) else { return };
-                    let came = if stop.is_set() { Came::NotRun } else { run(runtime, plan, case, engine, schema, stop) };
+                    let came =
+                        if stop.is_set() { Came::NotRun } else { run(runtime, plan, case, engine, schema, stop) };
                     if sender.send((number, Trial { case, engine, time, came })).is_err() {
                         return;
                     }

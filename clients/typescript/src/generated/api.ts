@@ -789,6 +789,8 @@ export interface components {
             priority: number;
             /** @description How the engine's output is read. */
             profile: components["schemas"]["ProfileId"];
+            /** @description When the same is tried again by itself. */
+            retry: components["schemas"]["AcceptedRetry"];
             /** @description The same, and their values are masked wherever they turn up. */
             secrets: string[];
             /**
@@ -803,6 +805,16 @@ export interface components {
              * @description An attempt that is silent for longer is ended.
              */
             stall_timeout_sec: number;
+        };
+        /** @description When a run that failed is tried again by itself, as a new run of the same. */
+        AcceptedRetry: {
+            /** @description When the engine has no quota left. */
+            quota: components["schemas"]["OnQuota"];
+            /**
+             * Format: uint32
+             * @description So many runs are made so, one after the other.
+             */
+            quota_max: number;
         };
         /** @description A layer, and the lines it has become. */
         AddedLayer: {
@@ -1044,7 +1056,7 @@ export interface components {
          * @description A code: why a turn ended, what went wrong, or what was noticed.
          * @enum {string}
          */
-        Code: "CANCELED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "OUTPUT_SCHEMA_INVALID" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "EXIT_NONZERO_AFTER_DONE" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "DONE_MARKER_FALSE" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
+        Code: "CANCELED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "OUTPUT_SCHEMA_INVALID" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "EXIT_NONZERO_AFTER_DONE" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "DONE_MARKER_FALSE" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
         /**
          * @description What a turn means for the skill's work.
          * @enum {string}
@@ -1174,6 +1186,8 @@ export interface components {
             findings: components["schemas"]["DiagnosisFinding"][];
             mode: components["schemas"]["ExecutionMode"];
             next_actions: components["schemas"]["NextAction"][];
+            /** @description It does not begin before this. */
+            not_before?: components["schemas"]["Timestamp"] | null;
             owner: components["schemas"]["DiagnosisOwner"];
             questions: components["schemas"]["DiagnosisQuestion"][];
             run_id: components["schemas"]["RunId"];
@@ -1315,6 +1329,7 @@ export interface components {
             continuation: components["schemas"]["Continuation"];
             /** @description A command that installs it, for people. None: there is none, or it is part of this program. */
             install: string | null;
+            login: components["schemas"]["EngineLogin"];
             /** @description As a request says it. */
             name: string;
             /** @description `shipped`, or the operator's file. */
@@ -1344,6 +1359,14 @@ export interface components {
             broken: string[];
             /** @description By name. */
             engines: components["schemas"]["Engine"][];
+        };
+        /** @description Whether the user is logged in to an engine, as far as that can be told without a network. */
+        EngineLogin: {
+            /** @description A command with which a person logs in. */
+            command: string | null;
+            found: components["schemas"]["LoginKind"];
+            /** @description The name of the variable that is set. */
+            variable: string | null;
         };
         /** @description Name of an engine as the operator writes it. */
         EngineName: string;
@@ -1562,6 +1585,8 @@ export interface components {
          * @enum {string}
          */
         Level: "info" | "warning" | "error";
+        /** @description Where a login was found. */
+        LoginKind: ("variable" | "nothing") | "file" | "not_needed";
         /** @description More of a message that is not whole yet. */
         MessageDelta: {
             message_id: string;
@@ -1631,6 +1656,8 @@ export interface components {
          * @enum {string}
          */
         OnDeadline: "wait" | "auto_reply" | "fail_run";
+        /** @description What becomes of a run whose engine has no quota left. */
+        OnQuota: "fail" | "wait";
         /** @description Questions of all runs. */
         OpenInteractionList: {
             interactions: components["schemas"]["WaitingRun"][];
@@ -1750,7 +1777,12 @@ export interface components {
          * @description What a `run.status` made from engine output tells; a closed list, and no state of the run.
          * @enum {string}
          */
-        Phase: "session_started" | "input_received" | "turn_started" | "turn_completed" | "turn_failed" | "step_started" | "step_finished" | "planning" | "streaming" | "retrying" | "working" | "subagent" | "canceling";
+        Phase: "session_started" | "input_received" | "turn_started" | "turn_completed" | "turn_failed" | "step_started" | "step_finished" | "planning" | "streaming" | "retrying" | "working" | "subagent" | "canceling" | "process_ended";
+        /** @description A new run of the same request, which waits for the engine's quota. */
+        PlannedRetry: {
+            not_before: components["schemas"]["Timestamp"];
+            run_id: components["schemas"]["RunId"];
+        };
         /**
          * @description Who named the policy; the first that has one.
          * @enum {string}
@@ -1795,7 +1827,7 @@ export interface components {
          * @description A stream format and the rules to read it.
          * @enum {string}
          */
-        ProfileId: "codex_ndjson" | "gemini_stream_json" | "gemini_json" | "opencode_ndjson" | "claude_stream_json" | "qwen_stream_json" | "iflow_text" | "plain_text";
+        ProfileId: "codex_ndjson" | "gemini_stream_json" | "gemini_json" | "opencode_ndjson" | "claude_stream_json" | "qwen_stream_json" | "iflow_text" | "plain_text" | "acp_jsonrpc";
         /** @description What became of a question. */
         QuestionResolution: {
             /** @constant */
@@ -2159,6 +2191,16 @@ export interface components {
          * @enum {string}
          */
         ResolutionMode: "user_reply" | "auto_decide_timeout" | "permission_policy";
+        /** @description When a run that failed is tried again by itself, as a new run of the same. */
+        RetryOptions: {
+            /** @description `wait`: when the engine has no quota left, until it is there again. */
+            quota?: components["schemas"]["OnQuota"] | null;
+            /**
+             * Format: uint32
+             * @description So many runs are made so, one after the other; 5 when left out.
+             */
+            quota_max?: number | null;
+        };
         /** @description What is to be other than in the run before. */
         RetryRun: {
             /** @description Another engine. */
@@ -2213,6 +2255,8 @@ export interface components {
              */
             log_bytes: number;
             mode: components["schemas"]["ExecutionMode"] | null;
+            /** @description It does not begin before this. */
+            not_before?: components["schemas"]["Timestamp"] | null;
             /** @description The question that waits. */
             question: components["schemas"]["RunQuestion"] | null;
             /** @description Of the terminal record, before that of the last settled attempt. */
@@ -2221,6 +2265,8 @@ export interface components {
             rests: boolean;
             /** @description Once it is over. */
             result?: components["schemas"]["RunResult"] | null;
+            /** @description The run that takes the place of this one, which failed. */
+            retried_as?: components["schemas"]["RunId"] | null;
             run_id: components["schemas"]["RunId"];
             /** @description Its name. */
             skill: string | null;
@@ -2268,12 +2314,16 @@ export interface components {
             details?: string[];
             /** @description For people; its words are not promised. */
             message: string;
+            /** @description When the quota is there again, if the engine told it. */
+            reset_at?: components["schemas"]["Timestamp"] | null;
         };
         /** @description The run has failed. The last event. */
         RunFailed: {
             error: components["schemas"]["RunError"];
             next_actions: components["schemas"]["NextAction"][];
             reason_code: components["schemas"]["Code"];
+            /** @description The run that tries it again by itself. */
+            retry?: components["schemas"]["PlannedRetry"] | null;
         };
         /** @description The engine is still at work. */
         RunHeartbeat: {
@@ -2337,6 +2387,8 @@ export interface components {
             priority?: number;
             /** @description How the engine's output is read, instead of its own profile. */
             profile?: components["schemas"]["ProfileId"] | null;
+            /** @description When the same is tried again by itself. */
+            retry?: components["schemas"]["RetryOptions"];
             /** @description The same, and their values are masked wherever they turn up; needs the scope `admin`. */
             secrets?: string[];
             /**
@@ -2378,6 +2430,8 @@ export interface components {
             mode: components["schemas"]["ExecutionMode"];
             /** @description In the engine's own words; null: the engine's choice. */
             model: string | null;
+            /** @description It does not begin before this; null: as soon as there is a slot. */
+            not_before: components["schemas"]["Timestamp"] | null;
             options: components["schemas"]["AcceptedOptions"];
             parameter: {
                 [key: string]: unknown;
@@ -2425,6 +2479,8 @@ export interface components {
             continuation?: components["schemas"]["Continuation"] | null;
             engine: string;
             mode: components["schemas"]["ExecutionMode"];
+            /** @description It waits until then, for the engine's quota. */
+            not_before?: components["schemas"]["Timestamp"] | null;
             permission?: components["schemas"]["Permission"] | null;
             /** @description Whether the engine keeps to it. */
             posture?: components["schemas"]["Posture"] | null;
@@ -2471,12 +2527,16 @@ export interface components {
              */
             log_bytes: number;
             mode: components["schemas"]["ExecutionMode"] | null;
+            /** @description It does not begin before this. */
+            not_before?: components["schemas"]["Timestamp"] | null;
             /** @description The question that waits. */
             question: components["schemas"]["RunQuestion"] | null;
             /** @description Of the terminal record, before that of the last settled attempt. */
             reason_code: components["schemas"]["Code"] | null;
             /** @description It waits for a person and for nothing else. */
             rests: boolean;
+            /** @description The run that takes the place of this one, which failed. */
+            retried_as?: components["schemas"]["RunId"] | null;
             run_id: components["schemas"]["RunId"];
             /** @description Its name. */
             skill: string | null;

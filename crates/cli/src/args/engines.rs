@@ -1,10 +1,12 @@
 //! Arguments of `skillrun engines`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Subcommand;
 
 use super::Json;
+use super::parsers::seconds;
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -60,13 +62,16 @@ pub(crate) struct EnginesInstall {
 }
 
 const VERIFY_HELP: &str = "\
-Takes at most 30 seconds, needs no network, and touches nothing of yours.
+Needs no network and no login, and touches nothing of yours.
 The exit code is 0 when all that is required works, and 1 when not.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct EnginesVerify {
     /// Name of the engine
     pub(crate) name: String,
+    /// Give up after this many seconds
+    #[arg(long, value_name = "S", default_value = "30", value_parser = seconds)]
+    pub(crate) timeout: Duration,
     #[command(flatten)]
     pub(crate) json: Json,
 }

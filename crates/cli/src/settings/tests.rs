@@ -148,6 +148,28 @@ fn the_last_that_says_something_wins() {
 }
 
 #[test]
+fn the_folder_of_private_installs() {
+    let folder = folder();
+    let of = |more: &[(&str, &str)]| {
+        let settings = Settings::load_in(&Global::default(), surroundings(folder.path(), more)).unwrap();
+        let programs = settings.programs.clone().unwrap();
+        let programs = programs.strip_prefix(folder.path()).unwrap().display().to_string();
+        (programs, settings.source(Key::Programs))
+    };
+    let xdg = folder.path().join("xdg").display().to_string();
+    assert_eq!(of(&[]), ("home/.local/share/skillrun/programs".to_owned(), Source::Default));
+    // Another data folder has the same programs.
+    assert_eq!(of(&[("SKILLRUN_DATA", "d")]).0, "home/.local/share/skillrun/programs");
+    assert_eq!(of(&[("XDG_DATA_HOME", &xdg)]).0, "xdg/skillrun/programs");
+    fs::create_dir_all(folder.path().join("xdg/skillrun")).unwrap();
+    fs::write(folder.path().join("xdg/skillrun/config.toml"), "programs = 'p'").unwrap();
+    let file = ("XDG_CONFIG_HOME", xdg.as_str());
+    assert_eq!(of(&[file]), ("xdg/skillrun/p".to_owned(), Source::File));
+    let variable = ("SKILLRUN_PROGRAMS", "v");
+    assert_eq!(of(&[file, variable]), ("cwd/v".to_owned(), Source::Environment("SKILLRUN_PROGRAMS")));
+}
+
+#[test]
 fn a_file_that_was_named_must_be_there() {
     let folder = folder();
     let load = |global: &Global, more: &[(&str, &str)]| Settings::load_in(global, surroundings(folder.path(), more));

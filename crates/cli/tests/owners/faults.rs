@@ -193,7 +193,7 @@ fn requests_that_cannot_work_are_refused_in_one_sentence() {
     let lab = Lab::new();
     let skill = lab.skill("neighbour", DONE);
     let cases: &[(&[&str], i32, &str)] = &[
-        (&["run", "./neighbour", "--engine", "codex"], 4, "npm install -g @openai/codex"),
+        (&["run", "./neighbour", "--engine", "codex"], 4, "skillrun engines install codex"),
         (&["run", "./neighbour", "--engine", "kodex"], 4, "codex"),
         (&["run", "./neighbour"], 2, "--engine"),
         (&["run", "./nothing", "--engine", "scripted"], 4, "nothing"),

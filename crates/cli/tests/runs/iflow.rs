@@ -15,6 +15,8 @@ fn skillrun(lab: &Lab, scenario: &str, words: &[&str]) -> (Option<i32>, Value) {
     fs::write(&iflow, script).expect("written");
     fs::set_permissions(&iflow, fs::Permissions::from_mode(0o755)).expect("a program");
     fs::create_dir_all(lab.path("tmp")).expect("a folder");
+    // Nothing holds it back, so the user must have agreed.
+    fs::write(lab.path("settings.toml"), "consent = [\"iflow\"]\n").expect("written");
     let output = Command::new(PROGRAM)
         .args(words)
         .arg("--json")
@@ -22,7 +24,7 @@ fn skillrun(lab: &Lab, scenario: &str, words: &[&str]) -> (Option<i32>, Value) {
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .env("HOME", lab.path("home"))
         .env("TMPDIR", lab.path("tmp"))
-        .env("SKILLRUN_CONFIG", "/dev/null")
+        .env("SKILLRUN_CONFIG", lab.path("settings.toml"))
         .env("SKILLRUN_DATA", lab.path("data"))
         .env("SKILLRUN_IFLOW", &iflow)
         .current_dir(lab.path("home"))
@@ -76,8 +78,10 @@ fn errors_and_quota_are_told_apart() {
     let failure = |scenario: &str| {
         let (code, told) = run(&lab, scenario, "auto");
         assert_eq!((code, &told["status"]), (Some(1), &json!("failed")), "{scenario}: {told:#}");
-        told["error"]["category"].clone()
+        told["error"].clone()
     };
-    assert_eq!(failure("quota"), "quota");
-    assert_ne!(failure("error"), "quota");
+    let quota = failure("quota");
+    assert_eq!(quota["category"], "quota");
+    assert!(quota["reset_at"].is_string(), "when it is there again was told: {quota:#}");
+    assert_eq!(failure("error")["category"], "engine");
 }

@@ -93,6 +93,7 @@ impl Lab {
             own_program: self.program.clone(),
             cwd: self.root.path().to_owned(),
             user_home: self.path("home"),
+            programs: None,
             temporary: self.path("tmp"),
             host_command: Box::new(|| {
                 let mut command = Command::new(PROGRAM);

@@ -42,6 +42,13 @@ fn record(lab: &Lab, run: RunId) -> RunRecord {
     RunRecord::read(&lab.data().run(run).record()).expect("a record")
 }
 
+/// Waits until a run that was planned is accepted.
+fn wait_made(lab: &Lab, run: RunId) {
+    let events = lab.data().run(run).events();
+    let is_accepted = || lab.state(run).status.is_some();
+    lab.wait_until("a new run", || events.exists() && is_accepted());
+}
+
 fn is_queued(lab: &Lab, run: RunId) -> bool {
     lab.state(run).status == Some(RunStatus::Queued)
 }
@@ -97,7 +104,7 @@ fn the_same_is_tried_again_as_a_new_run_when_the_quota_is_there() {
     let run = runtime.submit(waiting(lab.new_run(ExecutionMode::Auto, DONE))).expect("accepted");
     lab.wait_over(run);
     let PlannedRetry { run_id: again, not_before } = planned(&lab, run);
-    lab.wait_until("a new run", || lab.data().run(again).events().exists());
+    wait_made(&lab, again);
     assert_eq!(lab.wait_over(again).status, Some(RunStatus::Succeeded));
     assert!(runtime.wait_idle(PATIENCE));
     assert_eq!(lab.output(again), serde_json::json!({ "answer": "blue" }));
@@ -128,7 +135,8 @@ fn others_pass_a_run_that_waits_and_it_is_canceled_at_once() {
         lab.wait_over(run);
         planned(&lab, run).run_id
     };
-    lab.wait_until("a new run", || lab.data().run(again).events().exists() && is_queued(&lab, again));
+    wait_made(&lab, again);
+    assert!(is_queued(&lab, again));
     let other = runtime.submit(lab.new_run(ExecutionMode::Auto, DONE)).expect("accepted");
     assert_eq!(lab.wait_over(other).status, Some(RunStatus::Succeeded));
     assert!(is_queued(&lab, again) && runtime.has(again));
@@ -152,7 +160,7 @@ fn a_chain_has_an_end() {
         let last = *chain.last().expect("a run");
         lab.wait_over(last);
         let next = planned(&lab, last).run_id;
-        lab.wait_until("a new run", || lab.data().run(next).events().exists());
+        wait_made(&lab, next);
         assert_eq!(record(&lab, next).quota_retry.map(|retry| retry.number), Some(number));
         chain.push(next);
     }
@@ -193,7 +201,7 @@ fn a_retry_that_was_not_made_is_made_once() {
     lab.wait_over(run);
     let plan = planned(&lab, run);
     let folder = lab.data().run(plan.run_id);
-    lab.wait_until("a new run", || folder.events().exists() && is_queued(&lab, plan.run_id));
+    wait_made(&lab, plan.run_id);
     drop(runtime);
     let made = |what: &str| {
         let runtime = lab.runtime();
@@ -226,7 +234,8 @@ fn a_retry_that_was_removed_stays_so() {
     let run = runtime.submit(waiting(lab.new_run(ExecutionMode::Auto, &no_quota("1h")))).expect("accepted");
     lab.wait_over(run);
     let again = planned(&lab, run).run_id;
-    lab.wait_until("a new run", || lab.data().run(again).events().exists() && is_queued(&lab, again));
+    wait_made(&lab, again);
+    assert!(is_queued(&lab, again));
     runtime.cancel(again, "the test").expect("canceled");
     assert!(runtime.wait_idle(PATIENCE));
     drop(runtime);

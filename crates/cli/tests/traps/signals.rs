@@ -31,9 +31,17 @@ impl Signalled<'_> {
         self.fails(code, (Some(exit), None, Some(1)));
     }
 
-    /// It was killed. It may have been a wrapper, so who is left may still have a say, and is ended when it has none.
+    /// It was killed. Who is left sits in another session, so it is a tool and no engine behind a wrapper: nobody waits
+    /// for it until a limit is reached.
     #[track_caller]
     fn dies(&self) {
+        self.fails("ENGINE_FAILED", (None, Some(format!("SIG{}", self.signal)), Some(1)));
+    }
+
+    /// It was killed, and who is left in its session may be the real engine, so it may still have a say; it is ended when
+    /// it has none.
+    #[track_caller]
+    fn dies_before_the_engine(&self) {
         self.fails("TIMEOUT", (None, Some(format!("SIG{}", self.signal)), Some(0)));
     }
 
@@ -128,12 +136,12 @@ const CHILD: &str = "child [ pid @child.pid forever ] wait-file @child.pid";
 #[test]
 fn the_wrapper_of_qwen_dies_of_sigint_and_leaves_child_and_tool() {
     recorded("qwen-interrupted", "engine", "ENGINE_FAILED");
-    Signalled { engine: "qwen", does: CHILD, send: signal, signal: "INT" }.dies();
+    Signalled { engine: "qwen", does: CHILD, send: signal, signal: "INT" }.dies_before_the_engine();
 }
 
 #[test]
 fn the_wrapper_of_qwen_dies_of_sigterm_and_leaves_child_and_tool() {
-    Signalled { engine: "qwen", does: CHILD, send: signal, signal: "TERM" }.dies();
+    Signalled { engine: "qwen", does: CHILD, send: signal, signal: "TERM" }.dies_before_the_engine();
 }
 
 #[test]

@@ -95,7 +95,10 @@ impl Tape {
     pub(crate) fn read_in_pieces(&self, reads: usize) {
         let bytes = self.stdout().len();
         let ends = (0..=reads).map(|read| bytes * read / reads).collect::<Vec<_>>();
-        let piece = |(i, ends): (usize, &[usize])| json!({ "i": i, "t_ns": i, "stream": "stdout", "from": ends[0], "to": ends[1], "batch": i });
+        let piece = |(i, ends): (usize, &[usize])| {
+            let [from, to] = ends else { panic!("two of them") };
+            json!({ "i": i, "t_ns": i, "stream": "stdout", "from": from, "to": to, "batch": i })
+        };
         let eof = |(i, stream)| json!({ "i": i, "t_ns": i, "eof": stream });
         let pieces = ends.windows(2).enumerate().map(piece);
         let records = pieces.chain((reads..).zip(["stdout", "stderr"]).map(eof));

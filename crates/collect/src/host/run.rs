@@ -311,6 +311,11 @@ impl Host {
         });
         if let Some(exit) = exit {
             running.exit = Some((exit, now));
+        }
+        if running.left == Left::Some && matches!(running.exit, Some((Exit::Signal(_), _))) {
+            running.left = tree::left_of(main);
+        }
+        if let Some(exit) = exit {
             self.tell_exit(exit);
             match self.plan.wiring {
                 // Its end is the end of both streams, and does not come while we hold it.
@@ -346,12 +351,15 @@ impl Running {
     }
 
     /// The engine itself has come to an end. One that was killed by a signal may have been a wrapper, and the real program
-    /// lives on, unless the turn was over before or nobody is left.
+    /// lives on, unless the turn was over before or nobody is left but tools.
     fn has_finished(&self) -> bool {
         match self.exit {
             None => false,
             Some((Exit::Code(_), _)) => true,
-            Some((Exit::Signal(_), _)) => self.deadlines.turn_is_over() || self.left == Left::Nobody,
+            Some((Exit::Signal(_), _)) => match self.left {
+                Left::Nobody | Left::Tools => true,
+                Left::Some => self.deadlines.turn_is_over(),
+            },
         }
     }
 

@@ -11,6 +11,7 @@ use skillrun_evidence::host_record::Survivor;
 pub(crate) struct Process {
     pub(crate) pid: u32,
     pub(crate) parent: u32,
+    pub(crate) session: u32,
     /// When it began, in ticks since the machine started; with the pid it names a process for ever.
     pub(crate) began: u64,
     /// It has ended and waits for its parent to notice, or is on its way there and nothing turns it back. Its streams are
@@ -23,6 +24,7 @@ pub(crate) struct Process {
 struct Stat {
     pid: u32,
     parent: u32,
+    session: u32,
     began: u64,
     name: String,
     threads: u32,
@@ -42,11 +44,12 @@ impl Stat {
         let fields: Vec<_> = rest.split_whitespace().collect();
         let state = *fields.first()?;
         let parent = fields.get(1)?.parse().ok()?;
+        let session = fields.get(3)?.parse().ok()?;
         let flags: u32 = fields.get(6)?.parse().ok()?;
         let threads = fields.get(17)?.parse().ok()?;
         let began = fields.get(19)?.parse().ok()?;
         let is_ending = matches!(state, "Z" | "X") || flags & EXITING != 0;
-        Some(Self { pid, parent, began, name, threads, is_ending })
+        Some(Self { pid, parent, session, began, name, threads, is_ending })
     }
 }
 
@@ -56,8 +59,8 @@ impl Process {
         let stat = Stat::parse(&fs::read(format!("/proc/{pid}/stat")).ok()?)?;
         // What is told of a process is told of its first thread. When that has ended, others may live on.
         let is_over = stat.is_ending && (stat.threads <= 1 || all_threads_are_ending(pid));
-        let Stat { pid, parent, began, name, .. } = stat;
-        Some(Self { pid, parent, began, is_over, name })
+        let Stat { pid, parent, session, began, name, .. } = stat;
+        Some(Self { pid, parent, session, began, is_over, name })
     }
 
     pub(crate) fn survivor(&self) -> Survivor {

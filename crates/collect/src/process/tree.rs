@@ -31,7 +31,16 @@ impl Exit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Left {
     Some,
+    /// Nobody who shares a session with the engine: it puts its tools into sessions of their own, never itself.
+    Tools,
     Nobody,
+}
+
+/// Who of those that are left could be the engine that a wrapper had started. Every engine begins a session.
+pub(crate) fn left_of(main: Pid) -> Left {
+    let main = main.as_raw_nonzero().get().unsigned_abs();
+    let is_of_the_engine = |process: &Process| process.session == main;
+    if descendants().iter().any(is_of_the_engine) { Left::Some } else { Left::Tools }
 }
 
 /// Takes note of every child that has ended.
@@ -136,7 +145,7 @@ mod tests {
     use super::*;
 
     fn process(pid: u32, parent: u32) -> Process {
-        Process { pid, parent, began: 0, is_over: false, name: String::new() }
+        Process { pid, parent, session: 1, began: 0, is_over: false, name: String::new() }
     }
 
     #[test]

@@ -159,7 +159,8 @@ fn accept(content: BTreeMap<String, ElicitationContentValue>) -> ElicitationActi
 fn field(fields: &Map<String, Value>, text: &str) -> Option<(String, ElicitationContentValue)> {
     let kind = |field: &Value| field.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     let strings = fields.iter().filter(|(_, field)| kind(field) == "string");
-    let string = strings.map(|(name, field)| (name.clone(), ElicitationContentValue::String(choice(field, text)))).next();
+    let string =
+        strings.map(|(name, field)| (name.clone(), ElicitationContentValue::String(choice(field, text)))).next();
     let other = || {
         fields.iter().find_map(|(name, field)| {
             let value = match (kind(field).as_str(), Word::of(text)) {

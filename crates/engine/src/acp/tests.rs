@@ -110,7 +110,8 @@ fn a_session_is_resumed_where_the_agent_can_and_else_loaded() {
 
 #[test]
 fn an_error_is_answered_with_nothing() {
-    let error = |id: &str| format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -1, "message": "no" } }));
+    let error =
+        |id: &str| format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -1, "message": "no" } }));
     assert_eq!(ids(&sends(opening(Session::New), error("initialize").as_bytes())), ["acp.1.initialize"]);
     let both = initialized(json!({})) + &error("session");
     assert_eq!(ids(&sends(opening(Session::New), both.as_bytes())), ["acp.1.initialize", "acp.1.session"]);
@@ -162,7 +163,9 @@ fn what_we_do_not_have_is_refused_and_questions_are_not() {
 #[test]
 fn lines_that_are_no_messages_are_nothing() {
     let mut bytes = Vec::new();
-    for line in ["", "words", "[]", "7", "{\"id\":\"initialize\"}", "{\"method\":\"x\"}", "{\"id\":1,\"id\":2}", "\u{0}"] {
+    for line in
+        ["", "words", "[]", "7", "{\"id\":\"initialize\"}", "{\"method\":\"x\"}", "{\"id\":1,\"id\":2}", "\u{0}"]
+    {
         bytes.extend_from_slice(line.as_bytes());
         bytes.push(b'\n');
     }
@@ -177,7 +180,8 @@ fn lines_that_are_no_messages_are_nothing() {
 
 /// A session with everything in it.
 fn session() -> Vec<u8> {
-    let update = |n: u32| format!("{}\n", json!({ "jsonrpc": "2.0", "method": "session/update", "params": { "n": n } }));
+    let update =
+        |n: u32| format!("{}\n", json!({ "jsonrpc": "2.0", "method": "session/update", "params": { "n": n } }));
     let parts = [
         "starting up\n".to_owned(),
         initialized(json!({ "loadSession": true })),

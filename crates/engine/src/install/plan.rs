@@ -40,7 +40,7 @@ pub fn plan(name: &str, install: &Install, version: Option<&str>, programs: Prog
         (major, program.parent().unwrap_or(Path::new("/")).to_owned())
     };
     let engine = Step {
-        name: name.to_owned(),
+        name: install.folder(name).to_owned(),
         package: install.package.clone(),
         version: version.unwrap_or(&install.version).to_owned(),
         node: install.node.map(folder),
@@ -75,7 +75,8 @@ impl Step {
 /// A package at npm, perhaps with a scope; nothing that npm could take for an option, a path or an address.
 pub fn is_package(name: &str) -> bool {
     let is_word = |word: &str| {
-        let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_' | b'.');
+        let is_letter =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_' | b'.');
         !word.is_empty() && !word.starts_with(['.', '-', '_']) && word.bytes().all(is_letter)
     };
     name.len() <= 200
@@ -88,8 +89,7 @@ pub fn is_package(name: &str) -> bool {
 /// A whole version: three numbers, and what may follow them.
 pub fn is_version(text: &str) -> bool {
     let (numbers, rest) = text.split_at(text.find(['-', '+']).unwrap_or(text.len()));
-    let are_numbers =
-        numbers.split('.').count() == 3 && numbers.split('.').all(|number| number.parse::<u32>().is_ok());
+    let are_numbers = numbers.split('.').count() == 3 && numbers.split('.').all(|number| number.parse::<u32>().is_ok());
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+');
     are_numbers && !numbers.contains('+') && text.len() <= 64 && rest.bytes().all(is_plain)
 }
@@ -100,7 +100,7 @@ mod tests {
 
     fn install(node: Option<u32>) -> Install {
         let program = PathBuf::from("node_modules/.bin/x");
-        Install { package: "@a/x".to_owned(), version: "1.2.3".to_owned(), node, program }
+        Install { package: "@a/x".to_owned(), version: "1.2.3".to_owned(), node, program, shares: None }
     }
 
     #[test]
@@ -136,7 +136,8 @@ mod tests {
         for version in ["1.2.3", "0.166.0-alpha.2", "1.0.0+build"] {
             assert!(is_version(version), "{version}");
         }
-        for version in ["", "latest", "1.2", "1.2.3.4", "^1.2.3", "1.2.3 || 2", "1.2.x", "file:.", "-1.2.3", "1.2.3/.."] {
+        for version in ["", "latest", "1.2", "1.2.3.4", "^1.2.3", "1.2.3 || 2", "1.2.x", "file:.", "-1.2.3", "1.2.3/.."]
+        {
             assert!(!is_version(version), "{version}");
         }
     }

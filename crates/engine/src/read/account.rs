@@ -1,13 +1,14 @@
 //! How an engine is installed, who the user is to it, and where its model is.
 
 use super::argv::{Place, template};
+use super::is_engine_name;
 use super::surroundings::{inside, variable_name};
 use crate::descriptor::{Environment, Gateway, Install, KeepLogin, Login, LoginFile, LoginText, ProbeRule};
 use crate::install::{is_package, is_version};
 use crate::keys::{Result, Value};
 
 pub(super) fn install(value: &Value<'_>) -> Result<Install> {
-    let section = value.section(&["package", "version", "node", "program"])?;
+    let section = value.section(&["package", "version", "node", "program", "shares"])?;
     // They become words of a command line.
     let package = section.required("package")?;
     let name = package.string()?;
@@ -27,7 +28,17 @@ pub(super) fn install(value: &Value<'_>) -> Result<Install> {
         },
     };
     let program = section.required("program")?;
-    Ok(Install { package: name, version: number, node, program: inside(&program.string()?, &program)? })
+    let shares = match section.get("shares") {
+        None => None,
+        Some(value) => {
+            let name = value.string()?;
+            if !is_engine_name(&name) {
+                return Err(value.unusable(format!("{name:?} is not the name of an engine")));
+            }
+            Some(name)
+        }
+    };
+    Ok(Install { package: name, version: number, node, program: inside(&program.string()?, &program)?, shares })
 }
 
 /// A variable that the engine gets; with another one it would never be heard of.

@@ -150,7 +150,9 @@ fn argv(value: &Value<'_>, turn: Turn, flags: HasFlags) -> Result<Vec<Part>> {
         Part::PromptFlags | Part::PermissionFlags | Part::NetworkFlags => false,
     });
     match turn {
-        Turn::Resume if !has_session && flags.words => Err(value.problem(LoadErrorKind::Lacks(Placeholder::SessionId.as_str()))),
+        Turn::Resume if !has_session && flags.words => {
+            Err(value.problem(LoadErrorKind::Lacks(Placeholder::SessionId.as_str())))
+        }
         Turn::Start | Turn::Resume => Ok(parts),
     }
 }
@@ -179,8 +181,7 @@ pub(super) fn prompt(value: &Value<'_>) -> Result<PromptWays> {
     let argument = needs(way("argument", Place::PromptArgument)?, Placeholder::Prompt)?;
     let stdin = way("stdin", Place::PromptStdin)?.map(|(words, _)| words);
     let file = needs(way("file", Place::PromptFile)?, Placeholder::PromptFile)?;
-    let protocol =
-        section.get("protocol").map(|value| value.one_of(Protocol::ALL, Protocol::as_str)).transpose()?;
+    let protocol = section.get("protocol").map(|value| value.one_of(Protocol::ALL, Protocol::as_str)).transpose()?;
     let has_words = argument.is_some() || stdin.is_some() || file.is_some();
     match (has_words, protocol) {
         (true, None) | (false, Some(_)) => {}

@@ -9,9 +9,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use skillrun_engine::{Descriptor, Found};
 use skillrun_engine::descriptor::Executable;
 use skillrun_engine::version::parse_version;
+use skillrun_engine::{Descriptor, Found};
 use skillrun_evidence::whole_file;
 
 use crate::looking::engines::asked;

@@ -156,7 +156,8 @@ fn taken_login(
     places: &Places,
 ) -> std::io::Result<LoginFound> {
     let user_home = &surroundings.user_home;
-    let found = login::found(descriptor, user_home, |name| surroundings.variable(name).is_some_and(|it| !it.is_empty()));
+    let found =
+        login::found(descriptor, user_home, |name| surroundings.variable(name).is_some_and(|it| !it.is_empty()));
     if run.record.request.home == HomeChoice::Run {
         let is_over = |other| run_is_over(surroundings, other);
         login::take(&surroundings.tools.data, run.id, descriptor, &places.home, user_home, is_over)?;

@@ -32,7 +32,9 @@ pub(super) struct Taken {
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub(super) enum Back {
     /// They go back if the user's file still has this hash.
-    IfUnchanged { hash: String },
+    IfUnchanged {
+        hash: String,
+    },
     Dropped,
 }
 

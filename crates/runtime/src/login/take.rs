@@ -46,8 +46,7 @@ pub(crate) fn take(
     }
     let folders = login.folders.iter().filter(|folder| user_home.join(folder).is_dir());
     let folders: Vec<_> = folders.collect();
-    note.taken
-        .extend(folders.iter().map(|path| Taken { path: OsText::from(path.as_path()), back: Back::Dropped }));
+    note.taken.extend(folders.iter().map(|path| Taken { path: OsText::from(path.as_path()), back: Back::Dropped }));
     if note.taken.is_empty() {
         return Ok(());
     }

@@ -47,9 +47,17 @@ impl std::fmt::Debug for Install<'_> {
 pub enum Progress<'a> {
     /// For another process that installs.
     Waits,
-    Begins { what: &'a str },
-    GoesOn { what: &'a str, elapsed: Duration },
-    Done { what: &'a str, elapsed: Duration },
+    Begins {
+        what: &'a str,
+    },
+    GoesOn {
+        what: &'a str,
+        elapsed: Duration,
+    },
+    Done {
+        what: &'a str,
+        elapsed: Duration,
+    },
 }
 
 /// What came of it.

@@ -47,7 +47,7 @@ impl Lab {
         let mut path = OsString::from(folder.path().join("bin"));
         path.push(":/usr/bin:/bin");
         let program = PathBuf::from("node_modules/.bin/x");
-        let rule = descriptor::Install { package: "@a/x".into(), version: "1.2.3".into(), node, program };
+        let rule = descriptor::Install { package: "@a/x".into(), version: "1.2.3".into(), node, program, shares: None };
         Self { folder, rule, environment: vec![("PATH".into(), path)] }
     }
 

@@ -42,7 +42,14 @@ impl Runtime {
 
     /// Cancels any run. When this returns, that is on the disk; its process may take a moment to end.
     pub fn cancel_anywhere(&self, run: RunId, by: &str) -> Result<Heard, RuntimeError> {
-        self.say_anywhere(|| self.cancel(run, by), || Ask::Cancel { run, by: by.to_owned() })
+        let before = self.log().last_writer(run).filter(|pid| *pid != std::process::id());
+        let heard = self.say_anywhere(|| self.cancel(run, by), || Ask::Cancel { run, by: by.to_owned() })?;
+        if let (Heard::Here, Some(pid)) = (heard, before) {
+            // Whoever made the run may keep it in a queue, for hours if it waits for quota. If nobody is there, nobody
+            // does.
+            ask(self.data(), pid, Ask::TakeUp { run }).ok();
+        }
+        Ok(heard)
     }
 
     fn say_anywhere(

@@ -111,6 +111,9 @@ impl Inner {
     pub(super) fn take_up_run(self: &Arc<Self>, run: Run) -> TakenUp {
         let (state, id) = (&run.state, run.id);
         if state.is_over() {
+            // Somebody else may have ended it while it waited for a slot here.
+            self.desk().queue.remove(id);
+            self.changed.notify_all();
             return TakenUp::Over;
         }
         if state.rests() {

@@ -107,7 +107,6 @@ impl Agent<'_> {
                 self.write_line(&"x".repeat(100_000))?;
                 self.write_line("[1, 2")?;
                 self.write(&json!({ "jsonrpc": "2.0", "id": "nobody", "result": { "sessionId": "other" } }))?;
-                self.write(&json!({ "jsonrpc": "2.0", "id": "initialize", "result": {} }))?;
                 self.write(&json!({ "jsonrpc": "2.0", "method": "_made/up", "params": {} }))?;
                 self.update(session, &json!({ "sessionUpdate": "made_up", "content": null }))?;
                 self.done(session, "blue").map(Some)
@@ -119,8 +118,10 @@ impl Agent<'_> {
         }
     }
 
+    /// A long text comes in two pieces.
     fn say(&mut self, session: &str, text: &str) -> Result<(), Stop> {
-        let middle = text.char_indices().map(|(at, _)| at).nth(text.chars().count() / 2).unwrap_or(0);
+        let length = text.chars().count();
+        let middle = if length < 16 { 0 } else { text.char_indices().nth(length / 2).map_or(0, |(at, _)| at) };
         for piece in [&text[..middle], &text[middle..]].into_iter().filter(|piece| !piece.is_empty()) {
             let content = json!({ "type": "text", "text": piece });
             self.update(session, &json!({ "sessionUpdate": "agent_message_chunk", "content": content }))?;

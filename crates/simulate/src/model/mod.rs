@@ -12,7 +12,7 @@
 //! POST /control/scripts/NAME                     keeps a script, see `script`, for /s/script.NAME
 //! ```
 //!
-//! - A request without tools gets a harmless answer in every scenario but `err…`: CLIs ask for titles and routes.
+//! - A request without tools gets a harmless answer in every scenario but `err…` and `quota`: CLIs ask for titles and routes.
 //! - Commands are run with the tool that the request offers for that. Where there is none, the answer says so.
 //! - Bounds: 256 connections, 16 MiB a body, 64 MiB of remembered bodies, 64 scripts of 256 kB, 1024 keys, 5 minutes
 //!   of a client's silence.

@@ -269,5 +269,4 @@ fn play(script: Option<&Script>, asked: &Asked) -> Decision {
 }
 
 #[cfg(test)]
-#[path = "plan_tests.rs"]
 mod tests;

@@ -101,7 +101,8 @@ fn what_is_wrong_is_told_with_file_and_place() {
 
 #[test]
 fn a_bomb_is_refused() {
-    let bomb = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c]";
+    let bomb =
+        "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c]";
     assert!(parsed(bomb).unwrap_err().contains("is not YAML"));
     assert!(parsed(&"[".repeat(100_000)).unwrap_err().contains("is not YAML"));
     let many: String = (0..1_001).map(|n| format!("- {{name: c{n}}}\n")).collect();

@@ -21,6 +21,7 @@ const ORDINARY: &[&str] = &["/", "/bin", "/usr", "/usr/bin", "/usr/local", "/usr
 const SCRATCH: &str = "/lab/scratch";
 const HOME: &str = "/lab/user";
 const PROGRAMS: &str = "/lab/programs";
+const TEMPORARY: &str = "/lab/tmp";
 const FOLDER: &str = "/lab/folder";
 const USER: &str = "somebody";
 const HOST: &str = "lab.example";
@@ -35,6 +36,8 @@ pub struct Machine {
     pub user_home: Option<PathBuf>,
     /// The folder of the engine's program.
     pub programs: Option<PathBuf>,
+    /// Where engines have their temporary files.
+    pub temporary: Option<PathBuf>,
     /// The folder the user stands in.
     pub cwd: Option<PathBuf>,
     pub user: Option<String>,
@@ -71,7 +74,12 @@ impl Cleaner {
         let mut known = Known::default();
         known.path(scratch, SCRATCH);
         known.path(&scratch.canonicalize().unwrap_or_else(|_| scratch.to_owned()), SCRATCH);
-        for (path, stand_in) in [(&machine.user_home, HOME), (&machine.programs, PROGRAMS), (&machine.cwd, FOLDER)] {
+        for (path, stand_in) in [
+            (&machine.user_home, HOME),
+            (&machine.programs, PROGRAMS),
+            (&machine.temporary, TEMPORARY),
+            (&machine.cwd, FOLDER),
+        ] {
             if let Some(path) = path {
                 known.path(path, stand_in);
             }
@@ -83,7 +91,9 @@ impl Cleaner {
             known.text(id, MACHINE);
         }
         // Everybody's name is no name.
-        for (word, stand_in) in [(machine.user.as_deref().filter(|user| *user != "root"), USER), (machine.host.as_deref(), HOST)] {
+        for (word, stand_in) in
+            [(machine.user.as_deref().filter(|user| *user != "root"), USER), (machine.host.as_deref(), HOST)]
+        {
             if let Some(word) = word.filter(|word| word.len() >= WORD_MIN) {
                 known.word(word, stand_in);
             }
@@ -202,6 +212,7 @@ mod tests {
         let machine = Machine {
             user_home: Some("/people/ada".into()),
             programs: Some("/usr/bin".into()),
+            temporary: None,
             cwd: None,
             user: Some("adal".to_owned()),
             host: Some("engine9".to_owned()),
@@ -215,7 +226,10 @@ mod tests {
     fn the_machine_is_taken_out() {
         let cleaner = cleaner();
         let cases = [
-            ("/people/ada/data/x.1/runs/018f0000-1111-7222-8333-444444444444/workspace", "/lab/scratch/runs/01900000-0000-7000-8000-000000000000/workspace"),
+            (
+                "/people/ada/data/x.1/runs/018f0000-1111-7222-8333-444444444444/workspace",
+                "/lab/scratch/runs/01900000-0000-7000-8000-000000000000/workspace",
+            ),
             ("/people/ada/.codex", "/lab/user/.codex"),
             ("projects/-people-ada-data-x-1-runs", "projects/-lab-scratch-runs"),
             ("POST http://127.0.0.1:40123/s/auto", "POST http://127.0.0.1:18931/s/auto"),

@@ -86,7 +86,9 @@ pub fn record(
     }
     let run = tried.runtime.data().run(tried.ended.run);
     let cleaner = Cleaner::new(machine, lab.scratch, tried.ended.run, &server.origin());
-    let made = write::recording(&run, &folder, &cleaner)?;
+    let probe = lab.descriptor.probe.iter().flat_map(|probe| &probe.set);
+    let variables: Vec<String> = probe.map(|(name, _)| name.clone()).collect();
+    let made = write::recording(&run, &folder, &cleaner, &variables)?;
     let line = write::Readme { name: &format!("{engine}-{}", how.name), engine, version: made.version.as_deref(), now };
     line.add(&to.join("README.md"))?;
     Ok(Recorded {

@@ -16,6 +16,9 @@ use super::clean::{Cleaned, Cleaner};
 /// Largest file of a recording.
 const BYTES_MAX: u64 = 64 << 20;
 
+/// Variables that every engine gets; of others, only those that lead it to the model are told.
+const VARIABLES: &[&str] = &["HOME", "LANG", "PATH", "SKILLRUN_ATTEMPT", "TERM", "TMPDIR"];
+
 /// Members that are numbers of processes, of which a machine has its own.
 const PROCESSES: &[&str] = &["pid", "host_pid"];
 
@@ -29,14 +32,20 @@ pub(super) struct Made {
 }
 
 /// Writes what a recording has of the evidence of a run. The folder must not exist.
-pub(super) fn recording(run: &RunFolder, to: &Path, cleaner: &Cleaner) -> Result<Made, RecordingError> {
+pub(super) fn recording(
+    run: &RunFolder,
+    to: &Path,
+    cleaner: &Cleaner,
+    variables: &[String],
+) -> Result<Made, RecordingError> {
     let evidence = Folder::open(run.root())?;
     let audit = to.join(".audit");
     fs::create_dir_all(&audit).map_err(failed(&audit, "cannot be made"))?;
     let mut made = Made::default();
     for number in evidence.attempts() {
         made.attempts += 1;
-        attempt(&run.audit(), &audit, number, cleaner, &mut made)?;
+        let mut parts = Parts { variables: variables.to_vec(), ..Parts::default() };
+        attempt(&run.audit(), &audit, number, cleaner, &mut parts, &mut made)?;
     }
     Ok(made)
 }
@@ -46,9 +55,9 @@ fn attempt(
     to: &Path,
     number: AttemptNumber,
     cleaner: &Cleaner,
+    parts: &mut Parts,
     made: &mut Made,
 ) -> Result<(), RecordingError> {
-    let mut parts = Parts::default();
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
     for stream in [Stream::Stdout, Stream::Stderr, Stream::Pty] {
         let name = names::log(stream, number);
@@ -86,6 +95,8 @@ struct Parts {
     streams: BTreeMap<&'static str, Cleaned>,
     /// By name of the file.
     hashes: BTreeMap<String, String>,
+    /// That lead the engine to the model.
+    variables: Vec<String>,
 }
 
 impl Parts {
@@ -131,6 +142,10 @@ impl Parts {
             for (name, hash) in hashes.iter_mut() {
                 *hash = json!(self.hashes.get(name));
             }
+        }
+        if let Some(Value::Array(names)) = clean.get_mut("env_names") {
+            let is_told = |name: &str| VARIABLES.contains(&name) || self.variables.iter().any(|known| known == name);
+            names.retain(|name| name.as_str().is_some_and(is_told));
         }
         without_processes(&mut clean);
         let mut text = serde_json::to_vec_pretty(&clean).unwrap_or_default();
@@ -185,7 +200,8 @@ pub(super) struct Readme<'a> {
 
 impl Readme<'_> {
     pub(super) fn add(&self, path: &Path) -> Result<(), RecordingError> {
-        let mut page = OpenOptions::new().create(true).append(true).open(path).map_err(failed(path, "cannot be opened"))?;
+        let mut page =
+            OpenOptions::new().create(true).append(true).open(path).map_err(failed(path, "cannot be opened"))?;
         page.write_all(self.text().as_bytes()).map_err(failed(path, "cannot be written"))
     }
 
@@ -211,7 +227,8 @@ mod tests {
 
     fn parts(stdout: &[u8]) -> Parts {
         let streams = [("stdout", cleaner().bytes(stdout))].into();
-        Parts { streams, hashes: [("stdout.1.log".to_owned(), "ab".to_owned())].into() }
+        let hashes = [("stdout.1.log".to_owned(), "ab".to_owned())].into();
+        Parts { streams, hashes, variables: vec!["MODEL_URL".to_owned()] }
     }
 
     #[test]
@@ -241,13 +258,14 @@ mod tests {
         let meta = json!({
             "cwd": "/people/ada/x", "pid": 77, "host_pid": 78, "bytes": {"stdout": 15, "stderr": 2},
             "hashes": {"stdout.1.log": "old", "stdin.1.log": "gone"}, "survivors": [{"pid": 79, "name": "sh"}],
-            "exit_code": 0,
+            "exit_code": 0, "env_names": ["HOME", "MODEL_URL", "OF_THIS_MACHINE"],
         });
         let Value::Object(meta) = meta else { panic!("an object") };
         let clean: Value = serde_json::from_slice(&parts.meta(&meta, &cleaner())).unwrap();
         let expected = json!({
             "cwd": "/lab/user/x", "pid": 1, "host_pid": 1, "bytes": {"stdout": 13, "stderr": 2},
             "hashes": {"stdout.1.log": "ab"}, "survivors": [{"pid": 1, "name": "sh"}], "exit_code": 0,
+            "env_names": ["HOME", "MODEL_URL"],
         });
         assert_eq!(clean, expected);
     }

@@ -33,12 +33,7 @@ fn result(status: RunStatus, ms: u64) -> RunResult {
         artifacts: Vec::new(),
         usage: Some(TurnUsage { input_tokens: Some(100 * ms), output_tokens: None, ..TurnUsage::default() }),
         completion: None,
-        timing: Timing {
-            created_at: Timestamp::EPOCH,
-            started_at: None,
-            ended_at: Timestamp::EPOCH,
-            elapsed_ms: ms,
-        },
+        timing: Timing { created_at: Timestamp::EPOCH, started_at: None, ended_at: Timestamp::EPOCH, elapsed_ms: ms },
         attempts: 1,
         next_actions: Vec::new(),
     }
@@ -54,10 +49,7 @@ fn ended(status: RunStatus, ms: u64, because: Because) -> Came {
             result: Some(result(status, ms)),
             because,
         }),
-        checks: vec![
-            Check { what: "status".to_owned(), problem },
-            Check { what: "output".to_owned(), problem: None },
-        ],
+        checks: vec![Check { what: "status".to_owned(), problem }, Check { what: "output".to_owned(), problem: None }],
         validity: Validity::Valid,
     }
 }
@@ -122,7 +114,8 @@ fn engines_that_disagree_are_told() {
 
 #[test]
 fn what_is_not_the_same_every_time_is_flaky() {
-    let came = vec![good(5), bad(1), good(3), good(1), good(1), good(1), bad(1), bad(1), bad(1), good(9), good(8), good(7)];
+    let came =
+        vec![good(5), bad(1), good(3), good(1), good(1), good(1), bad(1), bad(1), bad(1), good(9), good(8), good(7)];
     let report = report(3, came);
     assert_eq!(report.flaky, [Flaky { case: "one".to_owned(), engine: "left".to_owned(), passed: 2, of: 3 }]);
     let verdicts: Vec<_> = report.rows.iter().map(|row| row.verdict).collect();
@@ -201,11 +194,15 @@ fn junit_is_xml_and_counts() {
     let report = report(1, vec![good(1_500), bad(2), stopped, Came::Trouble("\u{0}no & \"never\"".to_owned())]);
     let xml = junit::xml(&report);
     assert_eq!(check_xml(&xml), Ok(1 + 3 + 5 + 4), "{xml}");
-    let left = "<testsuite name=\"probe on left\" tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"1\" time=\"1.501\">";
+    let left =
+        "<testsuite name=\"probe on left\" tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"1\" time=\"1.501\">";
     assert!(xml.contains(left), "{xml}");
-    let right = "<testsuite name=\"probe on right\" tests=\"2\" failures=\"1\" errors=\"1\" skipped=\"0\" time=\"0.002\">";
+    let right =
+        "<testsuite name=\"probe on right\" tests=\"2\" failures=\"1\" errors=\"1\" skipped=\"0\" time=\"0.002\">";
     assert!(xml.contains(right), "{xml}");
-    assert!(xml.contains("<failure message=\"it is failed, not succeeded; &lt;oh &amp; no&gt;\" type=\"ENGINE_FAILED\">"));
+    assert!(
+        xml.contains("<failure message=\"it is failed, not succeeded; &lt;oh &amp; no&gt;\" type=\"ENGINE_FAILED\">")
+    );
     assert!(xml.contains("<error message=\"no &amp; &quot;never&quot;\" type=\"error\">"), "{xml}");
     assert!(xml.contains("<skipped message=\"it is not installed\"/>"));
 }

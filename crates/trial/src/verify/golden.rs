@@ -13,9 +13,7 @@ use std::path::{Path, PathBuf};
 use skillrun_evidence::{EvidenceError, Folder, Stream, names};
 use skillrun_lifecycle::{Control, OutputValidator, ProcessExit, settle};
 use skillrun_model::verdict::Verdict;
-use skillrun_model::{
-    AttemptNumber, Code, EngineName, ExecutionMode, InteractionId, ProfileId, RunStatus, Timestamp,
-};
+use skillrun_model::{AttemptNumber, Code, EngineName, ExecutionMode, InteractionId, ProfileId, RunStatus, Timestamp};
 use skillrun_skill::OutputSchema;
 use skillrun_translate::{AttemptPipeline, EventBuilder};
 
@@ -134,10 +132,12 @@ impl Golden {
 
     /// Types of events in it.
     pub fn types(&self, types: &mut Types) {
-        let is_stdout = |name: &str| (1..=self.expected.len()).any(|number| {
-            let number = u32::try_from(number).unwrap_or(u32::MAX);
-            name == names::log(Stream::Stdout, AttemptNumber(number))
-        });
+        let is_stdout = |name: &str| {
+            (1..=self.expected.len()).any(|number| {
+                let number = u32::try_from(number).unwrap_or(u32::MAX);
+                name == names::log(Stream::Stdout, AttemptNumber(number))
+            })
+        };
         for (_, bytes) in self.files.iter().filter(|(name, _)| is_stdout(name)) {
             types.add(self.profile, bytes);
         }
@@ -145,11 +145,7 @@ impl Golden {
 }
 
 /// What every attempt is judged as, and how many events nobody understands.
-fn read(
-    root: &Path,
-    profile: ProfileId,
-    schema: &dyn OutputValidator,
-) -> Result<(Vec<Verdict>, u64), EvidenceError> {
+fn read(root: &Path, profile: ProfileId, schema: &dyn OutputValidator) -> Result<(Vec<Verdict>, u64), EvidenceError> {
     let folder = Folder::open(root)?;
     let mut builder = EventBuilder::new(folder.run_id()?, EngineName::new(EngineName::UNKNOWN));
     let (mut verdicts, mut unknown) = (Vec::new(), 0);

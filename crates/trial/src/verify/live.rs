@@ -1,5 +1,9 @@
 //! Real runs of an engine against a scripted model, each in a world of its own.
 
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use skillrun_engine::Descriptor;
@@ -18,8 +22,9 @@ use crate::drive::{Because, CancelWhen, Conduct, Ended, Stop, When};
 use crate::judge::short;
 use crate::lab::{Lab, LabError, ToolWatch, Tried};
 
-/// How long all of it may take.
-pub const BUDGET: Duration = Duration::from_secs(30);
+/// Runs at the same time: some engines need more than half a gigabyte each, and a few seconds of a processor.
+const AT_ONCE_MIN: usize = 2;
+const AT_ONCE_MAX: usize = 4;
 
 /// What is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +36,8 @@ pub enum Situation {
 }
 
 impl Situation {
-    pub const ALL: &'static [Self] = &[Self::Auto, Self::Interactive, Self::Denied, Self::Cancel];
+    /// Those that take longest first.
+    pub const ALL: &'static [Self] = &[Self::Interactive, Self::Auto, Self::Cancel, Self::Denied];
 
     pub fn scenario(self) -> Scenario {
         match self {
@@ -73,31 +79,43 @@ pub struct Probed {
     pub types: Types,
 }
 
-/// Tries everything at the same time: engines mostly wait, and each run has a world of its own.
-pub fn probe(lab: Lab<'_>, server: &Server, stop: &Stop) -> Probed {
-    let mut probed = Probed::default();
-    std::thread::scope(|scope| {
-        let begun: Vec<_> = Situation::ALL
-            .iter()
-            .map(|situation| match situation.left_out(lab.descriptor) {
-                Some(why) => (*situation, Err(why)),
-                None => (*situation, Ok(scope.spawn(move || run(lab, server, *situation, stop)))),
-            })
-            .collect();
-        for (situation, running) in begun {
-            match running {
-                Err(why) => probed.lines.push(Line::new(situation.name(), Mark::NotTried(why.to_owned()), None)),
-                Ok(running) => match running.join() {
-                    Ok(ran) => probed.add(lab, situation, ran),
-                    Err(_) => {
-                        let mark = Mark::Fails("the thread that tried it died".to_owned());
-                        probed.lines.push(Line::new(situation.name(), mark, None));
+/// Tries everything, some at the same time: each run has a world of its own.
+pub fn probe(lab: Lab<'_>, server: &Server, budget: Duration, stop: &Stop) -> Probed {
+    let at_once = thread::available_parallelism().map_or(AT_ONCE_MIN, NonZero::get).clamp(AT_ONCE_MIN, AT_ONCE_MAX);
+    let next = AtomicUsize::new(0);
+    let ran: Vec<Mutex<Option<Ran>>> = Situation::ALL.iter().map(|_| Mutex::default()).collect();
+    thread::scope(|scope| {
+        for _ in 0..at_once {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some((situation, place)) = Situation::ALL.get(number).zip(ran.get(number)) else { return };
+                    if situation.left_out(lab.descriptor).is_none() && !stop.is_set() {
+                        *place.lock().unwrap_or_else(PoisonError::into_inner) =
+                            Some(run(lab, server, *situation, stop));
                     }
-                },
-            }
+                }
+            });
         }
     });
+    let mut probed = Probed::default();
+    for (situation, ran) in Situation::ALL.iter().zip(ran) {
+        let ran = ran.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match (situation.left_out(lab.descriptor), ran) {
+            (Some(why), _) => {
+                probed.lines.push(Line::new(situation.name(), Mark::NotTried(why.to_owned()), None));
+            }
+            (None, Some(ran)) => probed.add(lab, *situation, ran, budget),
+            (None, None) => {
+                probed.lines.push(Line::new(situation.name(), Mark::Fails(too_long(budget)), None));
+            }
+        }
+    }
     probed
+}
+
+fn too_long(budget: Duration) -> String {
+    format!("it was not done within {} s", budget.as_secs())
 }
 
 struct Ran {
@@ -124,14 +142,17 @@ fn run(lab: Lab<'_>, server: &Server, situation: Situation, stop: &Stop) -> Ran 
 }
 
 impl Probed {
-    fn add(&mut self, lab: Lab<'_>, situation: Situation, ran: Ran) {
+    fn add(&mut self, lab: Lab<'_>, situation: Situation, ran: Ran, budget: Duration) {
         let took = Some(ran.took);
         let mut line = |name: &str, mark: Mark| self.lines.push(Line::new(name, mark, took));
         let tried = match ran.tried {
             Ok(tried) => tried,
             Err(error) => return line(situation.name(), Mark::Fails(error.to_string())),
         };
-        let problem = problem(situation, &tried.ended);
+        let problem = match tried.ended.because {
+            Because::Stopped => Some(too_long(budget)),
+            Because::Itself | Because::Canceled => problem(situation, &tried.ended),
+        };
         line(situation.name(), problem.map_or(Mark::Works, Mark::Fails));
         if situation == Situation::Auto {
             let is_told = tells_of_tools(&tried.runtime, tried.ended.run);
@@ -149,9 +170,6 @@ impl Probed {
 fn problem(situation: Situation, ended: &Ended) -> Option<String> {
     let error = ended.result.as_ref().and_then(|result| result.error.as_ref());
     let attempts = ended.result.as_ref().map_or(0, |result| result.attempts);
-    if ended.because == Because::Stopped {
-        return Some(format!("it was not done within {} s", BUDGET.as_secs()));
-    }
     let became = || match error {
         Some(error) => format!("it {}: {}: {}", ended.status, error.code, short(&error.message)),
         None => format!("it is {}", ended.status),
@@ -162,7 +180,9 @@ fn problem(situation: Situation, ended: &Ended) -> Option<String> {
         Situation::Interactive => (attempts != 2).then(|| format!("it took {attempts} attempts, not 2")),
         Situation::Denied => match error {
             Some(error) if error.category == ErrorCategory::Auth => None,
-            Some(error) => Some(format!("it failed, but as {}, not as a login: {}", error.category, short(&error.message))),
+            Some(error) => {
+                Some(format!("it failed, but as {}, not as a login: {}", error.category, short(&error.message)))
+            }
             None => Some(format!("it is {}, although the model refused everything", ended.status)),
         },
         Situation::Cancel if ended.status != RunStatus::Canceled => Some(became()),

@@ -1,6 +1,5 @@
 //! All that was found out about an engine, as data.
 
-use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -10,7 +9,7 @@ use skillrun_simulate::model::{Options, Server};
 
 use super::drift::{self, Drift, Types};
 use super::golden;
-use super::live::{self, BUDGET};
+use super::live;
 use crate::drive::Stop;
 use crate::lab::{Lab, SCHEMA_FILE};
 
@@ -68,7 +67,7 @@ impl Line {
 }
 
 /// Finds out all of it, within the budget.
-pub fn verify(lab: Lab<'_>, installed: Installed, stop: &Stop) -> Verification {
+pub fn verify(lab: Lab<'_>, installed: Installed, budget: Duration, stop: &Stop) -> Verification {
     let engine = lab.descriptor.name.as_str().to_owned();
     let recorded = recorded(lab);
     let mut before = Types::default();
@@ -80,7 +79,7 @@ pub fn verify(lab: Lab<'_>, installed: Installed, stop: &Stop) -> Verification {
         let why = Mark::NotTried("its file has no [probe]".to_owned());
         (vec![Line::new("runs with a scripted model", why, None)], Types::default())
     } else {
-        in_time(lab, stop)
+        in_time(lab, budget, stop)
     };
     let drift = (!before.is_empty() && !now.is_empty()).then(|| drift::compare(&before, &now));
     let is_good = |line: &Line| !matches!(line.mark, Mark::Fails(_));
@@ -88,7 +87,7 @@ pub fn verify(lab: Lab<'_>, installed: Installed, stop: &Stop) -> Verification {
     Verification { engine, works, installed, recorded, live, drift }
 }
 
-fn in_time(lab: Lab<'_>, stop: &Stop) -> (Vec<Line>, Types) {
+fn in_time(lab: Lab<'_>, budget: Duration, stop: &Stop) -> (Vec<Line>, Types) {
     let server = match Server::start(Options::default()) {
         Ok(server) => server,
         Err(error) => {
@@ -99,25 +98,21 @@ fn in_time(lab: Lab<'_>, stop: &Stop) -> (Vec<Line>, Types) {
     let (done, over) = channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
-            if over.recv_timeout(BUDGET) == Err(RecvTimeoutError::Timeout) {
+            if over.recv_timeout(budget) == Err(RecvTimeoutError::Timeout) {
                 stop.set();
             }
         });
-        let probed = live::probe(lab, &server, stop);
+        let probed = live::probe(lab, &server, budget, stop);
         drop(done);
         (probed.lines, probed.types)
     })
 }
 
 fn recorded(lab: Lab<'_>) -> Vec<Line> {
-    let skill = match lab.skill() {
-        Ok(skill) => skill,
-        Err(error) => return vec![Line::new("recorded streams", Mark::Fails(error.to_string()), None)],
-    };
-    let schema = skill.join(SCHEMA_FILE);
+    let schema = lab.skill().join(SCHEMA_FILE);
     let scratch = lab.scratch.join("recorded");
     let check = |golden: &golden::Golden| {
-        let mark = match golden.check(&scratch, Path::new(&schema)) {
+        let mark = match golden.check(&scratch, &schema) {
             Ok(()) => Mark::Works,
             Err(error) => Mark::Fails(error.to_string()),
         };

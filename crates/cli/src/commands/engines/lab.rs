@@ -18,11 +18,7 @@ use crate::settings::Settings;
 const FOLDER: &str = "tests";
 
 /// Does something in a lab.
-pub(super) fn within<T>(
-    settings: &Settings,
-    state: &State<'_>,
-    task: impl FnOnce(Lab<'_>) -> T,
-) -> Result<T, Failure> {
+pub(super) fn within<T>(settings: &Settings, state: &State<'_>, task: impl FnOnce(Lab<'_>) -> T) -> Result<T, Failure> {
     let parent = settings.data.root().join(FOLDER);
     let failed = |error| Failure::Write { path: parent.to_string_lossy().into_owned(), error };
     fs::create_dir_all(&parent).map_err(failed)?;
@@ -34,10 +30,11 @@ pub(super) fn within<T>(
         owners.lock().unwrap_or_else(PoisonError::into_inner).push(owner);
         Ok(runtime)
     };
-    let done = task(Lab { descriptor: state.descriptor, scratch: scratch.path(), start: &start });
+    let lab = Lab::make(state.descriptor, scratch.path(), &start);
+    let done = lab.map(task).map_err(|error| Failure::Owner(error.to_string()));
     // Before the folder goes, in which they have their sockets.
     drop(owners);
-    Ok(done)
+    done
 }
 
 /// The settings in a world of its own.

@@ -90,6 +90,7 @@ fn machine(settings: &Settings, state: &State<'_>) -> Machine {
             let found = state.program.as_ref().ok()?;
             found.program.parent().map(Path::to_owned)
         }),
+        temporary: Some(std::env::temp_dir()),
         cwd: Some(around.cwd.clone()),
         user: around.variable("USER").or_else(|| around.variable("LOGNAME")).and_then(text),
         host: line("/proc/sys/kernel/hostname"),

@@ -20,7 +20,7 @@ pub(super) fn run(global: &Global, args: &EnginesVerify) -> Result<ExitCode, Fai
     let engines = settings.engines();
     let state = State::of(engines.get(&args.name)?, around(&settings), Probing::On);
     let stop = stop_on_signals()?;
-    let verification = lab::within(&settings, &state, |lab| verify(lab, installed(&state), &stop))?;
+    let verification = lab::within(&settings, &state, |lab| verify(lab, installed(&state), args.timeout, &stop))?;
     match args.json.form() {
         Form::Json => print_json(&verification)?,
         Form::Text => print(&text(&verification, &Output::new(global.color, &settings.surroundings)))?,

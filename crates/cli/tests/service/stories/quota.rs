@@ -47,5 +47,5 @@ fn a_run_that_waits_for_quota_survives_a_restart() {
     assert_eq!(server.wait(&again)["status"], "canceled");
     // Others are not kept waiting meanwhile, and words that mean nothing are refused.
     let refused = server.post("/v1/runs", &json!({ "skill": "probe", "options": { "retry": { "quota": "soon" } } }));
-    assert_eq!(refused.status, 422, "{}", refused.text());
+    assert_eq!(refused.status, 400, "{}", refused.text());
 }

@@ -88,6 +88,9 @@ impl Draft {
         let has_failed = ending == Ending::Failed || codex.has_failed();
         if has_failed && self.looks_like_error(codex) {
             let words = text.to_owned();
+            if words.is_empty() {
+                return None;
+            }
             let error = match codex.failure(Some(&words)) {
                 Some(told) => text_errors::with_category(&words, told.category),
                 None => text_errors::error(&words),

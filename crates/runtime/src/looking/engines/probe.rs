@@ -66,8 +66,7 @@ pub(crate) fn asked(
     let made = fs::DirBuilder::new().mode(0o700).create(&home);
     made.map_err(|error| format!("there is no room for its HOME ({error})"))?;
     let is_kept = |name: &OsString| name != "HOME" && !name.as_encoded_bytes().starts_with(b"XDG_");
-    let mut around: Vec<(OsString, OsString)> =
-        environment.iter().filter(|(name, _)| is_kept(name)).cloned().collect();
+    let mut around: Vec<(OsString, OsString)> = environment.iter().filter(|(name, _)| is_kept(name)).cloned().collect();
     around.push(("HOME".into(), home.clone().into()));
     let output = output(command, argv, &around, PATIENCE);
     fs::remove_dir_all(&home).ok();
@@ -191,8 +190,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let users = folder.path().join("me");
         fs::create_dir(&users).unwrap();
-        let environment = [("PATH", "/usr/bin:/bin".into()), ("HOME", users.clone().into()), ("XDG_CACHE_HOME", users.clone().into())]
-            .map(|(name, value): (&str, OsString)| (name.into(), value));
+        let environment = [
+            ("PATH", "/usr/bin:/bin".into()),
+            ("HOME", users.clone().into()),
+            ("XDG_CACHE_HOME", users.clone().into()),
+        ]
+        .map(|(name, value): (&str, OsString)| (name.into(), value));
         let script = "mkdir -p ${XDG_CACHE_HOME-$HOME}/.junk; echo $HOME".to_owned();
         let told = asked(&[Path::new("/bin/sh")], &["-c".to_owned(), script], &environment, folder.path()).unwrap();
         let told = Path::new(told.trim());

@@ -122,3 +122,49 @@ fn the_list_tells_which_versions_were_tested_and_how_to_get_one() {
         }
     }
 }
+
+#[test]
+fn a_login_is_told_as_far_as_it_can_be_seen_and_no_path_of_it() {
+    let engines = Engines::shipped();
+    let codex = engines.get("codex").expect("codex");
+    let mut machine = Machine::with(&[]);
+    let home = machine.folder.path().join("me");
+    let of = |machine: &Machine| {
+        let around = Around { user_home: Some(&home), ..machine.around() };
+        State::of(codex, around, Probing::Off).engine()
+    };
+    let command = Some("codex login".to_owned());
+    let nothing = EngineLogin { found: LoginKind::Nothing, variable: None, command: command.clone() };
+    assert_eq!(of(&machine).login, nothing);
+    fs::create_dir_all(home.join(".codex")).expect("a folder");
+    fs::write(home.join(".codex/auth.json"), "{}").expect("a login");
+    let by_file = of(&machine);
+    assert_eq!(by_file.login.found, LoginKind::File);
+    assert!(!serde_json::to_string(&by_file).expect("JSON").contains("auth.json"));
+    machine.environment.push(("CODEX_API_KEY".into(), "sesame".into()));
+    let by_variable = of(&machine);
+    assert_eq!(
+        (by_variable.login.found, by_variable.login.variable.as_deref()),
+        (LoginKind::Variable, Some("CODEX_API_KEY"))
+    );
+    assert!(!serde_json::to_string(&by_variable).expect("JSON").contains("sesame"));
+    let scripted = engines.get("scripted").expect("scripted");
+    assert_eq!(State::of(scripted, machine.around(), Probing::Off).login.found, LoginKind::NotNeeded);
+}
+
+#[test]
+fn a_private_install_has_its_version_in_its_path_and_is_not_started() {
+    let machine = Machine::with(&[]);
+    let folder = machine.folder.path().join("programs/gemini/0.61.0");
+    let program = folder.join("node_modules/.bin/gemini");
+    fs::create_dir_all(folder.join("node_modules/.bin")).expect("folders");
+    fs::write(&program, "#!/bin/sh\necho started > \"$0.started\"; echo 9.9.9\n").expect("a program");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a mode");
+    fs::write(folder.join("installed.json"), "{}").expect("a mark");
+    let engines = Engines::shipped();
+    let programs = machine.folder.path().join("programs");
+    let around = Around { programs: Some(&programs), ..machine.around() };
+    let engine = State::of(engines.get("gemini").expect("gemini"), around, Probing::On).engine();
+    assert_eq!((engine.version.as_deref(), engine.tested), (Some("0.61.0"), Tested::Yes));
+    assert!(!program.with_extension("started").exists());
+}

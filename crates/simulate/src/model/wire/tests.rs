@@ -232,8 +232,8 @@ fn finishes(wire: Wire, scenario: &str) -> (Value, Value) {
     match wire {
         Wire::Responses => (last["response"].clone(), whole),
         Wire::Chat => {
-            let reason = events.iter().map(|event| event["choices"][0]["finish_reason"].clone());
-            let reason = reason.filter(|reason| !reason.is_null()).next_back().unwrap_or_default();
+            let mut reason = events.iter().map(|event| event["choices"][0]["finish_reason"].clone());
+            let reason = reason.rfind(|reason| !reason.is_null()).unwrap_or_default();
             (reason, whole["choices"][0]["finish_reason"].clone())
         }
         Wire::Messages => (events[events.len() - 2]["delta"]["stop_reason"].clone(), whole["stop_reason"].clone()),

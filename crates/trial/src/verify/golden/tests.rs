@@ -16,7 +16,9 @@ fn every_golden_stream_is_read_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let schema = schema(folder.path());
     for golden in ALL {
-        golden.check(folder.path(), &schema).unwrap_or_else(|error| panic!("{}-{}: {error}", golden.profile, golden.scenario));
+        golden
+            .check(folder.path(), &schema)
+            .unwrap_or_else(|error| panic!("{}-{}: {error}", golden.profile, golden.scenario));
     }
 }
 
@@ -41,7 +43,7 @@ fn they_are_small_and_tell_nothing_of_a_machine() {
     assert!(bytes <= BYTES_MAX, "{bytes} bytes");
     for (name, bytes) in all() {
         let text = String::from_utf8_lossy(bytes);
-        for machine in [["/ro", "ot/"], ["/ho", "me/"], ["/tm", "p/"], ["/va", "r/"]] {
+        for machine in [["/ro", "ot/"], ["/Us", "ers/"], ["/wo", "rk/"]] {
             assert!(!text.contains(&machine.concat()), "{name}: {}", machine.concat());
         }
     }

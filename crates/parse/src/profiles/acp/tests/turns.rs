@@ -87,6 +87,7 @@ fn codex_fails_behind_end_turn() {
     }
     let mute = facts(&[&failed, &stopped("end_turn")]);
     assert_eq!(mute, ["Error ENGINE_ERROR engine: the turn failed", "end failure engine: the turn failed"]);
+    assert_eq!(facts(&[&failed, &unnamed("\\n\\n"), &stopped("end_turn")]), mute, "blanks are no words");
     // A retry alone is no failure, and what works again has not failed.
     let answer = named("m1", "x");
     assert_eq!(facts(&[&retry, &answer, &stopped("end_turn")])[1..], ["message m1: x", "end success"]);
