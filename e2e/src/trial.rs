@@ -38,6 +38,7 @@ pub(crate) struct Trial<'a> {
 /// A run that is over, as it lies on the disk.
 #[derive(Debug)]
 pub(crate) struct Over {
+    pub(crate) run: RunId,
     pub(crate) result: Told,
     /// `result.json` as it stands there.
     pub(crate) json: Value,
@@ -123,7 +124,7 @@ impl Trial<'_> {
         processes::gone(&self.place.tag, self.place.root())?;
         let verified = self.finish(self.command(&["verify", &run.to_string()]), "verify")?;
         must(verified.code == Some(0), "not verified", || format!("skillrun verify: {}", verified.stdout.trim()))?;
-        Ok(Over { result, json, log })
+        Ok(Over { run, result, json, log })
     }
 
     /// The whole lines of a Log.

@@ -229,6 +229,7 @@ pub struct Environment {
     pub pass: Vec<String>,
     /// The same, and their values are masked.
     pub secret: Vec<String>,
+    /// A name may be here several times; the last that has all its values is taken.
     pub set: Vec<(String, Template)>,
 }
 

@@ -4,6 +4,7 @@ mod support;
 
 use std::fs;
 
+use serde_json::Value;
 use skillrun_collect::plan::StdinPlan;
 use skillrun_engine::acp::{Opening, Session};
 use skillrun_engine::descriptor::Calls;
@@ -69,8 +70,21 @@ fn the_model_reaches_the_agents_that_have_a_place_for_it() {
         assert!(words(&launch(name)).join(" ").contains("--model m1"), "{name}");
     }
     assert!(variables(&launch("claude-acp")).contains(&"ANTHROPIC_MODEL=m1".to_owned()));
-    let told: Vec<_> = launch("codex-acp").ignored.iter().map(|one| one.as_str().to_owned()).collect();
-    assert_eq!(told, ["model"], "nobody is told that it was used");
+    let variable = |request: &StartRequest<'_>, engine: &str, name: &str| {
+        let launch = start(engines.get(engine).expect("an engine"), request).expect("a launch");
+        assert_eq!(launch.ignored, [], "{engine}");
+        let found = variables(&launch).into_iter().find_map(|one| Some(one.strip_prefix(name)?.to_owned()));
+        serde_json::from_str::<Value>(&found.expect("a variable")[1..]).expect("JSON")
+    };
+    for (model, effort) in [(None, None), (Some("m1"), None), (None, Some("low")), (Some("m1"), Some("low"))] {
+        let request = StartRequest { model, effort, ..request };
+        let config = variable(&request, "codex-acp", "CODEX_CONFIG");
+        assert_eq!((config["model"].as_str(), config["model_reasoning_effort"].as_str()), (model, effort));
+        if effort.is_none() {
+            let config = variable(&request, "opencode-acp", "OPENCODE_CONFIG_CONTENT");
+            assert_eq!((config["model"].as_str(), config["autoupdate"].as_bool()), (model, Some(false)));
+        }
+    }
 }
 
 #[test]

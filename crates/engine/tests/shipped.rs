@@ -128,15 +128,16 @@ fn nothing_is_left_to_fill_in() {
 fn codex() {
     let quiet = "--disable plugins --disable unbounded_connection_retries \
                  -c check_for_update_on_startup=false -c analytics.enabled=false";
+    let tmp = "-c sandbox_workspace_write.exclude_slash_tmp=true";
     let request = request(&[]);
     assert_eq!(
         started("codex", &request).join(" "),
-        format!("exec --json --skip-git-repo-check {quiet} --sandbox workspace-write -- Do the job.")
+        format!("exec --json --skip-git-repo-check {quiet} --sandbox workspace-write {tmp} -- Do the job.")
     );
     assert_eq!(
         resumed("codex", &request).join(" "),
         format!(
-            "exec resume --json --skip-git-repo-check {quiet} -c sandbox_mode=\"workspace-write\" ses_1 -- Do the job."
+            "exec resume --json --skip-git-repo-check {quiet} -c sandbox_mode=\"workspace-write\" {tmp} ses_1 -- Do the job."
         )
     );
     let read_only = StartRequest { permission: Permission::ReadOnly, ..request };

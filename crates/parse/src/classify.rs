@@ -95,6 +95,7 @@ const WORDS: &[(ErrorCategory, &[&str])] = &[
             "exceeded your current quota",
             "exceeded your quota",
             "quota will reset",
+            "quota is used up",
             "usage limit reached",
             "usage_limit_reached",
             "hit your usage limit",

@@ -22,6 +22,7 @@ data = "data"
 engine = "codex"
 skills = ["team", "~/mine", "/opt/skills"]
 engines = "engines"
+programs = 'programs'
 layers = "~/layers"
 permission = "read_only"
 home = "user"

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::lab::{Lab, PATIENCE, is_end, kind};
 
 /// Rounds in `make test`; `make chaos` asks for more.
-const ROUNDS: u32 = 30;
+const ROUNDS: u32 = 42;
 
 /// Owners that are killed in one round, at most.
 const KILLS: u32 = 3;
@@ -120,7 +120,33 @@ const KINDS: &[Kind] = &[
     },
     Kind { name: "hangs", script: HANGS, words: &["--mode", "auto", "--linger", "0.2"], answers: &[] },
     Kind { name: "too-long", script: TOO_LONG, words: &["--mode", "auto", "--timeout", "0.4"], answers: &[] },
+    // Agents of the Agent Client Protocol play a scenario instead of a script.
+    Kind { name: "acp-auto", script: "slow", words: &["--mode", "auto"], answers: &[] },
+    Kind {
+        name: "acp-asks",
+        script: "question",
+        words: &["--mode", "interactive", "--continuation", "sticky"],
+        answers: &["blue"],
+    },
+    Kind {
+        name: "acp-loads",
+        script: "question",
+        words: &["--mode", "interactive", "--continuation", "resumable"],
+        answers: &["blue"],
+    },
+    Kind {
+        name: "acp-permission",
+        script: "permission",
+        words: &["--mode", "interactive", "--continuation", "sticky"],
+        answers: &["yes"],
+    },
 ];
+
+impl Kind {
+    fn engine(&self) -> &'static str {
+        if self.name.starts_with("acp-") { "agent" } else { "scripted" }
+    }
+}
 
 /// Numbers that differ from run to run; a round that fails tells its own.
 struct Dice(u64);
@@ -143,7 +169,8 @@ impl Dice {
 fn play(lab: &Lab, kind: &Kind, mut kill: impl FnMut() -> Option<Duration>) -> (Vec<Value>, u32) {
     let skill = lab.skill(kind.name, kind.script);
     let skill = skill.to_str().expect("a path");
-    let mut words = vec!["run", skill, "--engine", "scripted", "--json"];
+    lab.agent(kind.script);
+    let mut words = vec!["run", skill, "--engine", kind.engine(), "--json"];
     words.extend(kind.words);
     let begin = Instant::now();
     let mut killed = 0;

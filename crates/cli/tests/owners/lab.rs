@@ -9,6 +9,30 @@ use serde_json::Value;
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
+const AGENT: &str = r#"
+name = "agent"
+title = "A stand-in for an agent"
+profile = "acp_jsonrpc"
+continuation = "sticky"
+
+[executable]
+kind = "self"
+
+[start]
+argv = ["simulate-acp", "--scenario", "SCENARIO", "--state", "{{home}}/.sessions"]
+
+[prompt]
+protocol = "acp"
+
+[permission]
+workspace = { posture = "not_enforced" }
+read_only = { posture = "asked" }
+full = { posture = "not_enforced" }
+
+[environment]
+set = { HOME = "{{home}}" }
+"#;
+
 pub(crate) struct Lab {
     root: tempfile::TempDir,
 }
@@ -24,6 +48,12 @@ impl Lab {
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
+    }
+
+    /// None but those that a test has made.
+    fn settings(&self) -> PathBuf {
+        let own = self.path("settings.toml");
+        if own.exists() { own } else { PathBuf::from("/dev/null") }
     }
 
     pub(crate) fn data(&self) -> PathBuf {
@@ -43,6 +73,15 @@ impl Lab {
         root
     }
 
+    /// The engine `agent`, which plays this scenario.
+    pub(crate) fn agent(&self, scenario: &str) {
+        fs::create_dir_all(self.path("engines")).expect("a folder");
+        let text = AGENT.replace("SCENARIO", scenario.lines().next().unwrap_or_default());
+        fs::write(self.path("engines/agent.toml"), text).expect("written");
+        let settings = format!("engines = {:?}\n", self.path("engines"));
+        fs::write(self.path("settings.toml"), settings).expect("written");
+    }
+
     /// The program with these words, and nothing of ours around it.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_skillrun"));
@@ -53,6 +92,7 @@ impl Lab {
             .env("HOME", self.path("home"))
             .env("TMPDIR", self.path("tmp"))
             .env("SKILLRUN_DATA", self.data())
+            .env("SKILLRUN_CONFIG", self.settings())
             .current_dir(self.root.path())
             .stdin(Stdio::null());
         command

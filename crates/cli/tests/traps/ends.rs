@@ -33,7 +33,7 @@ fn claude_says_subtype_success_in_a_failure() {
 fn opencode_has_no_end_event_and_an_open_step_is_no_end() {
     let told = Tape::of("opencode-step-left-open").auto();
     assert_eq!((told.status(), told.reason()), ("failed", "ENGINE_END_MISSING"));
-    let open = |text: String| text.clone() + &text.lines().next().expect("a step that starts").to_owned() + "\n";
+    let open = |text: String| text.clone() + text.lines().next().expect("a step that starts") + "\n";
     let told = Tape::done("opencode").with_stdout(open).auto();
     assert_eq!((told.status(), told.reason()), ("failed", "ENGINE_END_MISSING"), "{}", told.0);
 }

@@ -97,7 +97,12 @@ pub(super) fn environment(value: &Value<'_>, network: &Network) -> Result<Enviro
         environment.secret.push(once(name, &value)?);
     }
     for (name, value) in section.get("set").map_or_else(|| Ok(Vec::new()), |set| set.entries())? {
-        environment.set.push((once(name, &value)?, template(&value.string()?, &value, Place::Value)?));
+        let name = once(name, &value)?;
+        let ways = if value.is_list() { value.strings()? } else { vec![(value.string()?, value)] };
+        // The later of two wins, and the first of the list should.
+        for (text, value) in ways.iter().rev() {
+            environment.set.push((name.clone(), template(text, value, Place::Value)?));
+        }
     }
     Ok(environment)
 }

@@ -67,9 +67,9 @@ impl Lab {
     /// The codes of what could not be kept.
     fn give_back(&self, run: u8) -> Vec<Code> {
         use skillrun_model::rasp::Data;
-        let code = |event: skillrun_lifecycle::closing::ControlEvent| match event.data {
-            Data::ParserWarning(warning) => warning.code,
-            other => panic!("{other:?}"),
+        let code = |event: skillrun_lifecycle::closing::ControlEvent| {
+            let Data::ParserWarning(warning) = event.data else { panic!("{:?}", event.data) };
+            warning.code
         };
         give_back(&self.data(), id(run)).into_iter().map(code).collect()
     }

@@ -179,10 +179,10 @@ fn replies(value: Value) -> Result<Vec<Answer>, At> {
 
 fn reply(value: Value, place: &str) -> Result<Answer, At> {
     const SHAPE: &str = "a text, or a mapping with to and text";
-    let mut fields = match value {
-        Value::String(text) => return Ok(Answer::Next(text)),
-        other => object(other, SHAPE).map_err(at(place))?,
-    };
+    if let Value::String(text) = value {
+        return Ok(Answer::Next(text));
+    }
+    let mut fields = object(value, SHAPE).map_err(at(place))?;
     known(&fields, REPLY_KEYS, place)?;
     match (fields.shift_remove("to"), fields.shift_remove("text")) {
         (Some(Value::String(question)), Some(Value::String(text))) => {
@@ -238,11 +238,8 @@ fn artifacts(value: Value) -> Result<Vec<String>, Problem> {
     if list.len() > ARTIFACTS_MAX {
         return Err(Problem::TooMany("1000 paths"));
     }
-    let path = |value: Value| match value {
-        Value::String(path) if !path.is_empty() => Ok(path),
-        _ => Err(Problem::MustBe(SHAPE)),
-    };
-    list.into_iter().map(path).collect()
+    let path = |value: Value| value.as_str().filter(|path| !path.is_empty()).map(str::to_owned);
+    list.into_iter().map(|value| path(value).ok_or(Problem::MustBe(SHAPE))).collect()
 }
 
 fn known(fields: &Map<String, Value>, keys: &[&str], place: &str) -> Result<(), At> {

@@ -143,7 +143,7 @@ impl Cleaned {
         match before.checked_sub(1).and_then(|last| self.changes.get(last)) {
             None => offset,
             Some(change) if offset >= change.old_to => change.new_to + (offset - change.old_to),
-            Some(change) => change.new_to,
+            Some(change) => change.old_from,
         }
     }
 

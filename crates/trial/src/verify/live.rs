@@ -177,7 +177,8 @@ fn problem(situation: Situation, ended: &Ended) -> Option<String> {
     match situation {
         Situation::Auto => (ended.status != RunStatus::Succeeded).then(became),
         Situation::Interactive if ended.status != RunStatus::Succeeded => Some(became()),
-        Situation::Interactive => (attempts != 2).then(|| format!("it took {attempts} attempts, not 2")),
+        Situation::Interactive => (attempts != 2)
+            .then(|| format!("it was done in attempt {attempts}, and must ask first and go on in attempt 2")),
         Situation::Denied => match error {
             Some(error) if error.category == ErrorCategory::Auth => None,
             Some(error) => {

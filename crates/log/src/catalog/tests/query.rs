@@ -142,3 +142,25 @@ fn runs_are_counted_and_those_that_go_on_are_known() {
     assert_eq!(counts, Counts { by_status: expected.into_iter().collect(), unknown: 1 });
     assert_eq!(catalog.not_terminal().expect("ids"), [5, 7, 9, 10].map(run_id));
 }
+
+/// A run that takes the place of another is told from when its row is there; until then somebody has to make it.
+#[test]
+fn a_retry_that_is_missing_is_told() {
+    let world = World::new();
+    let (mut catalog, _) = world.open();
+    let (first, again) = (run_id(1), run_id(2));
+    let planned = PlannedRetry { run_id: again, not_before: moment(500) };
+    let Data::RunFailed(end) = failed(Code::EngineFailed) else { panic!("a failure") };
+    world.append(first, &[started(None, "scripted"), Data::RunFailed(RunFailed { retry: Some(planned), ..end })]);
+    world.append(run_id(3), &[started(None, "scripted"), failed(Code::EngineFailed)]);
+    let unretried = |catalog: &mut Catalog| {
+        catalog.refresh(&world.log).expect("refreshed");
+        catalog.unfinished().expect("told").unretried
+    };
+    assert_eq!(unretried(&mut catalog), [first]);
+    assert_eq!(catalog.get(first).expect("told").and_then(|row| row.retried_as), Some(again));
+    let Data::RunStarted(begin) = started(None, "scripted") else { panic!("a beginning") };
+    world.append(again, &[Data::RunStarted(RunStarted { not_before: Some(moment(500)), ..begin })]);
+    assert_eq!(unretried(&mut catalog), []);
+    assert_eq!(catalog.get(again).expect("told").and_then(|row| row.not_before), Some(moment(500)));
+}

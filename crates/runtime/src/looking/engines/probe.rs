@@ -65,9 +65,12 @@ pub(crate) fn asked(
     let home = temporary.join(format!("skillrun-version-{}-{number}", std::process::id()));
     let made = fs::DirBuilder::new().mode(0o700).create(&home);
     made.map_err(|error| format!("there is no room for its HOME ({error})"))?;
-    let is_kept = |name: &OsString| name != "HOME" && !name.as_encoded_bytes().starts_with(b"XDG_");
+    let is_kept = |name: &OsString| name != "HOME" && name != "TMPDIR" && !name.as_encoded_bytes().starts_with(b"XDG_");
     let mut around: Vec<(OsString, OsString)> = environment.iter().filter(|(name, _)| is_kept(name)).cloned().collect();
-    around.push(("HOME".into(), home.clone().into()));
+    // One of them unpacks a library of five megabytes into the folder for temporary files, and leaves it there.
+    for name in ["HOME", "TMPDIR"] {
+        around.push((name.into(), home.clone().into()));
+    }
     let output = output(command, argv, &around, PATIENCE);
     fs::remove_dir_all(&home).ok();
     output
@@ -196,11 +199,12 @@ mod tests {
             ("XDG_CACHE_HOME", users.clone().into()),
         ]
         .map(|(name, value): (&str, OsString)| (name.into(), value));
-        let script = "mkdir -p ${XDG_CACHE_HOME-$HOME}/.junk; echo $HOME".to_owned();
+        let script = "mkdir -p ${XDG_CACHE_HOME-$HOME}/.junk; echo > ${TMPDIR-/tmp}/junk; echo $HOME".to_owned();
         let told = asked(&[Path::new("/bin/sh")], &["-c".to_owned(), script], &environment, folder.path()).unwrap();
         let told = Path::new(told.trim());
         assert!(told.starts_with(folder.path()) && told != users && !told.exists(), "{}", told.display());
         assert_eq!(fs::read_dir(&users).unwrap().count(), 0, "the user's HOME was written to");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "something was left");
     }
 
     #[test]
