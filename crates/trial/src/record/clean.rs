@@ -143,7 +143,7 @@ impl Cleaned {
         match before.checked_sub(1).and_then(|last| self.changes.get(last)) {
             None => offset,
             Some(change) if offset >= change.old_to => change.new_to + (offset - change.old_to),
-            Some(change) => change.old_from,
+            Some(change) => change.new_to,
         }
     }
 
@@ -184,7 +184,7 @@ impl Known {
         self.text(text, stand_in);
         // Engines make names of files of paths, each sign that is no letter or digit a dash.
         let dashed = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-        self.text(&dashed(text), &dashed(stand_in));
+        
     }
 
     fn cleaner(self) -> Cleaner {
