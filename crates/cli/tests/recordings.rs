@@ -108,7 +108,7 @@ const OF_HOSTS: &[Code] = &[
     Code::SurvivorsLeft,
 ];
 
-/// Codes of a run whose questions nobody answered; a recording has no clock for that.
+/// Codes of a run and what is around it: its questions, its skill, its disk, its login. A recording has none of these.
 const OF_RUNS: &[Code] = &[
     Code::SessionLost,
     Code::InteractionWaitTimeout,
@@ -118,6 +118,7 @@ const OF_RUNS: &[Code] = &[
     Code::WorkspaceFailed,
     Code::ParserChanged,
     Code::EventsNotLogged,
+    Code::LoginNotKept,
 ];
 
 /// Codes of a workspace; a recording has none.

@@ -72,7 +72,8 @@ mod tests {
     #[test]
     fn everything_of_the_attempt_goes_and_nothing_else() {
         let audit = tempfile::tempdir().expect("a folder");
-        let its_own = ["stdout.2.log", "stderr.2.log", "chunks.2.jsonl", "fs-before.2.json", "host.2.json", "meta.2.json"];
+        let its_own =
+            ["stdout.2.log", "stderr.2.log", "chunks.2.jsonl", "fs-before.2.json", "host.2.json", "meta.2.json"];
         let others = ["stdout.1.log", "stdout.20.log", "host.1.json", "host.sock", "fs-before.1.json", "claim.1"];
         for name in its_own.iter().chain(&others) {
             fs::write(audit.path().join(name), name).expect("written");

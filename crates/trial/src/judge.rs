@@ -50,9 +50,11 @@ impl Validity {
         let Some(schema) = schema else { return Self::NoSchema };
         let output = result.and_then(|result| result.output.clone()).map(Value::Object);
         let refused = result.and_then(|result| result.error.as_ref());
+        let reason = result.and_then(|result| result.completion).map(|completion| completion.reason_code);
         match output {
             Some(output) if schema.problems(&output).is_empty() => Self::Valid,
             Some(_) => Self::Invalid,
+            None if reason == Some(Code::OutputMissing) => Self::Missing,
             // The runtime keeps no output that does not fit.
             None if refused.is_some_and(|error| error.code == Code::OutputSchemaInvalid) => Self::Invalid,
             None => Self::Missing,

@@ -223,7 +223,7 @@ impl Driver {
                     self.send("prompt", lines::prompt(&session, self.attempt, &opening.prompt));
                 }
             }
-            stage => self.stage = stage,
+            other @ (Stage::Initialize(_) | Stage::Session(_) | Stage::Prompted) => self.stage = other,
         }
     }
 }

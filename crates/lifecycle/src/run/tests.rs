@@ -518,8 +518,7 @@ fn a_process_that_is_gone_takes_the_run_with_it_unless_its_session_can_be_loaded
     world.dies_writing(&Happening::Reply { id: 1, request: None }, 1);
     let after = |session| recover(&world.state, world.options, run_id(), world.now(), Found::Ended, session);
     assert_eq!(after(SessionLeft::Loadable).effects, [Effect::Enqueue { attempt: AttemptNumber(2) }]);
-    let types: Vec<_> =
-        after(SessionLeft::Lost).events.iter().map(|event| event.data.event_type().as_str()).collect();
+    let types: Vec<_> = after(SessionLeft::Lost).events.iter().map(|event| event.data.event_type().as_str()).collect();
     assert_eq!(types, ["run.failed"]);
 }
 

@@ -156,8 +156,7 @@ pub(super) fn context(call: &CallQuestion) -> Value {
     let more = match &call.asks {
         Asks::Permission if call.options.is_empty() => return context,
         Asks::Permission => {
-            let option =
-                |one: &CallOption| json!({ "id": one.id, "name": one.name, "kind": kind(one.kind).as_str() });
+            let option = |one: &CallOption| json!({ "id": one.id, "name": one.name, "kind": kind(one.kind).as_str() });
             json!({ "options": call.options.iter().map(option).collect::<Vec<_>>() })
         }
         Asks::Elicitation { message, schema } => json!({ "message": message, "schema": schema }),

@@ -184,7 +184,7 @@ impl Known {
         self.text(text, stand_in);
         // Engines make names of files of paths, each sign that is no letter or digit a dash.
         let dashed = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-        
+        self.text(&dashed(text), &dashed(stand_in));
     }
 
     fn cleaner(self) -> Cleaner {

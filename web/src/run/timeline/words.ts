@@ -118,6 +118,7 @@ export const phaseWords = defineWords({
   working: { en: "at work", zh: "工作中" },
   subagent: { en: "another agent at work", zh: "子智能体工作中" },
   canceling: { en: "being canceled", zh: "取消中" },
+  process_ended: { en: "the waiting process ended", zh: "等待的进程已结束" },
 } satisfies Record<Phase, Word>);
 
 export const endWords = defineWords({

@@ -43,10 +43,7 @@ pub(super) fn version_text(state: &State<'_>, output: &Output) -> String {
         (Ok(_), Version::Silent(_)) => output.paint(Ink::Warning, "installed, version unknown"),
         (Ok(_), Version::Known(version)) => match state.tested() {
             Tested::Yes => output.paint(Ink::Good, &format!("{version}, tested")),
-            Tested::No => {
-                let tested = tested_words(state).map(|tested| format!(" (tested: {tested})"));
-                output.paint(Ink::Warning, &format!("{version}, untested version{}", tested.unwrap_or_default()))
-            }
+            Tested::No => output.paint(Ink::Warning, &format!("{version}, untested version")),
             Tested::Unknown => version.clone(),
         },
     }
@@ -87,6 +84,9 @@ fn block(state: &State<'_>, permission: Permission, output: &Output) -> String {
         && !state.is_own()
     {
         line(&output.paint(Ink::Dim, &plain(&found.program.to_string_lossy())));
+    }
+    if let (Tested::No, Some(tested)) = (state.tested(), tested_words(state)) {
+        line(&format!("tested on {tested}"));
     }
     line(&login_words(&state.login));
     if let (Err(_), Some(install)) = (&state.program, state.install()) {

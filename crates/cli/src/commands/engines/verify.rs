@@ -61,7 +61,10 @@ fn text(verification: &Verification, output: &Output) -> String {
             text += &row(output, ink, mark, "version", &words);
         }
     }
-    let recorded = verification.recorded.iter().map(|one| line(output, one, "reads its recording: "));
+    let recorded = verification.recorded.iter().map(|one| match one.mark {
+        Mark::NotTried(_) => line(output, one, ""),
+        Mark::Works | Mark::Fails(_) => line(output, one, "reads its recording: "),
+    });
     text += &recorded.collect::<String>();
     text += &verification.live.iter().map(|one| line(output, one, "")).collect::<String>();
     if let Some(drift) = &verification.drift {

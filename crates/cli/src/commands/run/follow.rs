@@ -141,7 +141,10 @@ pub(crate) fn follow(
                     return Ok(outcome);
                 };
                 let at = moment(retry.not_before);
-                tell(&format!("the quota is used up: the same is tried again as run {}, not before {at}", retry.run_id));
+                tell(&format!(
+                    "the quota is used up: the same is tried again as run {}, not before {at}",
+                    retry.run_id
+                ));
                 (run, known, listens) = (retry.run_id, 0, following.listens);
             }
             Rest::Waiting(question) => {

@@ -1,6 +1,7 @@
 //! Every act through every format that can express it: what comes out must be the same.
 
 use serde_json::{Value, json};
+use skillrun_engine::input::Question;
 use skillrun_lifecycle::ProcessExit;
 use skillrun_model::interaction::InteractionKind;
 use skillrun_model::rasp::Data;
@@ -389,7 +390,9 @@ const ASKING: [ProfileId; 2] = [ProfileId::ClaudeStreamJson, ProfileId::QwenStre
 
 /// A line as the runtime answers it, with what that is an answer to.
 fn answer(profile: ProfileId, id: &str, text: &str) -> String {
-    skillrun_engine::input::answer(profile, id, Some(&json!({"command": "rm -rf build"})), text)
+    let input = json!({"command": "rm -rf build"});
+    let question = Question { call_id: id, input: Some(&input), asked: None };
+    skillrun_engine::input::answer(profile, &question, text).expect("it asks")
 }
 
 #[test]

@@ -221,7 +221,9 @@ fn answer(engine: &mut Engine, text: &str) {
     let question: serde_json::Value = serde_json::from_str(&question).expect("JSON");
     let id = question["request_id"].as_str().expect("a name");
     let input = &question["request"]["input"];
-    engine.say(&skillrun_engine::input::answer(skillrun_model::ProfileId::ClaudeStreamJson, id, Some(input), text));
+    let question = skillrun_engine::input::Question { call_id: id, input: Some(input), asked: None };
+    let claude = skillrun_model::ProfileId::ClaudeStreamJson;
+    engine.say(&skillrun_engine::input::answer(claude, &question, text).expect("it asks"));
 }
 
 #[test]
