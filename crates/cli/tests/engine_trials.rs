@@ -220,9 +220,7 @@ fn a_recording_has_nothing_of_the_machine_and_is_read_like_the_run() {
         }
     }
     let stderr = fs::read_to_string(audit.join("stderr.1.log")).expect("a file");
-    let run = "/lab/scratch/interactive/data/runs/01900000-0000-7000-8000-000000000000";
-    let model = "http://127.0.0.1:18931/s/interactive/v1";
-    assert_eq!(stderr, format!("{run}/home {run}/workspace {model}\n"));
+    assert_eq!(stderr, "/lab/engine-home /lab/workspace http://127.0.0.1:18931/s/interactive/v1\n");
     check_index(&audit);
     let page = fs::read_to_string(lab.path("out/README.md")).expect("a page");
     assert!(page.starts_with("- `fake-interactive`: fake 0.166.0, recorded with skillrun "), "{page}");

@@ -17,7 +17,7 @@ pub(super) fn check(trial: &Trial<'_>) -> Result<(), Miss> {
     let trace = trial.place.root().join("connections");
     let run = trial.run_command(&[]);
     let mut command = Command::new("strace");
-    command.args(["-f", "-qq", "--seccomp-bpf", "-s", "0", "-e", "trace=connect,sendto,sendmsg,sendmmsg", "-o"]);
+    command.args(["-f", "-qq", "--seccomp-bpf", "-s", "64", "-e", "trace=connect,sendto,sendmsg,sendmmsg", "-o"]);
     command.arg(&trace).arg("--").arg(run.get_program()).args(run.get_args());
     trial.place.surround(&mut command, trial.lab.world(), trial.engine, &trial.server());
     let finished = trial.finish(command, "run")?;

@@ -473,6 +473,24 @@ fn another_owner_goes_on_driving() {
         assert_eq!(summary(&lab, run, 1), once, "after {words}");
         check(&lab, run, ExecutionMode::Auto);
     }
+    // A later turn is prompted once too, whether its process lived on or was started for it.
+    let loaded = ["initialize initialize", "session session/load", "prompt.2 session/prompt"];
+    for (continuation, expected) in
+        [(Continuation::Sticky, &["prompt.2 session/prompt"][..]), (Continuation::Resumable, &loaded)]
+    {
+        let lab = Lab::new();
+        let new = NewRun { continuation: Some(continuation), ..interactive(&lab, "later") };
+        let (runtime, run) = begin(&lab, new);
+        lab.wait_asked(run, 1);
+        runtime.reply(run, reply(1, "blue")).expect("answered");
+        lab.wait_recorded(run, 2, "Piece 7");
+        drop(runtime);
+        let runtime = lab.runtime();
+        runtime.take_up(run).expect("taken up");
+        over(&lab, &runtime, run, RunStatus::Succeeded);
+        assert_eq!(summary(&lab, run, 2), expected, "{continuation:?}");
+        check(&lab, run, ExecutionMode::Interactive);
+    }
     // A question inside the turn is asked once, and so is one between two.
     for (scenario, text) in [("permission", "yes"), ("question", "blue")] {
         let lab = Lab::new();

@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | `auto` | a tool call, then an answer with the marker |
 //! | `question` | asks in its first turn, answers with what the user said in the second |
+//! | `later` | as `question`, and its second turn is slow |
 //! | `leaves` | as `question`, and exits a moment after each turn |
 //! | `permission` | asks for permission before a call; its answer tells what came back |
 //! | `permissions` | the same, two at once, and their names are texts |

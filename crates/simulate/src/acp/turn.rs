@@ -27,15 +27,22 @@ impl Agent<'_> {
                 self.tool(session)?;
                 self.done(session, "blue").map(Some)
             }
-            Scenario::Question | Scenario::Leaves | Scenario::Forgets | Scenario::Refuses | Scenario::Resumes => {
-                match before {
-                    0 => {
-                        let words = "Which colour do you like?".to_owned();
-                        self.say(session, &words)?;
-                        Ok(Some(words))
-                    }
-                    _ => self.done(session, text).map(Some),
+            Scenario::Question
+            | Scenario::Later
+            | Scenario::Leaves
+            | Scenario::Forgets
+            | Scenario::Refuses
+            | Scenario::Resumes => {
+                if before == 0 {
+                    let words = "Which colour do you like?".to_owned();
+                    self.say(session, &words)?;
+                    return Ok(Some(words));
                 }
+                let is_slow = self.words.scenario == Scenario::Later;
+                if is_slow && self.pieces(session)? {
+                    return self.canceled(id);
+                }
+                self.done(session, text).map(Some)
             }
             Scenario::Permission => {
                 let request = self.ask_permission(session, Value::from(self.asked))?;
@@ -67,11 +74,8 @@ impl Agent<'_> {
                 self.told(id, session, heard)
             }
             Scenario::Slow => {
-                for piece in 1..=PIECES {
-                    self.say(session, &format!("Piece {piece}. "))?;
-                    if self.is_canceled(session, PAUSE)? {
-                        return self.canceled(id);
-                    }
+                if self.pieces(session)? {
+                    return self.canceled(id);
                 }
                 self.tool(session)?;
                 self.done(session, "blue").map(Some)
@@ -127,6 +131,17 @@ impl Agent<'_> {
             self.update(session, &json!({ "sessionUpdate": "agent_message_chunk", "content": content }))?;
         }
         Ok(())
+    }
+
+    /// One after the other; true when the turn was canceled meanwhile.
+    fn pieces(&mut self, session: &str) -> Result<bool, Stop> {
+        for piece in 1..=PIECES {
+            self.say(session, &format!("Piece {piece}. "))?;
+            if self.is_canceled(session, PAUSE)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The last message of the work.

@@ -28,6 +28,7 @@ macro_rules! scenarios {
 scenarios! {
     Auto = "auto",
     Question = "question",
+    Later = "later",
     Leaves = "leaves",
     Permission = "permission",
     Permissions = "permissions",
@@ -65,6 +66,7 @@ impl Scenario {
             Self::Resumes => Loading::LoadOrResume,
             Self::Auto
             | Self::Question
+            | Self::Later
             | Self::Leaves
             | Self::Permission
             | Self::Permissions
@@ -88,6 +90,7 @@ impl Scenario {
             Self::Leaves | Self::Forgets | Self::Refuses | Self::Resumes => true,
             Self::Auto
             | Self::Question
+            | Self::Later
             | Self::Permission
             | Self::Permissions
             | Self::Elicitation

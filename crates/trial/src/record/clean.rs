@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use regex::bytes::{Regex, RegexBuilder};
 use serde_json::Value;
 use skillrun_model::RunId;
+use skillrun_runtime::RunFolder;
 
 /// Shorter words are not told apart from ordinary text.
 const WORD_MIN: usize = 4;
@@ -18,6 +19,8 @@ const REGEX_MAX: usize = 4 << 20;
 const ORDINARY: &[&str] = &["/", "/bin", "/usr", "/usr/bin", "/usr/local", "/usr/local/bin", "/opt", "/tmp"];
 
 /// Stand-ins. None of them can be a folder of somebody's.
+const WORKSPACE: &str = "/lab/workspace";
+const OWN_HOME: &str = "/lab/engine-home";
 const SCRATCH: &str = "/lab/scratch";
 const HOME: &str = "/lab/user";
 const PROGRAMS: &str = "/lab/programs";
@@ -48,6 +51,17 @@ pub struct Machine {
     pub secrets: Vec<String>,
 }
 
+/// Where the run was.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    pub run: &'a RunFolder,
+    pub run_id: RunId,
+    /// What the run lies in.
+    pub scratch: &'a Path,
+    /// The address of the model.
+    pub server: &'a str,
+}
+
 /// Knows what is replaced by what.
 #[derive(Debug)]
 pub struct Cleaner {
@@ -70,10 +84,13 @@ struct Change {
 }
 
 impl Cleaner {
-    pub fn new(machine: &Machine, scratch: &Path, run: RunId, server: &str) -> Self {
+    pub fn new(machine: &Machine, place: &Place<'_>) -> Self {
         let mut known = Known::default();
-        known.path(scratch, SCRATCH);
-        known.path(&scratch.canonicalize().unwrap_or_else(|_| scratch.to_owned()), SCRATCH);
+        let folders = [(place.run.workspace(), WORKSPACE), (place.run.home(), OWN_HOME)];
+        for (path, stand_in) in folders.iter().map(|(path, stand_in)| (path.as_path(), *stand_in)) {
+            known.real_path(path, stand_in);
+        }
+        known.real_path(place.scratch, SCRATCH);
         for (path, stand_in) in [
             (&machine.user_home, HOME),
             (&machine.programs, PROGRAMS),
@@ -84,8 +101,8 @@ impl Cleaner {
                 known.path(path, stand_in);
             }
         }
-        known.text(&run.to_string(), RUN);
-        known.text(server, SERVER);
+        known.text(&place.run_id.to_string(), RUN);
+        known.text(place.server, SERVER);
         machine.secrets.iter().filter(|secret| !secret.is_empty()).for_each(|secret| known.text(secret, SECRET));
         if let Some(id) = &machine.machine_id {
             known.text(id, MACHINE);
@@ -175,6 +192,14 @@ impl Known {
         self.words.push(word.into());
     }
 
+    /// With and without links.
+    fn real_path(&mut self, path: &Path, stand_in: &str) {
+        self.path(path, stand_in);
+        if let Ok(real) = path.canonicalize() {
+            self.path(&real, stand_in);
+        }
+    }
+
     fn path(&mut self, path: &Path, stand_in: &str) {
         let text = path.to_string_lossy();
         let text = text.trim_end_matches('/');
@@ -219,16 +244,29 @@ mod tests {
             machine_id: Some("0123456789abcdef0123456789abcdef".to_owned()),
             secrets: vec!["s3cr3t\"key".to_owned(), String::new()],
         };
-        Cleaner::new(&machine, Path::new("/people/ada/data/x.1"), ID.parse().unwrap(), "http://127.0.0.1:40123")
+        let scratch = Path::new("/people/ada/data/x.1");
+        let run = RunFolder::at(scratch.join("runs").join(ID));
+        let run_id = ID.parse().unwrap();
+        Cleaner::new(&machine, &Place { run: &run, run_id, scratch, server: "http://127.0.0.1:40123" })
     }
 
     #[test]
     fn the_machine_is_taken_out() {
         let cleaner = cleaner();
         let cases = [
+            ("/people/ada/data/x.1/runs/018f0000-1111-7222-8333-444444444444/workspace/a", "/lab/workspace/a"),
+            ("/people/ada/data/x.1/runs/018f0000-1111-7222-8333-444444444444/home/.x", "/lab/engine-home/.x"),
             (
-                "/people/ada/data/x.1/runs/018f0000-1111-7222-8333-444444444444/workspace",
-                "/lab/scratch/runs/01900000-0000-7000-8000-000000000000/workspace",
+                "/people/ada/data/x.1/y018f0000-1111-7222-8333-444444444444",
+                "/lab/scratch/y01900000-0000-7000-8000-000000000000",
+            ),
+            (
+                "-x-1-runs-018f0000-1111-7222-8333-444444444444-workspace",
+                "-x-1-runs-01900000-0000-7000-8000-000000000000-workspace",
+            ),
+            (
+                "projects/-people-ada-data-x-1-runs-018f0000-1111-7222-8333-444444444444-workspace/m",
+                "projects/-lab-workspace/m",
             ),
             ("/people/ada/.codex", "/lab/user/.codex"),
             ("projects/-people-ada-data-x-1-runs", "projects/-lab-scratch-runs"),

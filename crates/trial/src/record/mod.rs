@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use skillrun_model::{RunStatus, Timestamp};
 use skillrun_simulate::model::{Choice, Options, Server};
 
-pub use clean::{Cleaned, Cleaner, Machine};
+pub use clean::{Cleaned, Cleaner, Machine, Place};
 pub use scenario::recordable;
 
 use crate::drive::{CancelWhen, Conduct, Stop, When};
@@ -85,7 +85,8 @@ pub fn record(
         return Err(RecordingError::Stopped);
     }
     let run = tried.runtime.data().run(tried.ended.run);
-    let cleaner = Cleaner::new(machine, lab.scratch, tried.ended.run, &server.origin());
+    let place = Place { run: &run, run_id: tried.ended.run, scratch: lab.scratch, server: &server.origin() };
+    let cleaner = Cleaner::new(machine, &place);
     let probe = lab.descriptor.probe.iter().flat_map(|probe| &probe.set);
     let variables: Vec<String> = probe.map(|(name, _)| name.clone()).collect();
     let made = write::recording(&run, &folder, &cleaner, &variables)?;

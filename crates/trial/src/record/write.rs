@@ -217,12 +217,13 @@ impl Readme<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::clean::Machine;
+    use crate::record::clean::{Machine, Place};
 
     fn cleaner() -> Cleaner {
         let machine = Machine { user_home: Some("/people/ada".into()), ..Machine::default() };
-        let run = "018f0000-1111-7222-8333-444444444444".parse().unwrap();
-        Cleaner::new(&machine, Path::new("/elsewhere/x"), run, "http://127.0.0.1:40123")
+        let (scratch, run) = (Path::new("/elsewhere/x"), RunFolder::at("/elsewhere/x/run"));
+        let run_id = "018f0000-1111-7222-8333-444444444444".parse().unwrap();
+        Cleaner::new(&machine, &Place { run: &run, run_id, scratch, server: "http://127.0.0.1:40123" })
     }
 
     fn parts(stdout: &[u8]) -> Parts {

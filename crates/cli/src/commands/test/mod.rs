@@ -18,9 +18,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use skillrun_runtime::{Options, RunRecord};
 use skillrun_trial::cases::{self, Case};
 use skillrun_trial::drive::Stop;
+use skillrun_trial::junit;
 use skillrun_trial::report::{About, Overall, Report};
 use skillrun_trial::trials::{Came, Plan, Progress, Trial, run_all};
-use skillrun_trial::junit;
 
 use crate::args::{Form, Global, Test};
 use crate::exit::Outcome;
