@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn skills_are_seen_by_their_files() {
         let body =
-            br"- greet: says hello (file: /home/x/.agents/skills/greet/SKILL.md) /a/b/SKILL.md SKILL.md /SKILL.md";
+            br"- greet: says hello (file: /some/x/.agents/skills/greet/SKILL.md) /a/b/SKILL.md SKILL.md /SKILL.md";
         assert_eq!(skills(body), ["b", "greet"]);
     }
 }
