@@ -42,6 +42,15 @@ impl Running {
         Ok(Self { child, stdout, stderr })
     }
 
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().is_ok_and(|status| status.is_some())
+    }
+
+    /// What it has printed for people so far.
+    pub(crate) fn said(&self) -> String {
+        printed(&self.stderr).unwrap_or_default().trim().to_owned()
+    }
+
     /// Waits for its end; what takes too long is killed.
     pub(crate) fn finish(mut self, deadline: Instant) -> Result<Finished, Miss> {
         let begin = Instant::now();

@@ -1,5 +1,6 @@
 //! The folder with the programs of the engines: which of them are there, and getting those that are not.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -53,8 +54,11 @@ impl Clis {
         eprintln!("installing {name}");
         let mut command = Command::new(program.path());
         command.args(["engines", "install", name]).env(VARIABLE, &self.root);
-        let running = Running::start(&mut command, &std::env::temp_dir(), &format!("skillrun-e2e-install-{name}"));
+        let folder = std::env::temp_dir().join(format!("skillrun-e2e-install-{}", std::process::id()));
+        fs::create_dir_all(&folder)?;
+        let running = Running::start(&mut command, &folder, name);
         let finished = running.and_then(|running| running.finish(Instant::now() + INSTALL));
+        fs::remove_dir_all(&folder)?;
         match finished {
             Ok(finished) if finished.code == Some(0) => Ok(()),
             Ok(finished) => Err(Problem(format!("{name} cannot be installed: {}", finished.stderr.trim()))),
@@ -67,7 +71,6 @@ impl Clis {
 mod tests {
     use super::*;
     use skillrun_engine::Engines;
-    use std::fs;
 
     #[test]
     fn only_what_lies_in_the_folder_counts() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -50,6 +51,9 @@ fn try_engine(lab: &Lab, engine: &Engine, scenarios: &[Scenario], folders: Folde
 }
 
 fn try_one(lab: &Lab, engine: &Engine, scenario: Scenario, folders: Folders) -> Cell {
+    if let Some(needed) = scenario.needs().filter(|needed| Command::new(needed).arg("--version").output().is_err()) {
+        return Cell::Skipped(needed);
+    }
     let begin = Instant::now();
     let usual = begin + scenario.bound();
     let deadline = lab.end.map_or(usual, |end| usual.min(end));

@@ -10,8 +10,18 @@ use crate::scenarios::Scenario;
 
 /// In the order of the table: the engines that are started for each turn, then the agents that stay (ACP). Those that
 /// skillrun does not know are left out.
-const ROWS: &[&str] =
-    &["codex", "claude", "gemini", "opencode", "qwen", "codex-acp", "claude-acp", "gemini-acp", "opencode-acp"];
+const ROWS: &[&str] = &[
+    "codex",
+    "claude",
+    "gemini",
+    "opencode",
+    "qwen",
+    "codex-acp",
+    "claude-acp",
+    "gemini-acp",
+    "opencode-acp",
+    "qwen-acp",
+];
 
 /// What a run is expected to come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -42,6 +42,23 @@ fn replaced(page: &str, section: &str) -> Result<String, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problem::Miss;
+    use crate::scenarios::Scenario;
+    use crate::table::{Cell, Row};
+    use std::time::Duration;
+
+    #[test]
+    fn a_row_tells_what_works_and_a_list_what_was_tried() {
+        let failed = Cell::Failed(Miss::new("too long", "it did not end"), "folder".into());
+        let cells = vec![Cell::Passed(Duration::from_millis(1260)), failed, Cell::Skipped("strace")];
+        let rows = vec![Row { engine: "some".to_owned(), version: "1.2.3".to_owned(), cells }];
+        let columns = vec![Scenario::Auto, Scenario::Cut, Scenario::Outside];
+        let text = section(&Table { columns, rows, failures: Vec::new() }, "2026-11-15");
+        assert!(text.contains("by `make e2e` on 2026-11-15"), "{text}");
+        assert!(text.contains("| engine | version | auto | cut | outside |\n"), "{text}");
+        assert!(text.contains("| some | 1.2.3 | ✓ 1.3 s | ✗ too long | – no strace |\n"), "{text}");
+        assert!(text.contains("\n- *auto*: a command, then the result.\n"), "{text}");
+    }
 
     #[test]
     fn only_what_is_between_the_marks_changes() {

@@ -11,6 +11,8 @@ use crate::scenarios::Scenario;
 #[derive(Debug, Clone)]
 pub(crate) enum Cell {
     Passed(Duration),
+    /// It cannot be tried here, because this program is not installed.
+    Skipped(&'static str),
     /// With the folder where everything about it lies.
     Failed(Miss, PathBuf),
 }
@@ -19,6 +21,7 @@ impl Cell {
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Passed(took) => format!("✓ {:.1} s", took.as_secs_f64()),
+            Self::Skipped(needed) => format!("– no {needed}"),
             Self::Failed(miss, _) => format!("✗ {}", miss.word.replace('|', "/")),
         }
     }

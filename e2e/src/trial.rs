@@ -22,7 +22,7 @@ use crate::told::Told;
 pub(crate) const WAITS: i32 = 6;
 
 /// Files of a run.
-pub(crate) const RESULT: &str = "result.json";
+const RESULT: &str = "result.json";
 const RECORD: &str = "run.json";
 const LOG: &str = "events.jsonl";
 
@@ -96,9 +96,19 @@ impl Trial<'_> {
         self.runs().first().copied().ok_or_else(refused)
     }
 
-    /// Waits for a run that was not there before.
-    pub(crate) fn new_run(&self, before: &[RunId]) -> Result<RunId, Miss> {
-        until(self.deadline, "making a run", || self.runs().into_iter().find(|run| !before.contains(run)))
+    /// Waits for the run that a command makes; `before` are those that were there already.
+    pub(crate) fn new_run(&self, running: &mut Running, before: &[RunId]) -> Result<RunId, Miss> {
+        let made = until(self.deadline, "making a run", || {
+            // Looked at first: what it made it made before its end.
+            let has_ended = running.has_ended();
+            let new = self.runs().into_iter().find(|run| !before.contains(run));
+            (new.is_some() || has_ended).then_some(new)
+        })?;
+        made.ok_or_else(|| Miss::new("refused", format!("no run was made: {}", running.said())))
+    }
+
+    pub(crate) fn is_over(&self, run: RunId) -> bool {
+        self.place.file(run, RESULT).exists()
     }
 
     /// What a run left; nothing may be missing and nothing of it may be alive.

@@ -12,6 +12,7 @@
 //!        versions.json         versions of engines, by program; a view
 //!        uploads/              files of requests that are being received
 //!        skills/               skills that were installed
+//!        tests/                data folders of tests that were kept, because something was not as expected
 //! ```
 
 use std::path::{Path, PathBuf};

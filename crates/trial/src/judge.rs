@@ -202,6 +202,89 @@ mod tests {
         }
     }
 
+    /// A result as it stands in a file.
+    fn result(status: &str, output: Value, error: Value, reason: &str) -> RunResult {
+        let id = "01900000-0000-7000-8000-000000000000";
+        let at = "2026-01-02T03:04:05Z";
+        let error = if error.is_null() { json!({}) } else { json!({"error": error}) };
+        let mut result = json!({
+            "run_id": id, "status": status, "output": output, "text": null, "warnings": [], "usage": null,
+            "artifacts": [{"path": "artifacts/a.md", "size": 1, "hash": "", "type": "text/markdown", "role": null}],
+            "completion": {"state": "completed", "reason_code": reason, "confidence": 1.0},
+            "timing": {"created_at": at, "started_at": at, "ended_at": at, "elapsed_ms": 1500},
+            "attempts": 1, "next_actions": [],
+        });
+        if let (Value::Object(all), Value::Object(error)) = (&mut result, error) {
+            all.extend(error);
+        }
+        serde_json::from_value(result).unwrap()
+    }
+
+    fn misfit() -> Value {
+        json!({"category": "output", "code": "OUTPUT_SCHEMA_INVALID", "message": "no"})
+    }
+
+    #[test]
+    fn an_output_fits_or_not_or_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("schema.json");
+        std::fs::write(&path, r#"{"type": "object", "required": ["a"]}"#).unwrap();
+        let schema = Schema::read(&path).unwrap();
+        let cases = [
+            (result("succeeded", json!({"a": 1}), Value::Null, "OUTPUT_VALID"), Validity::Valid),
+            (result("succeeded", json!({"b": 1}), Value::Null, "OUTPUT_VALID"), Validity::Invalid),
+            (result("failed", Value::Null, misfit(), "OUTPUT_INVALID"), Validity::Invalid),
+            (result("failed", Value::Null, misfit(), "OUTPUT_MISSING"), Validity::Missing),
+            (result("canceled", Value::Null, Value::Null, "CANCELED"), Validity::Missing),
+        ];
+        for (result, validity) in cases {
+            assert_eq!(Validity::of(Some(&result), Some(&schema)), validity, "{result:?}");
+            assert_eq!(Validity::of(Some(&result), None), Validity::NoSchema);
+        }
+        assert_eq!(Validity::of(None, Some(&schema)), Validity::Missing);
+    }
+
+    #[test]
+    fn everything_that_was_expected_is_looked_at() {
+        let ended = |status: RunStatus, question: Option<&str>, result: RunResult| Ended {
+            run: result.run_id,
+            status,
+            question: question.map(str::to_owned),
+            result: Some(result),
+            because: crate::drive::Because::Itself,
+        };
+        let problems = |expect: &Expect, ended: &Ended| {
+            let all = checks(expect, ended, Validity::NoSchema);
+            all.into_iter().filter_map(|check| check.problem).collect::<Vec<_>>()
+        };
+        let Value::Object(wanted) = json!({"a": 1}) else { panic!("an object") };
+        let all = Expect {
+            output: Some(wanted),
+            artifacts: vec!["artifacts/a.md".to_owned()],
+            max_duration: Some(std::time::Duration::from_millis(1_500)),
+            ..Expect::default()
+        };
+        let good = result("succeeded", json!({"a": 1}), Value::Null, "OUTPUT_VALID");
+        assert_eq!(problems(&all, &ended(RunStatus::Succeeded, None, good.clone())), Vec::<String>::new());
+        let less = Expect {
+            artifacts: vec!["artifacts/b.md".to_owned()],
+            max_duration: Some(std::time::Duration::from_millis(1_499)),
+            ..all
+        };
+        let found = problems(&less, &ended(RunStatus::Succeeded, None, good));
+        let late = "it took 1500 ms; at most 1499 were expected";
+        assert_eq!(found, ["there is no artifact artifacts/b.md", late]);
+        let waiting = result("canceled", Value::Null, Value::Null, "CANCELED");
+        let found = problems(&Expect::default(), &ended(RunStatus::WaitingUser, Some("Which?"), waiting));
+        assert_eq!(found, ["it is waiting_user, not succeeded; nobody had an answer to: Which?"]);
+        let failing = Expect { status: RunStatus::Failed, error: Some(Code::OutputSchemaInvalid), ..Expect::default() };
+        let failed = result("failed", Value::Null, misfit(), "OUTPUT_MISSING");
+        assert_eq!(problems(&failing, &ended(RunStatus::Failed, None, failed.clone())), Vec::<String>::new());
+        let other = Expect { error: Some(Code::Timeout), ..failing };
+        let found = problems(&other, &ended(RunStatus::Failed, None, failed));
+        assert_eq!(found, ["the error is OUTPUT_SCHEMA_INVALID, not TIMEOUT"]);
+    }
+
     #[test]
     fn many_and_long_differences_stay_short() {
         let wanted: Map<String, Value> = (0..1_000).map(|n| (format!("key{n}"), json!("x".repeat(10_000)))).collect();

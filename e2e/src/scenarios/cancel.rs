@@ -14,11 +14,14 @@ const COMMAND: [&str; 2] = ["sleep", "300"];
 const CANCELED: i32 = 8;
 
 pub(super) fn check(trial: &Trial<'_>) -> Result<(), Miss> {
-    let running = trial.start(trial.run_command(&[]), "run")?;
-    let run = trial.new_run(&[])?;
+    let mut running = trial.start(trial.run_command(&[]), "run")?;
+    let run = trial.new_run(&mut running, &[])?;
     let its_command = || processes::tagged(&trial.place.tag).into_iter().find(|process| process.words == COMMAND);
-    until(trial.deadline, "the start of the command", its_command)
-        .map_err(|miss| Miss::new(&miss.word, format!("{}; {}", miss.why, trial.last_words(run))))?;
+    let runs = until(trial.deadline, "the start of the command", || {
+        let runs = its_command().is_some();
+        (runs || trial.is_over(run)).then_some(runs)
+    })?;
+    must(runs, "no command", || format!("the command was not started: {}", trial.last_words(run)))?;
     let canceled = trial.finish(trial.command(&["cancel", &run.to_string()]), "cancel")?;
     must(canceled.code == Some(0), "not canceled", || format!("skillrun cancel: {}", canceled.stderr.trim()))?;
     let finished = running.finish(trial.deadline)?;

@@ -6,20 +6,20 @@ use skillrun_model::rasp::Data;
 
 use crate::bounded::until;
 use crate::problem::{Miss, must};
-use crate::trial::{RESULT, Trial, WAITS};
+use crate::trial::{Trial, WAITS};
 
 const ANSWERS: [&str; 3] = ["blue", "large", "yes"];
 
 pub(super) fn check(trial: &Trial<'_>) -> Result<(), Miss> {
-    let running = trial.start(trial.run_command(&["--mode", "interactive"]), "run")?;
-    let run = trial.new_run(&[])?;
+    let mut running = trial.start(trial.run_command(&["--mode", "interactive"]), "run")?;
+    let run = trial.new_run(&mut running, &[])?;
     for (number, answer) in (1..).zip(ANSWERS) {
         asks(trial, run, number)?;
         let reply = trial.command(&["reply", &run.to_string(), answer, "--no-wait"]);
         let replied = trial.finish(reply, &format!("reply-{number}"))?;
         must(replied.code == Some(0), "no reply", || format!("skillrun reply: {}", replied.stderr.trim()))?;
     }
-    until(trial.deadline, "the turn after the last answer", || trial.place.file(run, RESULT).exists().then_some(()))
+    until(trial.deadline, "the turn after the last answer", || trial.is_over(run).then_some(()))
         .map_err(|miss| Miss::new(&miss.word, format!("{}; {}", miss.why, trial.last_words(run))))?;
     // Either it left when it was asked, or it stayed to the end.
     let code = running.finish(trial.deadline)?.code;
@@ -34,11 +34,10 @@ pub(super) fn check(trial: &Trial<'_>) -> Result<(), Miss> {
 
 /// Waits for this question.
 fn asks(trial: &Trial<'_>, run: RunId, number: usize) -> Result<(), Miss> {
-    let is_over = || trial.place.file(run, RESULT).exists();
     let asked = until(trial.deadline, "the question", || {
         let log = trial.log(run).ok()?;
         let asked = log.iter().filter(|event| matches!(event.data, Data::InteractionRequested(_))).count();
-        (asked >= number || is_over()).then_some(asked)
+        (asked >= number || trial.is_over(run)).then_some(asked)
     });
     let why = || format!("it did not ask question {number}: {}", trial.last_words(run));
     must(asked.is_ok_and(|asked| asked >= number), "no question", why)

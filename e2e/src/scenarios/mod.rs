@@ -109,6 +109,11 @@ impl Scenario {
         play.to_string()
     }
 
+    /// A program without which it cannot be tried.
+    pub(crate) fn needs(self) -> Option<&'static str> {
+        (self == Self::Outside).then_some(outside::TRACER)
+    }
+
     /// It has failed if it takes longer. An engine that retries is silent for a minute and more, and a busy machine
     /// makes everything several times slower.
     pub(crate) fn bound(self) -> Duration {

@@ -8,15 +8,16 @@ use std::process::Command;
 use crate::problem::{Miss, must};
 use crate::trial::Trial;
 
+/// The program that notes connections.
+pub(super) const TRACER: &str = "strace";
+
 /// Names are looked up there, and an answer may come from this very machine.
 const DNS: u16 = 53;
 
 pub(super) fn check(trial: &Trial<'_>) -> Result<(), Miss> {
-    let version = Command::new("strace").arg("--version").output();
-    must(version.is_ok(), "no strace", || "strace is not installed, so nobody can tell".to_owned())?;
     let trace = trial.place.root().join("connections");
     let run = trial.run_command(&[]);
-    let mut command = Command::new("strace");
+    let mut command = Command::new(TRACER);
     command.args(["-f", "-qq", "--seccomp-bpf", "-s", "64", "-e", "trace=connect,sendto,sendmsg,sendmmsg", "-o"]);
     command.arg(&trace).arg("--").arg(run.get_program()).args(run.get_args());
     trial.place.surround(&mut command, trial.lab.world(), trial.engine, &trial.server());

@@ -8,7 +8,7 @@ use skillrun_model::rasp::SourceStream;
 use crate::bounded::until;
 use crate::problem::{Miss, must};
 use crate::processes;
-use crate::trial::{Over, RESULT, Trial};
+use crate::trial::{Over, Trial};
 
 pub(super) fn check(trial: &Trial<'_>) -> Result<(), Miss> {
     let undisturbed = trial.run(&[])?;
@@ -16,19 +16,21 @@ pub(super) fn check(trial: &Trial<'_>) -> Result<(), Miss> {
 
     let before = trial.runs();
     let mut owner = trial.start(trial.run_command(&[]), "killed")?;
-    let run = trial.new_run(&before)?;
+    let run = trial.new_run(&mut owner, &before)?;
     // From the engine's first word on it is at work, and the model takes its time.
     until(trial.deadline, "the first word of the engine", || {
         let log = trial.log(run).ok()?;
-        log.iter().any(|event| event.source.stream == SourceStream::Stdout).then_some(())
+        let speaks = log.iter().any(|event| event.source.stream == SourceStream::Stdout);
+        (speaks || trial.is_over(run)).then_some(())
     })?;
     let pid = i32::try_from(owner.child.id()).ok().and_then(Pid::from_raw);
     let pid = pid.ok_or_else(|| Miss::new("no pid", "skillrun has no process id"))?;
     kill_process(pid, Signal::KILL).map_err(std::io::Error::from)?;
     owner.child.wait()?;
     let at_the_kill = trial.log(run)?.len();
-    let is_over = trial.place.file(run, RESULT).exists();
-    must(!is_over, "over already", || "it was over before skillrun was killed".to_owned())?;
+    must(!trial.is_over(run), "over already", || {
+        format!("it was over before skillrun was killed: {}", trial.last_words(run))
+    })?;
     let is_alive = !processes::tagged(&trial.place.tag).is_empty();
     must(is_alive, "engine gone", || "the engine did not outlive skillrun".to_owned())?;
 

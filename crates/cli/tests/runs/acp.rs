@@ -1,6 +1,7 @@
 //! Agents of the Agent Client Protocol, from request to end: a stand-in that reads strictly, driven by what it wrote.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 use skillrun_engine::Permission;
@@ -12,7 +13,7 @@ use skillrun_model::status::{Continuation, Phase};
 use skillrun_model::{Code, ExecutionMode, RunId, RunStatus};
 use skillrun_runtime::{NewRun, Options, Runtime};
 
-use crate::lab::{Lab, PATIENCE, kill_hard, on, processes_of, reply, with};
+use crate::lab::{Lab, PATIENCE, PROGRAM, kill_hard, on, processes_of, reply, with};
 use crate::offline::{Told, check_same};
 
 const ENGINE: &str = r#"
@@ -363,6 +364,29 @@ fn an_agent_that_is_killed_while_it_waits_is_started_again() {
     let aside = lab.data().run(run).audit().join("aside.2/host.2.json");
     assert!(aside.exists(), "how the process ended is kept");
     check(&lab, run, ExecutionMode::Interactive);
+}
+
+/// Symptom: the run went on for ever after its last turn. Found by killing the process of qwen, which is a wrapper.
+#[test]
+fn an_agent_whose_wrapper_was_killed_ends_with_its_turn() {
+    let lab = Lab::new();
+    let wrapper = lab.path("wrapper");
+    fs::write(&wrapper, format!("#!/bin/sh\n{PROGRAM:?} \"$@\"\nexit $?\n")).expect("written");
+    fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).expect("a program");
+    let new = interactive(&lab, "question");
+    let file = lab.path("engines/agent-question.toml");
+    let text = fs::read_to_string(&file).expect("readable");
+    fs::write(&file, text.replace("kind = \"self\"", &format!("path = {wrapper:?}"))).expect("written");
+    // Nobody agreed to anything, so it must be one that asks.
+    let new = with(new, |options| options.permission = Some(Permission::ReadOnly));
+    let (runtime, run) = begin(&lab, with(new, |options| options.linger_sec = Some(1.0)));
+    lab.wait_asked(run, 1);
+    let record: Value = serde_json::from_str(&evidence(&lab, run, "host.1.json")).expect("a record");
+    kill_hard(u32::try_from(record["pid"].as_u64().expect("a process")).expect("a process"));
+    runtime.reply(run, reply(1, "blue")).expect("answered");
+    over(&lab, &runtime, run, RunStatus::Succeeded);
+    assert_eq!(lab.output(run), json!({ "answer": "blue" }));
+    lab.check_whole(run);
 }
 
 #[test]

@@ -66,7 +66,9 @@ impl Worker<'_> {
                 return self.after_host(reading);
             }
             if news.refused && told == Told::Next {
-                // It is about to exit; its record tells the rest.
+                // It is about to exit; its record tells the rest. One whose wrapper was killed may go on, and is ended.
+                host.send(&Request::CloseStdin);
+                host.send(&Request::TurnOver { linger: None });
                 told = Told::Over;
             }
             if news.took_input && self.run.state.status == Some(RunStatus::WaitingUser) {

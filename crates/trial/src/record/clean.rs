@@ -255,7 +255,7 @@ mod tests {
         let cleaner = cleaner();
         let cases = [
             ("/people/ada/data/x.1/runs/018f0000-1111-7222-8333-444444444444/workspace/a", "/lab/workspace/a"),
-            ("/people/ada/data/x.1/runs/018f0000-1111-7222-8333-444444444444/home/.x", "/lab/engine-home/.x"),
+            ("/people/ada/data/x.1/runs/018f0000-1111-7222-8333-444444444444/home", "/lab/engine-home"),
             (
                 "/people/ada/data/x.1/y018f0000-1111-7222-8333-444444444444",
                 "/lab/scratch/y01900000-0000-7000-8000-000000000000",

@@ -23,7 +23,8 @@ pub(super) fn run(global: &Global, args: EnginesList) -> Result<(), Failure> {
         })),
         Form::Text => {
             let output = Output::new(global.color, &settings.surroundings);
-            let blocks = states.iter().map(|state| block(state, settings.permission, &output));
+            let longest = states.iter().map(|state| state.descriptor.name.as_str().len()).max().unwrap_or_default();
+            let blocks = states.iter().map(|state| block(state, settings.permission, longest + 2, &output));
             let mut text: String = blocks.collect();
             if !broken.is_empty() {
                 let lines: String = broken.iter().map(|sentence| format!("  {}\n", plain(sentence))).collect();
@@ -58,11 +59,12 @@ pub(super) fn posture_words(posture: Posture) -> &'static str {
     }
 }
 
-fn block(state: &State<'_>, permission: Permission, output: &Output) -> String {
+/// What is known of an engine, beside its name, which has a column of this width.
+fn block(state: &State<'_>, permission: Permission, width: usize, output: &Output) -> String {
     let descriptor = state.descriptor;
     let posture = descriptor.permissions.rule(permission).posture;
     let name = descriptor.name.as_str();
-    let gap = " ".repeat(10_usize.saturating_sub(name.len()).max(1));
+    let gap = " ".repeat(width.saturating_sub(name.len()));
     let mut text = format!(
         "{}{gap}{} · {}\n",
         output.paint(Ink::Bold, name),
@@ -71,7 +73,7 @@ fn block(state: &State<'_>, permission: Permission, output: &Output) -> String {
     );
     let mut line = |words: &str| {
         if !words.is_empty() {
-            text += &format!("          {words}\n");
+            text += &format!("{:width$}{words}\n", "");
         }
     };
     line(&format!(
