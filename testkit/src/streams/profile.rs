@@ -13,10 +13,11 @@ pub enum Profile {
     QwenStreamJson,
     IflowText,
     PlainText,
+    AcpJsonrpc,
 }
 
 impl Profile {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::CodexNdjson,
         Self::GeminiStreamJson,
         Self::GeminiJson,
@@ -25,6 +26,7 @@ impl Profile {
         Self::QwenStreamJson,
         Self::IflowText,
         Self::PlainText,
+        Self::AcpJsonrpc,
     ];
 
     pub fn name(self) -> &'static str {
@@ -37,6 +39,7 @@ impl Profile {
             Self::QwenStreamJson => "qwen_stream_json",
             Self::IflowText => "iflow_text",
             Self::PlainText => "plain_text",
+            Self::AcpJsonrpc => "acp_jsonrpc",
         }
     }
 
@@ -48,7 +51,8 @@ impl Profile {
             | Self::GeminiJson
             | Self::OpencodeNdjson
             | Self::ClaudeStreamJson
-            | Self::QwenStreamJson => true,
+            | Self::QwenStreamJson
+            | Self::AcpJsonrpc => true,
         }
     }
 
@@ -82,6 +86,16 @@ impl Profile {
                 ])
             }
             Self::IflowText | Self::PlainText => format!("{text}\n"),
+            Self::AcpJsonrpc => {
+                let update = json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}});
+                let params = json!({"sessionId": "s", "update": update});
+                lines(&[
+                    json!({"jsonrpc": "2.0", "id": "initialize", "result": {"protocolVersion": 1}}),
+                    json!({"jsonrpc": "2.0", "id": "session", "result": {"sessionId": "s"}}),
+                    json!({"jsonrpc": "2.0", "method": "session/update", "params": params}),
+                    json!({"jsonrpc": "2.0", "id": "prompt.1", "result": {"stopReason": "end_turn"}}),
+                ])
+            }
         }
     }
 }

@@ -53,6 +53,7 @@ impl Turns {
             Profile::QwenStreamJson => self.qwen(is_first),
             Profile::IflowText => self.iflow(),
             Profile::PlainText => self.prose(),
+            Profile::AcpJsonrpc => self.acp(is_first),
         }
     }
 
@@ -96,6 +97,41 @@ impl Turns {
         writeln!(
             self.buffer,
             r#"{{"type":"turn.completed","usage":{{"input_tokens":2000,"cached_input_tokens":1500,"output_tokens":400,"reasoning_output_tokens":40}}}}"#
+        )
+    }
+
+    fn acp(&mut self, is_first: bool) -> io::Result<()> {
+        if is_first {
+            write!(
+                self.buffer,
+                r#"{{"jsonrpc":"2.0","id":"initialize","result":{{"protocolVersion":1,"agentCapabilities":{{"loadSession":true}}}}}}
+{{"jsonrpc":"2.0","id":"session","result":{{"sessionId":"{SESSION}"}}}}
+"#
+            )?;
+        }
+        let head = format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"{SESSION}","update":"#);
+        for call in 0..CALLS {
+            let (id, output) = (self.next_item(), self.texts.next());
+            write!(
+                self.buffer,
+                r#"{head}{{"sessionUpdate":"tool_call","toolCallId":"call_{id}","title":"cargo test -p part-{call}","kind":"execute","status":"in_progress","rawInput":{{"command":"cargo test -p part-{call}"}}}}}}}}
+{head}{{"sessionUpdate":"tool_call_update","toolCallId":"call_{id}","status":"completed","content":[{{"type":"content","content":{{"type":"text","text":{output}}}}}]}}}}}}
+"#
+            )?;
+            if call % 4 == 0 {
+                for _ in 0..6 {
+                    let text = self.thoughts.next();
+                    writeln!(
+                        self.buffer,
+                        r#"{head}{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":{text}}}}}}}}}"#
+                    )?;
+                }
+            }
+        }
+        let turn = self.turn;
+        writeln!(
+            self.buffer,
+            r#"{{"jsonrpc":"2.0","id":"prompt.{turn}","result":{{"stopReason":"end_turn","usage":{{"inputTokens":100,"outputTokens":20,"totalTokens":120}}}}}}"#
         )
     }
 
