@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use crate::engines::Group;
 use crate::problem::Problem;
 use crate::scenarios::Scenario;
 
@@ -13,7 +14,7 @@ Runs the real engines through skillrun against a scripted model on loopback, and
   --engines A,B    only these
   --scenarios A,B  only these
   --quick          only auto and interactive, nothing is installed, 8 minutes at most
-  --write          put the table into docs/engines.md; everything must be run for that
+  --write          put the tables into docs/engines.md: those of which all engines are run, with all scenarios
   --keep           keep the folders of all runs, not of failed ones alone
   --skillrun FILE  the program to try [target/debug/skillrun, built first]
   --inside         there is no network but loopback already
@@ -103,9 +104,10 @@ impl Args {
             }
         }
         // A table with a part missing would look as if that had never been tried.
-        let is_whole = args.engines.is_empty() && args.scenarios.is_empty() && args.extent == Extent::Full;
+        let has_whole = Group::ALL.into_iter().any(|group| group.is_whole(&args.engines));
+        let is_whole = has_whole && args.scenarios.is_empty() && args.extent == Extent::Full;
         if args.page == Page::Written && !is_whole {
-            return Err(Problem("--write goes with all engines and all scenarios".to_owned()));
+            return Err(Problem("--write goes with all engines of a table and all scenarios".to_owned()));
         }
         if args.scenarios.is_empty() {
             args.scenarios = match args.extent {
@@ -158,8 +160,15 @@ mod tests {
         assert_eq!(read(&["--write"]).expect("understood").page, Page::Written);
         for part in [&["--engines", "codex"][..], &["--scenarios", "auto"], &["--quick"]] {
             let words = [&["--write"], part].concat();
-            assert_eq!(read(&words), Err("--write goes with all engines and all scenarios".to_owned()));
+            assert_eq!(read(&words), Err("--write goes with all engines of a table and all scenarios".to_owned()));
         }
+    }
+
+    #[test]
+    fn one_whole_table_may_be_written() {
+        let agents = "codex-acp,claude-acp,gemini-acp,opencode-acp,qwen-acp";
+        let args = read(&["--write", "--engines", agents]).expect("understood");
+        assert!(Group::Agents.is_whole(&args.engines) && !Group::Clis.is_whole(&args.engines));
     }
 
     #[test]

@@ -8,12 +8,43 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::problem::Miss;
+use crate::stop::Stop;
 
 /// How often it is looked.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// More than this of what a command printed is not read.
 const PRINTED_MAX: u64 = 4 * 1024 * 1024;
+
+/// When a wait ends, whatever came of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Deadline {
+    pub(crate) at: Instant,
+    stop: Stop,
+}
+
+impl Deadline {
+    pub(crate) fn new(at: Instant, stop: &Stop) -> Self {
+        Self { at, stop: stop.clone() }
+    }
+
+    /// One that hears no signal.
+    pub(crate) fn after(duration: Duration) -> Self {
+        Self { at: Instant::now() + duration, stop: Stop::default() }
+    }
+
+    fn is_past(&self) -> bool {
+        Instant::now() > self.at || self.stop.is_wanted()
+    }
+
+    /// Why nothing came of it.
+    fn miss(&self, what: &str, begin: Instant) -> Miss {
+        if self.stop.is_wanted() {
+            return Miss::new("interrupted", format!("interrupted while waiting for {what}"));
+        }
+        Miss::new("too long", format!("{what} did not come to its end in {:.0} s", begin.elapsed().as_secs_f64()))
+    }
+}
 
 /// A command that came to its end.
 #[derive(Debug)]
@@ -52,17 +83,17 @@ impl Running {
     }
 
     /// Waits for its end; what takes too long is killed.
-    pub(crate) fn finish(mut self, deadline: Instant) -> Result<Finished, Miss> {
+    pub(crate) fn finish(mut self, deadline: &Deadline) -> Result<Finished, Miss> {
         let begin = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait()? {
                 let (stdout, stderr) = (printed(&self.stdout)?, printed(&self.stderr)?);
                 return Ok(Finished { code: status.code(), stdout, stderr });
             }
-            if Instant::now() > deadline {
+            if deadline.is_past() {
                 self.child.kill()?;
                 self.child.wait()?;
-                return Err(too_long("a command of skillrun", begin));
+                return Err(deadline.miss("a command of skillrun", begin));
             }
             sleep(LOOK);
         }
@@ -75,22 +106,24 @@ fn printed(path: &Path) -> Result<String, Miss> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// Lets some time pass.
+pub(crate) fn pause(deadline: &Deadline, time: Duration) -> Result<(), Miss> {
+    let end = Instant::now() + time;
+    until(deadline, "a pause", || (Instant::now() >= end).then_some(()))
+}
+
 /// Looks until there is something.
-pub(crate) fn until<T>(deadline: Instant, what: &str, mut look: impl FnMut() -> Option<T>) -> Result<T, Miss> {
+pub(crate) fn until<T>(deadline: &Deadline, what: &str, mut look: impl FnMut() -> Option<T>) -> Result<T, Miss> {
     let begin = Instant::now();
     loop {
         if let Some(found) = look() {
             return Ok(found);
         }
-        if Instant::now() > deadline {
-            return Err(too_long(what, begin));
+        if deadline.is_past() {
+            return Err(deadline.miss(what, begin));
         }
         sleep(LOOK);
     }
-}
-
-fn too_long(what: &str, begin: Instant) -> Miss {
-    Miss::new("too long", format!("{what} did not come to its end in {:.0} s", begin.elapsed().as_secs_f64()))
 }
 
 #[cfg(test)]
@@ -101,8 +134,15 @@ mod tests {
     fn a_command_that_does_not_end_is_ended() {
         let folder = tempfile::tempdir().expect("a folder");
         let running = Running::start(Command::new("sleep").arg("60"), folder.path(), "long").expect("started");
-        let miss = running.finish(Instant::now()).expect_err("too long");
+        let miss = running.finish(&Deadline::after(Duration::ZERO)).expect_err("too long");
         assert_eq!(miss.word, "too long");
+    }
+
+    #[test]
+    fn a_signal_ends_every_wait() {
+        let deadline = Deadline::new(Instant::now() + Duration::from_secs(3600), &Stop::now());
+        let miss = until(&deadline, "nothing", || None::<()>).expect_err("interrupted");
+        assert_eq!(miss.word, "interrupted");
     }
 
     #[test]
@@ -111,7 +151,7 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", "echo out; echo err >&2; exit 3"]);
         let running = Running::start(&mut command, folder.path(), "short").expect("started");
-        let finished = running.finish(Instant::now() + Duration::from_secs(60)).expect("ended");
+        let finished = running.finish(&Deadline::after(Duration::from_secs(60))).expect("ended");
         assert_eq!((finished.code, finished.stdout.as_str(), finished.stderr.as_str()), (Some(3), "out\n", "err\n"));
     }
 }

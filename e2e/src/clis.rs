@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use skillrun_engine::{Descriptor, Disk, Found, Surroundings, find};
 
-use crate::bounded::Running;
+use crate::bounded::{Deadline, Running};
 use crate::problem::Problem;
 use crate::program::Program;
 
@@ -57,7 +57,7 @@ impl Clis {
         let folder = std::env::temp_dir().join(format!("skillrun-e2e-install-{}", std::process::id()));
         fs::create_dir_all(&folder)?;
         let running = Running::start(&mut command, &folder, name);
-        let finished = running.and_then(|running| running.finish(Instant::now() + INSTALL));
+        let finished = running.and_then(|running| running.finish(&Deadline::after(INSTALL)));
         fs::remove_dir_all(&folder)?;
         match finished {
             Ok(finished) if finished.code == Some(0) => Ok(()),

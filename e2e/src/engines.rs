@@ -1,5 +1,7 @@
 //! The engines that are tried, how each is pointed at a model, and where one of them may differ from the others.
 
+use std::time::Duration;
+
 use skillrun_engine::descriptor::ProbeRule;
 use skillrun_engine::{Descriptor, Engines};
 
@@ -7,21 +9,37 @@ use crate::clis::Clis;
 use crate::place::KEY;
 use crate::problem::Problem;
 use crate::scenarios::Scenario;
+use crate::scenarios::asked::Writing;
 
-/// In the order of the table: the engines that are started for each turn, then the agents that stay (ACP). Those that
-/// skillrun does not know are left out.
-const ROWS: &[&str] = &[
-    "codex",
-    "claude",
-    "gemini",
-    "opencode",
-    "qwen",
-    "codex-acp",
-    "claude-acp",
-    "gemini-acp",
-    "opencode-acp",
-    "qwen-acp",
-];
+/// Which table an engine stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// Started for each turn.
+    Clis,
+    /// They speak the Agent Client Protocol and can stay.
+    Agents,
+}
+
+impl Group {
+    pub(crate) const ALL: [Self; 2] = [Self::Clis, Self::Agents];
+
+    /// In the order of the table. Those that skillrun does not know are left out.
+    fn engines(self) -> &'static [&'static str] {
+        match self {
+            Self::Clis => &["codex", "claude", "gemini", "opencode", "qwen"],
+            Self::Agents => &["codex-acp", "claude-acp", "gemini-acp", "opencode-acp", "qwen-acp"],
+        }
+    }
+
+    fn of(engine: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|group| group.engines().contains(&engine))
+    }
+
+    /// Whether all its engines were asked for.
+    pub(crate) fn is_whole(self, names: &[String]) -> bool {
+        names.is_empty() || self.engines().iter().all(|engine| names.iter().any(|name| name == engine))
+    }
+}
 
 /// What a run is expected to come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,17 +57,45 @@ struct Difference {
     why: &'static str,
 }
 
-const DIFFERENCES: &[Difference] = &[Difference {
-    engine: "claude",
-    scenario: Scenario::Cut,
-    expected: Expected::Succeeds,
-    why: "after a cut stream it asks once more without streaming, and that answer comes whole",
-}];
+const DIFFERENCES: &[Difference] = &[
+    Difference {
+        engine: "claude",
+        scenario: Scenario::Cut,
+        expected: Expected::Succeeds,
+        why: "after a cut stream it asks once more without streaming, and that answer comes whole",
+    },
+    Difference {
+        engine: "codex-acp",
+        scenario: Scenario::Denied,
+        expected: Expected::Fails,
+        why: "it cancels its turn when something is denied",
+    },
+    Difference {
+        engine: "opencode-acp",
+        scenario: Scenario::Denied,
+        expected: Expected::Fails,
+        why: "it ends its turn without a word when something is denied",
+    },
+    Difference {
+        engine: "qwen-acp",
+        scenario: Scenario::Denied,
+        expected: Expected::Fails,
+        why: "it ends its turn without a word when something is denied",
+    },
+];
+
+/// It runs commands in a sandbox and asks about none of them, but about a patch it does.
+const ASKS_ABOUT_PATCHES: &str = "codex-acp";
+
+/// It keeps a session in a file with the minute in its name, and one that is loaded in that very minute is lost.
+const LOADS_A_MINUTE_LATER: &str = "gemini-acp";
+const A_MINUTE_LATER: Duration = Duration::from_secs(61);
 
 /// An engine whose program is there.
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub(crate) name: String,
+    pub(crate) group: Group,
     /// Of the program.
     pub(crate) version: String,
     /// The model to ask for.
@@ -66,6 +112,16 @@ impl Engine {
         differs.map_or(usual, |case| case.expected)
     }
 
+    /// What the model does so that it asks before it writes a file.
+    pub(crate) fn writing(&self) -> Writing {
+        if self.name == ASKS_ABOUT_PATCHES { Writing::Patch } else { Writing::Command }
+    }
+
+    /// How old a session must be before another process can load it.
+    pub(crate) fn loads_after(&self) -> Duration {
+        if self.name == LOADS_A_MINUTE_LATER { A_MINUTE_LATER } else { Duration::ZERO }
+    }
+
     /// Variables that point it at a model, as a user with a gateway would set them.
     pub(crate) fn variables(&self, server: &str) -> Vec<(String, String)> {
         let mut variables = self.probe.variables(server);
@@ -77,11 +133,13 @@ impl Engine {
 
 /// The engines that were asked for.
 pub(crate) fn asked_for(engines: &Engines, names: &[String]) -> Result<Vec<Descriptor>, Problem> {
-    if let Some(unknown) = names.iter().find(|name| !ROWS.contains(&name.as_str())) {
-        return Err(Problem(format!("there is no engine {unknown} to try; there are {}", ROWS.join(", "))));
+    let all = || Group::ALL.into_iter().flat_map(|group| group.engines().iter().copied());
+    if let Some(unknown) = names.iter().find(|name| Group::of(name).is_none()) {
+        let all: Vec<_> = all().collect();
+        return Err(Problem(format!("there is no engine {unknown} to try; there are {}", all.join(", "))));
     }
-    let wanted = ROWS.iter().filter(|row| names.is_empty() || names.iter().any(|name| name == *row));
-    Ok(wanted.filter_map(|row| engines.get(row).ok().cloned()).collect())
+    let wanted = all().filter(|engine| names.is_empty() || names.iter().any(|name| name == engine));
+    Ok(wanted.filter_map(|engine| engines.get(engine).ok().cloned()).collect())
 }
 
 /// The engine, if its program is there.
@@ -90,6 +148,7 @@ pub(crate) fn installed(descriptor: &Descriptor, clis: &Clis) -> Option<Engine> 
     let probe = descriptor.probe.clone()?;
     Some(Engine {
         name: descriptor.name.to_string(),
+        group: Group::of(descriptor.name.as_str())?,
         version: found.version?,
         model: probe.model.clone(),
         probe,

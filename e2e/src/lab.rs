@@ -4,14 +4,17 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use skillrun_simulate::model::{Options, Script, Server};
+use serde_json::Value;
+use skillrun_simulate::model::{Options, Script, ScriptError, Server};
 
 use crate::clis::Clis;
 use crate::home::Home;
 use crate::place::World;
 use crate::problem::Problem;
 use crate::program::Program;
+use crate::scenarios::asked;
 use crate::scenarios::skill::{self, Shapes};
+use crate::stop::Stop;
 
 const SKILL: &str = "\
 ---
@@ -51,6 +54,7 @@ pub(crate) struct Lab {
     pub(crate) scratch: PathBuf,
     /// When everything must be over.
     pub(crate) end: Option<Instant>,
+    pub(crate) stop: Stop,
 }
 
 impl Lab {
@@ -59,6 +63,7 @@ impl Lab {
         clis: Clis,
         engines: &[String],
         end: Option<Instant>,
+        stop: Stop,
     ) -> Result<Self, Problem> {
         // Short, because sockets below it have room for a hundred bytes.
         let scratch = std::env::temp_dir().join(format!("skillrun-e2e-{}", std::process::id()));
@@ -70,10 +75,12 @@ impl Lab {
         let config = scratch.join("config.toml");
         fs::write(&config, format!("consent = {engines:?}\n"))?;
         let home = Home::make(scratch.join("home"))?;
-        let script = Script::from_json(&skill::script()).map_err(|error| Problem(error.to_string()))?;
-        let scripts = vec![(skill::SCRIPT.to_owned(), script)];
+        let scripts = std::iter::once((skill::SCRIPT, skill::script())).chain(asked::scripts());
+        let read = |(name, json): (&str, Value)| Ok((name.to_owned(), Script::from_json(&json)?));
+        let scripts = scripts.map(read).collect::<Result<Vec<_>, ScriptError>>();
+        let scripts = scripts.map_err(|error| Problem(error.to_string()))?;
         let model = Server::start(Options { slow_pause: SLOW_PAUSE, scripts, ..Options::default() })?;
-        Ok(Self { program, clis, model, home, config, skill, shapes: Shapes::default(), scratch, end })
+        Ok(Self { program, clis, model, home, config, skill, shapes: Shapes::default(), scratch, end, stop })
     }
 
     pub(crate) fn world(&self) -> World<'_> {

@@ -1,11 +1,11 @@
-//! Runs the real engines through the skillrun command against a scripted model, and tells in one table what works.
+//! Runs the real engines through the skillrun command against a scripted model, and tells in two tables what works.
 //!
 //! - [`args`], [`network`]: the command line; a world with loopback alone.
 //! - [`program`], [`clis`], [`engines`]: skillrun, the programs of the engines, and how each is pointed at a model.
 //! - [`lab`], [`home`]: what all trials share. [`place`], [`trial`]: one scenario on one engine.
 //!   [`told`]: its result.
 //! - [`scenarios`]: what is tried. [`crew`]: who tries it, two engines at a time.
-//! - [`bounded`], [`processes`], [`problem`]: waiting, processes, and what went wrong.
+//! - [`bounded`], [`stop`], [`processes`], [`problem`]: waiting, signals, processes, and what went wrong.
 //! - [`table`], [`page`]: what is printed and written.
 
 mod args;
@@ -22,6 +22,7 @@ mod problem;
 mod processes;
 mod program;
 mod scenarios;
+mod stop;
 mod table;
 mod told;
 mod trial;
@@ -32,13 +33,17 @@ use std::time::Instant;
 
 use args::{Args, Extent, Folders, Network, Page, Task};
 use clis::Clis;
-use engines::Engine;
+use engines::Group;
 use lab::Lab;
 use network::Entered;
 use problem::Problem;
 use program::Program;
 use skillrun_engine::Engines;
-use table::Table;
+use stop::Stop;
+use table::{Skip, Table};
+
+/// The exit code, as a shell has it.
+const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
     match run() {
@@ -74,7 +79,7 @@ fn run() -> Result<ExitCode, Problem> {
                 clis.install(&program, descriptor.name.as_str())?;
             }
         }
-        match network::enter(&program, &words, begin.elapsed())? {
+        match network::enter(&program, &words, begin.elapsed(), &Stop::listen()?)? {
             Entered::Done(code) => return Ok(code),
             Entered::Refused(why) => eprintln!("not kept from the network, because that cannot be done here: {why}"),
         }
@@ -88,29 +93,37 @@ fn run() -> Result<ExitCode, Problem> {
     }
     let end = (args.extent == Extent::Quick).then(|| begin + args::QUICK_LIMIT.saturating_sub(args.spent));
     let names: Vec<String> = found.iter().map(|engine| engine.name.clone()).collect();
-    let lab = Lab::make(program, clis, &names, end)?;
-    let table = tried(&args, &lab, &found)?;
-    print(&format!("\n{}\n", table.markdown()))?;
-    if args.page == Page::Written {
-        page::write(&testkit::paths::workspace().join("docs/engines.md"), &table, &args::today())?;
+    let stop = Stop::listen()?;
+    let lab = Lab::make(program, clis, &names, end, stop.clone())?;
+    let tried = crew::try_all(&lab, &found, &args.scenarios, args.folders);
+    let mut failures = table::failures(&tried);
+    // Everything is over, so the user's HOME must be what it was.
+    failures.extend(lab.home.changes()?.into_iter().map(|change| format!("the user's HOME was changed: {change}")));
+    for group in Group::ALL {
+        let Some(table) = Table::of(group, &tried) else { continue };
+        print(&format!("\n{}", table.markdown()))?;
+        // With a part missing it would look as if that had never been tried.
+        if args.page == Page::Written && group.is_whole(&args.engines) && !stop.is_wanted() {
+            page::write(&testkit::paths::workspace().join("docs/engines.md"), &table, &args::today())?;
+        }
     }
-    let failures = table.failures();
+    print("\n")?;
     for failure in &failures {
         print(&format!("FAILED: {failure}\n"))?;
+    }
+    let left_out = table::left_out(&tried, Skip::NoTime);
+    if !left_out.is_empty() {
+        print(&format!("left out, because the time was up: {}\n", left_out.join(", ")))?;
     }
     if failures.is_empty() && args.folders == Folders::OfFailures {
         std::fs::remove_dir_all(&lab.scratch)?;
     }
-    print(&format!("{} s in all\n", begin.elapsed().as_secs()))?;
+    print(&format!("{} s in all\n", (args.spent + begin.elapsed()).as_secs()))?;
+    if stop.is_wanted() {
+        print("interrupted: nothing was written\n")?;
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
     Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// Tries everything, and then sees whether the user's HOME is what it was.
-fn tried(args: &Args, lab: &Lab, engines: &[Engine]) -> Result<Table, Problem> {
-    let rows = crew::try_all(lab, engines, &args.scenarios, args.folders);
-    let changes = lab.home.changes()?;
-    let failures = changes.into_iter().map(|change| format!("the user's HOME was changed: {change}")).collect();
-    Ok(Table { columns: args.scenarios.clone(), rows, failures })
 }
 
 fn print(text: &str) -> Result<(), Problem> {

@@ -1,72 +1,113 @@
-//! The table in `docs/engines.md`, between two marks. The rest of the page is not touched.
+//! The tables in `docs/engines.md`, each between two marks. The rest of the page is not touched.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::engines::Group;
 use crate::problem::Problem;
 use crate::table::Table;
 
-const BEGIN: &str = "<!-- e2e: written by `make e2e` -->";
-const END: &str = "<!-- e2e: end -->";
+fn marks(group: Group) -> (&'static str, &'static str) {
+    match group {
+        Group::Clis => ("<!-- e2e: written by `make e2e` -->", "<!-- e2e: end -->"),
+        Group::Agents => ("<!-- e2e agents: written by `make e2e` -->", "<!-- e2e agents: end -->"),
+    }
+}
 
-pub(crate) fn write(path: &Path, table: &Table, date: &str) -> Result<(), Problem> {
+pub(crate) fn write(path: &Path, table: &Table<'_>, date: &str) -> Result<(), Problem> {
     let page = std::fs::read_to_string(path)?;
-    std::fs::write(path, replaced(&page, &section(table, date))?)?;
+    std::fs::write(path, replaced(&page, table.group, &section(table, date))?)?;
     eprintln!("written to {}", path.display());
     Ok(())
 }
 
-fn section(table: &Table, date: &str) -> String {
-    let mut text = format!(
-        "## Tried with the real programs\n\nMade by `make e2e` on {date}: each program, installed from npm, run by \
-         skillrun against a scripted model on loopback. ✓ with the seconds it took, or ✗ with a word for what is \
-         wrong.\n\n{}\n",
-        table.markdown()
-    );
-    for scenario in &table.columns {
-        let _ = writeln!(text, "- *{}*: {}.", scenario.name(), scenario.meaning());
+fn section(table: &Table<'_>, date: &str) -> String {
+    let head = match table.group {
+        Group::Clis => format!(
+            "## Tried with the real programs
+
+Made by `make e2e` on {date}: each program, installed from npm, run by skillrun
+against a scripted model on loopback. ✓ with the seconds it took, ✗ with a word
+for what is wrong, or – with the reason why it was not tried."
+        ),
+        Group::Agents => format!(
+            "## Tried with the real agents
+
+Made by `make e2e` on {date}, in the same way with the same scenarios, and with
+those that only an agent of the Agent Client Protocol can play. Gemini cannot
+load a session in its first minute, so it is given that minute."
+        ),
+    };
+    let mut text = format!("{head}\n\n{}\n", table.markdown());
+    let is_new = |group: Group| match group {
+        Group::Clis => table.scenarios.clone(),
+        // The others are explained beside the other table.
+        Group::Agents => table.scenarios.iter().copied().filter(|one| !one.is_for(Group::Clis)).collect(),
+    };
+    for scenario in is_new(table.group) {
+        let _ = writeln!(text, "{}", wrapped(&format!("- *{}*: {}.", scenario.name(), scenario.meaning())));
+    }
+    text
+}
+
+/// Broken at spaces where a line would be longer than 80 characters.
+fn wrapped(item: &str) -> String {
+    let mut text = String::new();
+    let mut line = 0;
+    for word in item.split(' ') {
+        let more = word.chars().count();
+        if line > 0 && line + 1 + more > 80 {
+            text.push_str("\n  ");
+            line = 2;
+        } else if line > 0 {
+            text.push(' ');
+            line += 1;
+        }
+        text.push_str(word);
+        line += more;
     }
     text
 }
 
 /// The page with another section between the marks, or with marks and section at its end.
-fn replaced(page: &str, section: &str) -> Result<String, Problem> {
-    let marked = format!("{BEGIN}\n\n{section}\n{END}");
-    match (page.split_once(BEGIN), page.split_once(END)) {
+fn replaced(page: &str, group: Group, section: &str) -> Result<String, Problem> {
+    let (begin, end) = marks(group);
+    let marked = format!("{begin}\n\n{section}\n{end}");
+    match (page.split_once(begin), page.split_once(end)) {
         (Some((before, _)), Some((_, after))) => Ok(format!("{before}{marked}{after}")),
         (None, None) => Ok(format!("{}\n\n{marked}\n", page.trim_end())),
-        (Some(_), None) | (None, Some(_)) => Err(Problem(format!("the page has one of {BEGIN} and {END} alone"))),
+        (Some(_), None) | (None, Some(_)) => Err(Problem(format!("the page has one of {begin} and {end} alone"))),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::Miss;
-    use crate::scenarios::Scenario;
-    use crate::table::{Cell, Row};
-    use std::time::Duration;
+    use crate::table::example;
 
     #[test]
-    fn a_row_tells_what_works_and_a_list_what_was_tried() {
-        let failed = Cell::Failed(Miss::new("too long", "it did not end"), "folder".into());
-        let cells = vec![Cell::Passed(Duration::from_millis(1260)), failed, Cell::Skipped("strace")];
-        let rows = vec![Row { engine: "some".to_owned(), version: "1.2.3".to_owned(), cells }];
-        let columns = vec![Scenario::Auto, Scenario::Cut, Scenario::Outside];
-        let text = section(&Table { columns, rows, failures: Vec::new() }, "2026-11-15");
+    fn a_table_and_a_list_of_what_was_tried() {
+        let tried = example();
+        let text = section(&Table::of(Group::Clis, &tried).expect("a table"), "2026-11-15");
         assert!(text.contains("by `make e2e` on 2026-11-15"), "{text}");
-        assert!(text.contains("| engine | version | auto | cut | outside |\n"), "{text}");
-        assert!(text.contains("| some | 1.2.3 | ✓ 1.3 s | ✗ too long | – no strace |\n"), "{text}");
+        assert!(text.contains("\n| auto    | ✓ 1.3 s     |\n"), "{text}");
         assert!(text.contains("\n- *auto*: a command, then the result.\n"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let text = section(&Table::of(Group::Agents, &tried).expect("a table"), "2026-11-15");
+        assert!(text.contains("| denied  | – no time |\n"), "{text}");
+        assert!(text.contains("\n- *denied*: "), "{text}");
     }
 
     #[test]
     fn only_what_is_between_the_marks_changes() {
-        let first = replaced("# Page\n\nText.\n", "one\n").expect("written");
-        assert_eq!(first, format!("# Page\n\nText.\n\n{BEGIN}\n\none\n\n{END}\n"));
-        let more = format!("{first}\n## More\n");
-        let second = replaced(&more, "two\n").expect("written");
+        let (begin, end) = marks(Group::Clis);
+        let first = replaced("# Page\n\nText.\n", Group::Clis, "one\n").expect("written");
+        assert_eq!(first, format!("# Page\n\nText.\n\n{begin}\n\none\n\n{end}\n"));
+        let both = replaced(&first, Group::Agents, "agents\n").expect("written");
+        assert!(both.starts_with(&first), "{both}");
+        let more = format!("{both}\n## More\n");
+        let second = replaced(&more, Group::Clis, "two\n").expect("written");
         assert_eq!(second, more.replace("one", "two"));
-        assert!(replaced(&format!("{BEGIN} text"), "x").is_err());
+        assert!(replaced(&format!("{begin} text"), Group::Clis, "x").is_err());
     }
 }

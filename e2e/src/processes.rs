@@ -3,11 +3,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::bounded::until;
+use crate::bounded::{Deadline, until};
 use crate::problem::Miss;
 
 /// The variable; its value is another one for each trial.
@@ -58,16 +58,25 @@ fn processes() -> impl Iterator<Item = (PathBuf, Process)> {
 /// Waits until none is left that carries the value, nor one of skillrun that works below the folder.
 pub(crate) fn gone(value: &str, root: &Path) -> Result<(), Miss> {
     let left = || [tagged(value), holding(root)].concat();
-    let deadline = Instant::now() + GOING;
-    until(deadline, "processes", || left().is_empty().then_some(())).map_err(|_| {
+    until(&Deadline::after(GOING), "processes", || left().is_empty().then_some(())).map_err(|_| {
         let left: Vec<_> = left().iter().map(|process| process.words.join(" ")).collect();
         Miss::new("process left", format!("processes are left after the end: {}", left.join("; ")))
     })
 }
 
+/// Ends the engine, and what it started, as if it had crashed; skillrun lives on.
+pub(crate) fn end_engine(value: &str) {
+    let is_ours = |process: &Process| process.words.first().is_some_and(|word| word.ends_with("skillrun"));
+    kill(tagged(value).into_iter().filter(|process| !is_ours(process)));
+}
+
 /// Ends what is left.
 pub(crate) fn end(value: &str) {
-    for process in tagged(value) {
+    kill(tagged(value).into_iter());
+}
+
+fn kill(processes: impl Iterator<Item = Process>) {
+    for process in processes {
         // It may be gone already.
         kill_process(process.pid, Signal::KILL).ok();
     }
@@ -84,7 +93,7 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", "setsid sleep 300 >/dev/null 2>&1 </dev/null &"]).env(TAG, &value);
         assert!(command.status().expect("run").success());
-        let found = until(Instant::now() + Duration::from_secs(60), "sleep", || {
+        let found = until(&Deadline::after(Duration::from_secs(60)), "sleep", || {
             tagged(&value).into_iter().find(|process| process.words == ["sleep", "300"])
         });
         end(&value);

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
-use std::time::Instant;
 
 use serde_json::Value;
+use skillrun_model::interaction::Pending;
+use skillrun_model::rasp::data::ResolutionMode;
 use skillrun_model::rasp::{Data, Event};
 use skillrun_model::{RunId, RunStatus};
 
-use crate::bounded::{Finished, Running, until};
+use crate::bounded::{Deadline, Finished, Running, until};
 use crate::engines::Engine;
 use crate::lab::Lab;
 use crate::place::{KEY, Place};
@@ -32,7 +33,7 @@ pub(crate) struct Trial<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) scenario: Scenario,
     pub(crate) place: Place,
-    pub(crate) deadline: Instant,
+    pub(crate) deadline: Deadline,
 }
 
 /// A run that is over, as it lies on the disk.
@@ -53,7 +54,7 @@ impl Trial<'_> {
 
     /// Where the engine finds its model.
     pub(crate) fn server(&self) -> String {
-        self.lab.model.base(self.scenario.model())
+        self.lab.model.base(self.scenario.model(self.engine))
     }
 
     /// `skillrun run` of the probe with these words besides.
@@ -75,7 +76,7 @@ impl Trial<'_> {
     }
 
     pub(crate) fn finish(&self, command: Command, name: &str) -> Result<Finished, Miss> {
-        self.start(command, name)?.finish(self.deadline)
+        self.start(command, name)?.finish(&self.deadline)
     }
 
     /// Runs the probe to its end.
@@ -98,7 +99,7 @@ impl Trial<'_> {
 
     /// Waits for the run that a command makes; `before` are those that were there already.
     pub(crate) fn new_run(&self, running: &mut Running, before: &[RunId]) -> Result<RunId, Miss> {
-        let made = until(self.deadline, "making a run", || {
+        let made = until(&self.deadline, "making a run", || {
             // Looked at first: what it made it made before its end.
             let has_ended = running.has_ended();
             let new = self.runs().into_iter().find(|run| !before.contains(run));
@@ -144,6 +145,16 @@ impl Trial<'_> {
         whole.map(|line| Event::from_json(line).map_err(|error| Miss::new("bad log", error.to_string()))).collect()
     }
 
+    /// What was written to the engine in an attempt.
+    pub(crate) fn told(&self, run: RunId, attempt: u32) -> String {
+        fs::read_to_string(self.place.file(run, &format!(".audit/stdin.{attempt}.log"))).unwrap_or_default()
+    }
+
+    /// What the engine wrote in an attempt.
+    pub(crate) fn said(&self, run: RunId, attempt: u32) -> String {
+        fs::read_to_string(self.place.file(run, &format!(".audit/stdout.{attempt}.log"))).unwrap_or_default()
+    }
+
     /// How a run ended, or the last it told, for whoever wonders why it did not go on.
     pub(crate) fn last_words(&self, run: RunId) -> String {
         let result = Told::read(&self.place.file(run, RESULT)).ok();
@@ -176,6 +187,18 @@ impl Over {
     /// How many commands the engine ran to their end.
     pub(crate) fn commands(&self) -> usize {
         self.log.iter().filter(|event| matches!(event.data, Data::ToolCallCompleted(_))).count()
+    }
+
+    /// The questions, in their order.
+    pub(crate) fn questions(&self) -> Vec<&Pending> {
+        let question = |data| if let Data::InteractionRequested(question) = data { Some(question) } else { None };
+        self.log.iter().filter_map(|event| question(&event.data)).collect()
+    }
+
+    /// Who or what answered them, and how.
+    pub(crate) fn answers(&self) -> Vec<(ResolutionMode, &str)> {
+        let answer = |event| if let Event { data: Data::InteractionReplied(reply), .. } = event { Some(reply) } else { None };
+        self.log.iter().filter_map(answer).map(|reply| (reply.resolution_mode, reply.text.as_str())).collect()
     }
 
     /// The sessions that the engine told of.

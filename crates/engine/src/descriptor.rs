@@ -201,6 +201,8 @@ pub struct PermissionRule {
     pub resume_flags: Option<Vec<String>>,
     /// For engines that take it in a configuration.
     pub text: Option<String>,
+    /// The mode in which an agent has to say that it is.
+    pub mode: Option<String>,
     /// What an engine that asks before a call is told where nobody can be asked.
     pub calls: Calls,
 }

@@ -3,8 +3,8 @@
 //! In this order: the variable of the user, the path in the descriptor, a private install, PATH, other places. What the
 //! user or the operator named is taken or refused; nothing else is looked for then, because they meant that one.
 //!
-//! A private install that is a script is started with the Node it was installed with. That Node is not put into PATH:
-//! what the agent runs finds the user's.
+//! A private install that is a script is started with the Node it was installed with, or not at all. That Node is not put
+//! into PATH: what the agent runs finds the user's.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -84,6 +84,24 @@ pub struct Found {
 }
 
 impl Found {
+    /// What is started for a file that is there: the native program behind it, if there is one.
+    pub fn behind(file: PathBuf, installed: &Installed, probe: &impl Probe) -> Self {
+        let real = probe.real(&file);
+        let folder = real.parent().unwrap_or(Path::new("/"));
+        let mut native = installed.instead.iter().map(|path| probe.real(&folder.join(path)));
+        let is_native = probe.is_native(&real);
+        let (program, wrapper) = match native.find(|path| !is_native && *path != real && probe.is_executable(path)) {
+            Some(program) => (program, Some(file)),
+            None => (file, None),
+        };
+        Self { program, wrapper, interpreter: None, version: None }
+    }
+
+    /// Whether it needs something to be started with.
+    pub fn is_script(&self, probe: &impl Probe) -> bool {
+        self.wrapper.is_none() && !probe.is_native(&probe.real(&self.program))
+    }
+
     /// The first words of its command line.
     pub fn command(&self) -> impl Iterator<Item = &Path> {
         self.interpreter.as_deref().into_iter().chain([self.program.as_path()])
@@ -107,6 +125,8 @@ pub enum FindError {
     BadVariable { engine: String, variable: String, path: PathBuf },
     #[error("{origin} says that {engine} is {}, and that is no file that can be executed", path.display())]
     BadPath { engine: String, origin: String, path: PathBuf },
+    #[error("{engine} was installed with a Node {node} of its own, and that is gone{}", advice(install, variable))]
+    NoNode { engine: String, node: u32, install: Option<String>, variable: Option<String> },
 }
 
 fn also(places: &[PathBuf]) -> String {
@@ -129,27 +149,39 @@ pub fn find(descriptor: &Descriptor, surroundings: &Surroundings<'_>, probe: &im
         }
         Executable::Installed(installed) => installed,
     };
-    let Named { found, node, version } = named(descriptor, installed, surroundings, probe)?;
-    let real = probe.real(&found);
-    let folder = real.parent().unwrap_or(Path::new("/"));
-    let native = installed.instead.iter().map(|path| probe.real(&folder.join(path)));
-    let is_native = probe.is_native(&real);
-    Ok(match native.into_iter().find(|path| !is_native && *path != real && probe.is_executable(path)) {
-        Some(program) => Found { program, wrapper: Some(found), interpreter: None, version },
-        None => Found { program: found, wrapper: None, interpreter: node.filter(|_| !is_native), version },
-    })
+    let Named { file, node, version } = named(descriptor, installed, surroundings, probe)?;
+    let found = Found { version, ..Found::behind(file, installed, probe) };
+    match node {
+        Node::Own(node) if found.is_script(probe) => Ok(Found { interpreter: Some(node), ..found }),
+        Node::Gone(node) if found.is_script(probe) => Err(FindError::NoNode {
+            engine: descriptor.name.to_string(),
+            node,
+            install: descriptor.install_command(),
+            variable: installed.variable.clone(),
+        }),
+        Node::Any | Node::Own(_) | Node::Gone(_) => Ok(found),
+    }
 }
 
 /// A file that is there, with what is known of it.
 struct Named {
-    found: PathBuf,
-    node: Option<PathBuf>,
+    file: PathBuf,
+    node: Node,
     version: Option<String>,
 }
 
+/// What the file is started with, if it is a script.
+enum Node {
+    /// Whatever it says itself.
+    Any,
+    Own(PathBuf),
+    /// There should be one of this major version. Any other is one that the install was there to avoid.
+    Gone(u32),
+}
+
 impl From<PathBuf> for Named {
-    fn from(found: PathBuf) -> Self {
-        Self { found, node: None, version: None }
+    fn from(file: PathBuf) -> Self {
+        Self { file, node: Node::Any, version: None }
     }
 }
 
@@ -159,16 +191,17 @@ fn private(descriptor: &Descriptor, surroundings: &Surroundings<'_>, probe: &imp
     let install = descriptor.install.as_ref()?;
     let name = install.folder(descriptor.name.as_str());
     let versions = probe.installed(&programs.of(name));
-    let version = chosen(&versions, descriptor.tested_versions())?;
+    let version = chosen(&versions, |version| !descriptor.version_is_untested(version))?;
     let program = programs.version(name, version).join(&install.program);
     let node = |major: u32| {
         let versions = probe.installed(&programs.of(NODE));
         let node = programs.version(NODE, highest(&versions, major)?).join(Programs::node_program());
         probe.is_executable(&node).then_some(node)
     };
+    let own = |major: u32| node(major).map_or(Node::Gone(major), Node::Own);
     probe.is_executable(&program).then(|| Named {
-        found: surroundings.cwd.join(&program),
-        node: install.node.and_then(node),
+        file: surroundings.cwd.join(&program),
+        node: install.node.map_or(Node::Any, own),
         version: Some(version.to_owned()),
     })
 }

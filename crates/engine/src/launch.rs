@@ -180,7 +180,8 @@ fn continuation_for(descriptor: &Descriptor, request: &StartRequest<'_>) -> Cont
 }
 
 /// A word that an engine can take for nothing else than a value. Models come from requests and session ids from what an
-/// engine printed, and neither may become a flag or break out of a quoted setting.
+/// engine printed, and neither may become a flag, break out of a quoted setting, or name a file or a variable in braces,
+/// as opencode reads them (`{file:…}`, `{env:…}`).
 fn checked(what: &'static str, value: &str) -> Result<(), LaunchError> {
     let bad = |reason| Err(LaunchError::BadValue { what, value: value.chars().take(80).collect(), reason });
     if value.is_empty() {
@@ -192,8 +193,8 @@ fn checked(what: &'static str, value: &str) -> Result<(), LaunchError> {
     if value.starts_with('-') {
         return bad("it begins with a dash");
     }
-    if value.chars().any(|c| c.is_control() || c.is_whitespace() || matches!(c, '"' | '\'' | '\\')) {
-        return bad("it has spaces, quotes or control characters in it");
+    if value.chars().any(|c| c.is_control() || c.is_whitespace() || matches!(c, '"' | '\'' | '\\' | '{' | '}')) {
+        return bad("it has spaces, quotes, braces or control characters in it");
     }
     Ok(())
 }
@@ -408,6 +409,7 @@ impl<'a> Rendering<'a> {
             attempt: self.request.attempt,
             cwd: text(Placeholder::Workspace)?.unwrap_or_default(),
             session: text(Placeholder::SessionId)?.map_or(Session::New, Session::Load),
+            mode: self.descriptor.permissions.rule(self.request.permission).mode.clone(),
             prompt: self.request.prompt.to_owned(),
         };
         let bytes = acp::lines::prompt("", opening.attempt, &opening.prompt).len();

@@ -232,12 +232,19 @@ fn permissions(value: &Value<'_>) -> Result<Permissions> {
 }
 
 fn permission_rule(value: &Value<'_>, permission: Permission) -> Result<PermissionRule> {
-    let section = value.section(&["posture", "flags", "resume_flags", "text", "calls"])?;
+    let section = value.section(&["posture", "flags", "resume_flags", "text", "mode", "calls"])?;
     Ok(PermissionRule {
         posture: section.required("posture")?.one_of(Posture::ALL, Posture::as_str)?,
         flags: section.plain_strings("flags")?,
         resume_flags: section.get("resume_flags").map(|_| section.plain_strings("resume_flags")).transpose()?,
         text: section.string("text")?,
+        mode: match (section.get("mode"), section.string("mode")?) {
+            // It goes into the name of a request.
+            (Some(value), Some(mode)) if mode.is_empty() || mode.contains(' ') => {
+                return Err(value.unusable("must be one word"));
+            }
+            (_, mode) => mode,
+        },
         calls: match (section.get("calls"), permission) {
             (Some(value), _) => value.one_of(Calls::ALL, Calls::as_str)?,
             (None, Permission::Full) => Calls::Allow,

@@ -1,4 +1,5 @@
-//! Templates: text with placeholders, `{{name}}` or, for a JSON string with its quotes, `{{name:json}}`.
+//! Templates: text with placeholders, `{{name}}`; `{{name:json}}` for a JSON string with its quotes, `{{name:list}}` where
+//! the engine takes a list with commas and the value is one entry of it.
 //!
 //! The names are a closed list, checked when a file is loaded. What is put in is not looked at again. There is no
 //! escape; `{{` that is not closed on its line is refused, because it is a slip.
@@ -74,6 +75,17 @@ pub enum Form {
     Plain,
     /// As a JSON string, so that no value can break out of a JSON document.
     Json,
+    /// As it is, and it must have no comma: an engine that splits at commas would take it for several.
+    Listed,
+}
+
+impl Form {
+    /// The name of a placeholder, and what is written after it.
+    fn split(given: &str) -> (&str, Self) {
+        let forms = [(":json", Self::Json), (":list", Self::Listed)];
+        let form = forms.into_iter().find_map(|(end, form)| Some((given.strip_suffix(end)?, form)));
+        form.unwrap_or((given, Self::Plain))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,6 +112,8 @@ pub enum FillError {
     NoValue(Placeholder),
     #[error("the value for {{{{{}:json}}}} is not UTF-8", .0.as_str())]
     NotUtf8(Placeholder),
+    #[error("the value for {{{{{}}}}} has a comma in it, and would be taken for two", .0.as_str())]
+    HasComma(Placeholder),
 }
 
 impl Template {
@@ -116,7 +130,7 @@ impl Template {
                 pieces.push(Piece::Text(rest[..open].to_owned()));
             }
             let given = inside[..stop].trim();
-            let (name, form) = given.strip_suffix(":json").map_or((given, Form::Plain), |name| (name, Form::Json));
+            let (name, form) = Form::split(given);
             let placeholder = Placeholder::parse(name).ok_or_else(|| TemplateProblem::Unknown(given.to_owned()))?;
             pieces.push(Piece::Value(placeholder, form));
             rest = &inside[stop + 2..];
@@ -151,6 +165,10 @@ impl Template {
                     let value = value(*placeholder).ok_or(FillError::NoValue(*placeholder))?;
                     match form {
                         Form::Plain => filled.push(value),
+                        Form::Listed if value.as_encoded_bytes().contains(&b',') => {
+                            return Err(FillError::HasComma(*placeholder));
+                        }
+                        Form::Listed => filled.push(value),
                         Form::Json => {
                             let text = value.to_str().ok_or(FillError::NotUtf8(*placeholder))?;
                             filled.push(serde_json::Value::from(text).to_string());

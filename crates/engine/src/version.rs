@@ -27,10 +27,17 @@ fn version_word(word: &str) -> Option<String> {
     (is_version && word.len() <= 64 && word.bytes().all(|byte| byte.is_ascii_graphic())).then(|| word.to_owned())
 }
 
+/// `1.2.3-beta.4`: what comes before 1.2.3, and is not what was tested under that number.
+pub(crate) fn is_prerelease(version: &str) -> bool {
+    version.contains('-')
+}
+
 impl Descriptor {
     /// Outside of the tested versions, or not to be told.
     pub fn version_is_untested(&self, version: &str) -> bool {
+        let is_installed = || self.install.as_ref().is_some_and(|install| install.version == version);
         match (self.tested_versions(), EngineVersion::parse(version)) {
+            (Some(_), Some(_)) if is_prerelease(version) && !is_installed() => true,
             (Some((from, to)), Some(version)) => version < from || version > to,
             (Some(_), None) => true,
             (None, _) => false,

@@ -30,6 +30,12 @@ pub mod reset;
 pub mod text;
 pub mod types;
 
+/// What the driver of an agent and its parser must see alike.
+pub mod acp {
+    pub use crate::profiles::acp::ours::{Name, Unusable, Wanted, Way};
+    pub use crate::profiles::acp::said::{Said, Wants, heard};
+}
+
 pub use lines::LINE_BUDGET;
 pub use parser::Parser;
 pub use record::{Record, RecordKind, Span};

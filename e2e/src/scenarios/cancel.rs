@@ -17,14 +17,14 @@ pub(super) fn check(trial: &Trial<'_>) -> Result<(), Miss> {
     let mut running = trial.start(trial.run_command(&[]), "run")?;
     let run = trial.new_run(&mut running, &[])?;
     let its_command = || processes::tagged(&trial.place.tag).into_iter().find(|process| process.words == COMMAND);
-    let runs = until(trial.deadline, "the start of the command", || {
+    let runs = until(&trial.deadline, "the start of the command", || {
         let runs = its_command().is_some();
         (runs || trial.is_over(run)).then_some(runs)
     })?;
     must(runs, "no command", || format!("the command was not started: {}", trial.last_words(run)))?;
     let canceled = trial.finish(trial.command(&["cancel", &run.to_string()]), "cancel")?;
     must(canceled.code == Some(0), "not canceled", || format!("skillrun cancel: {}", canceled.stderr.trim()))?;
-    let finished = running.finish(trial.deadline)?;
+    let finished = running.finish(&trial.deadline)?;
     must(finished.code == Some(CANCELED), "exit code", || format!("skillrun run exits with {:?}", finished.code))?;
     // That no process is left is seen there.
     trial.over(run)?.must_be(RunStatus::Canceled)

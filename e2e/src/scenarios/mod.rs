@@ -1,6 +1,7 @@
-//! What is tried on every engine, one file each. A scenario knows no engine: where one may differ stands in
-//! `engines.rs`.
+//! What is tried on every engine, one file each; some only on agents that stay. A scenario knows no engine: where one
+//! may differ stands in `engines.rs`.
 
+pub(crate) mod asked;
 mod auto;
 mod cancel;
 mod commentary;
@@ -8,7 +9,10 @@ mod cut;
 mod errors;
 mod fenced;
 mod interactive;
+mod matrix;
 mod outside;
+mod question;
+mod reload;
 mod restart;
 pub(crate) mod skill;
 
@@ -16,6 +20,7 @@ use std::time::Duration;
 
 use skillrun_simulate::model::Scenario as Play;
 
+use crate::engines::{Engine, Group};
 use crate::problem::Miss;
 use crate::trial::Trial;
 
@@ -32,6 +37,13 @@ pub(crate) enum Scenario {
     Restart,
     Skill,
     Outside,
+    Asked,
+    Denied,
+    Waits,
+    Expires,
+    Decided,
+    Resumed,
+    Reload,
 }
 
 impl Scenario {
@@ -48,10 +60,41 @@ impl Scenario {
         Self::Restart,
         Self::Skill,
         Self::Outside,
+        Self::Asked,
+        Self::Denied,
+        Self::Waits,
+        Self::Expires,
+        Self::Decided,
+        Self::Resumed,
+        Self::Reload,
     ];
 
     /// What is tried in a hurry.
     pub(crate) const QUICK: &'static [Self] = &[Self::Auto, Self::Interactive];
+
+    /// Whether it is made for the engines of a group.
+    pub(crate) fn is_for(self, group: Group) -> bool {
+        match self {
+            Self::Auto
+            | Self::Commentary
+            | Self::Interactive
+            | Self::Fenced
+            | Self::Unauthorized
+            | Self::Quota
+            | Self::Cut
+            | Self::Cancel
+            | Self::Restart
+            | Self::Skill
+            | Self::Outside => true,
+            Self::Asked
+            | Self::Denied
+            | Self::Waits
+            | Self::Expires
+            | Self::Decided
+            | Self::Resumed
+            | Self::Reload => group == Group::Agents,
+        }
+    }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -66,6 +109,13 @@ impl Scenario {
             Self::Restart => "restart",
             Self::Skill => "skill",
             Self::Outside => "outside",
+            Self::Asked => "asked",
+            Self::Denied => "denied",
+            Self::Waits => "waits",
+            Self::Expires => "expires",
+            Self::Decided => "decided",
+            Self::Resumed => "resumed",
+            Self::Reload => "reload",
         }
     }
 
@@ -89,11 +139,36 @@ impl Scenario {
                 "`examples/skills/report-on-table`: output and artifacts, `result.json` of the same shape on all engines"
             }
             Self::Outside => "addresses other than loopback that it or its commands tried to reach; there are none",
+            Self::Asked => {
+                "it asks before it writes a file; the question has its own options, and after `skillrun reply RUN allow` \
+                 the file is there and the turn goes on"
+            }
+            Self::Denied => {
+                "the same in auto mode with `--permission read_only`: denied by the permission, the file is not written, \
+                 and the run ends as the agent takes it"
+            }
+            Self::Waits => {
+                "an answer is needed, a process for each turn: it waits without one, and the answer loads the session"
+            }
+            Self::Expires => {
+                "an answer is needed, the process stays: when the time is up it is ended, and the run failed with \
+                 `INTERACTION_WAIT_TIMEOUT`"
+            }
+            Self::Decided => {
+                "no answer is needed, the process stays: when the time is up it is told the automatic answer and goes on"
+            }
+            Self::Resumed => {
+                "no answer is needed, a process for each turn: when the time is up a new one loads the session and gets \
+                 the automatic answer"
+            }
+            Self::Reload => {
+                "the agent is killed while it waits: the run waits on, and the answer loads the session in a new process"
+            }
         }
     }
 
     /// What the model does.
-    pub(crate) fn model(self) -> String {
+    pub(crate) fn model(self, engine: &Engine) -> String {
         let play = match self {
             Self::Auto | Self::Outside => Play::Auto,
             Self::Commentary => Play::Commentary,
@@ -104,7 +179,9 @@ impl Scenario {
             Self::Cut => Play::Cut,
             Self::Cancel => Play::SleepTool,
             Self::Restart => Play::Slow,
+            Self::Waits | Self::Expires | Self::Decided | Self::Resumed | Self::Reload => Play::Interactive,
             Self::Skill => return format!("{}.{}", Play::Script, skill::SCRIPT),
+            Self::Asked | Self::Denied => return format!("{}.{}", Play::Script, engine.writing().script()),
         };
         play.to_string()
     }
@@ -119,8 +196,9 @@ impl Scenario {
     pub(crate) fn bound(self) -> Duration {
         let seconds = match self {
             Self::Auto | Self::Commentary | Self::Fenced | Self::Unauthorized | Self::Skill => 90,
-            Self::Quota | Self::Cancel => 120,
+            Self::Quota | Self::Cancel | Self::Asked | Self::Denied | Self::Expires | Self::Decided => 120,
             Self::Interactive | Self::Cut | Self::Restart | Self::Outside => 180,
+            Self::Waits | Self::Resumed | Self::Reload => 180,
         };
         Duration::from_secs(seconds)
     }
@@ -138,6 +216,13 @@ impl Scenario {
             Self::Restart => restart::check(trial),
             Self::Skill => skill::check(trial),
             Self::Outside => outside::check(trial),
+            Self::Asked => asked::allowed(trial),
+            Self::Denied => asked::denied(trial),
+            Self::Waits => matrix::waits(trial),
+            Self::Expires => matrix::expires(trial),
+            Self::Decided => matrix::decided(trial),
+            Self::Resumed => matrix::resumed(trial),
+            Self::Reload => reload::check(trial),
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn check(trial: &Trial<'_>) -> Result<(), Miss> {
     let mut owner = trial.start(trial.run_command(&[]), "killed")?;
     let run = trial.new_run(&mut owner, &before)?;
     // From the engine's first word on it is at work, and the model takes its time.
-    until(trial.deadline, "the first word of the engine", || {
+    until(&trial.deadline, "the first word of the engine", || {
         let log = trial.log(run).ok()?;
         let speaks = log.iter().any(|event| event.source.stream == SourceStream::Stdout);
         (speaks || trial.is_over(run)).then_some(())

@@ -109,7 +109,8 @@ impl Turns {
 "#
             )?;
         }
-        let head = format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"{SESSION}","update":"#);
+        let head =
+            format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"{SESSION}","update":"#);
         for call in 0..CALLS {
             let (id, output) = (self.next_item(), self.texts.next());
             write!(

@@ -3,30 +3,25 @@
 //! The same bytes give the same messages under the same names, however they are cut and whoever reads them. So an owner
 //! that takes a run over feeds everything from the first byte and sends all of it again; the host writes each name once.
 
-use std::borrow::Cow;
-
-use agent_client_protocol_schema::v1::{CLIENT_METHOD_NAMES, Error};
-use serde::{Deserialize, Deserializer};
+use agent_client_protocol_schema::v1::Error;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use skillrun_model::AttemptNumber;
+use skillrun_parse::LINE_BUDGET;
+use skillrun_parse::acp::{Name, Said, Wanted, Wants, Way, heard};
 
 use super::lines;
 use super::opening::{Opening, Session};
 
-/// Longest line that is looked at; the parser tells about longer ones.
-const LINE_MAX: usize = 8 << 20;
-
-/// Longest name of a session.
-const SESSION_MAX: usize = 1000;
-
 /// Longest name of a request that is answered, as it is written.
 const REQUEST_NAME_MAX: usize = 4096;
 
-/// Longest name of a question; the parser asks nobody about others.
-const QUESTION_NAME_MAX: usize = 1024;
-
 /// Requests of one attempt that are refused; an agent that asks for more in vain gets no more answers.
 const REFUSALS_MAX: u32 = 1000;
+
+/// How often an agent is asked whether it still tells the past. One that never comes to an end is not prompted, and its
+/// time runs out.
+const PAST_MAX: u32 = 1000;
 
 /// One line for the agent's stdin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,37 +58,32 @@ pub struct Driver {
 #[derive(Debug)]
 enum Stage {
     Initialize(Opening),
-    Session(Opening),
+    Session(Wanted, Opening),
+    Past(Past),
+    Now(Prompt),
     /// None that matters here.
     Prompted,
 }
 
-/// What is looked at of a line.
-#[derive(Deserialize)]
-struct Message<'a> {
-    #[serde(borrow, default)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    method: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    params: Option<&'a RawValue>,
-    /// An answer may have nothing to say: null is an answer too.
-    #[serde(borrow, default, deserialize_with = "present")]
-    result: Option<&'a RawValue>,
+/// A session whose past is told.
+#[derive(Debug)]
+struct Past {
+    asked: u32,
+    heard: Heard,
+    prompt: Prompt,
 }
 
-fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
+/// What came since it was last asked.
+#[derive(Debug)]
+enum Heard {
+    Nothing,
+    Something,
 }
 
-/// What a question must have, so that somebody can be asked.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Question {
-    #[serde(default)]
-    tool_call: Option<serde_json::Map<String, serde_json::Value>>,
-    #[serde(default)]
-    message: Option<String>,
+#[derive(Debug)]
+struct Prompt {
+    session: String,
+    text: String,
 }
 
 #[derive(Deserialize)]
@@ -110,12 +100,6 @@ struct Capabilities {
     load_session: Option<serde_json::Value>,
     #[serde(default)]
     session_capabilities: Option<serde_json::Value>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct NewSession {
-    session_id: String,
 }
 
 impl Driver {
@@ -143,7 +127,7 @@ impl Driver {
                 Some(text) => (text, true),
                 None => (piece, false),
             };
-            if self.skips || self.line.len() + text.len() > LINE_MAX {
+            if self.skips || self.line.len() + text.len() > LINE_BUDGET {
                 self.skips = !is_whole;
                 self.line = Vec::new();
             } else if !is_whole {
@@ -174,84 +158,85 @@ impl Driver {
     }
 
     fn message(&mut self, line: &[u8]) {
-        let Ok(message) = serde_json::from_slice::<Message<'_>>(line) else { return };
-        match (message.id, message.method) {
-            (Some(id), Some(method)) => self.request(id, &method, message.params),
-            (Some(id), None) => {
-                if let Some(result) = message.result {
-                    self.answered(id, result);
+        heard(line, |said| match said {
+            Said::Answer { name, result } => self.answered(&name, result),
+            Said::Request { id, wants } => self.request(id, wants),
+            Said::Told => {
+                if let Stage::Past(past) = &mut self.stage {
+                    past.heard = Heard::Something;
                 }
             }
-            (None, _) => {}
-        }
+            Said::Other => {}
+        });
     }
 
     /// The agent asks for something. Questions to a person are answered elsewhere; everything else we do not have.
-    fn request(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>) {
-        let asks = asks(method, params);
-        let is_asked = asks == Some(Asks::Somebody) && id.get().len() <= QUESTION_NAME_MAX;
-        if is_asked || id.get().len() > REQUEST_NAME_MAX || self.refused == REFUSALS_MAX {
+    fn request(&mut self, id: &RawValue, wants: Wants) {
+        let error = match wants {
+            Wants::Somebody => return,
+            Wants::Nobody => Error::invalid_params(),
+            Wants::Service => Error::method_not_found(),
+        };
+        if id.get().len() > REQUEST_NAME_MAX || self.refused == REFUSALS_MAX {
             return;
         }
         self.refused += 1;
-        let error = if asks.is_some() { Error::invalid_params() } else { Error::method_not_found() };
         self.send(&format!("refuse.{}", self.refused), lines::refuse(id, error));
     }
 
-    /// The agent answers. What it answers with an error is over, and the parser tells so.
-    fn answered(&mut self, id: &RawValue, result: &RawValue) {
-        let Ok(name) = serde_json::from_str::<Cow<'_, str>>(id.get()) else { return };
-        match std::mem::replace(&mut self.stage, Stage::Prompted) {
-            Stage::Initialize(opening) if name == lines::INITIALIZE => {
+    /// The agent answers. What it answers with an error is over, and the parser tells so; but a request that asks for
+    /// nothing is answered by either.
+    fn answered(&mut self, name: &Name, result: Option<&RawValue>) {
+        self.stage = match (std::mem::replace(&mut self.stage, Stage::Prompted), name, result) {
+            (Stage::Initialize(opening), Name::Initialize, Some(result)) => {
                 let loads = loads(result);
                 self.loads = Some(loads);
-                let line = match (&opening.session, loads) {
-                    (Session::New, _) => lines::new_session(&opening.cwd),
-                    (Session::Load(session), Loads::Resume) => lines::resume_session(session, &opening.cwd),
+                let way = match (&opening.session, loads) {
+                    (Session::New, _) => Way::New,
+                    (Session::Load(session), Loads::Resume) => Way::Resume(session.clone()),
                     // An agent that cannot will say so in its own words.
-                    (Session::Load(session), Loads::Load | Loads::Not) => lines::load_session(session, &opening.cwd),
+                    (Session::Load(session), Loads::Load | Loads::Not) => Way::Load(session.clone()),
                 };
-                self.send("session", line);
-                self.stage = Stage::Session(opening);
+                let wanted = Wanted { way, mode: opening.mode.clone() };
+                self.send("session", lines::session(&wanted, &opening.cwd));
+                Stage::Session(wanted, opening)
             }
-            Stage::Session(opening) if name == lines::SESSION => {
-                let session = match opening.session {
-                    Session::New => new_session(result),
-                    Session::Load(session) => Some(session),
-                };
-                if let Some(session) = session {
-                    self.send("prompt", lines::prompt(&session, self.attempt, &opening.prompt));
+            (Stage::Session(wanted, opening), Name::Session(answered), Some(result)) if *answered == wanted => {
+                match (wanted.opened(result), &wanted.way) {
+                    (Ok(session), Way::New | Way::Resume(_)) => self.prompt(&Prompt { session, text: opening.prompt }),
+                    (Ok(session), Way::Load(_)) => self.ask_past(1, Prompt { session, text: opening.prompt }),
+                    // The parser says why.
+                    (Err(_), _) => Stage::Prompted,
                 }
             }
-            other @ (Stage::Initialize(_) | Stage::Session(_) | Stage::Prompted) => self.stage = other,
+            (Stage::Past(Past { asked, heard, prompt }), Name::Past(answered), _) if *answered == asked => {
+                match heard {
+                    Heard::Nothing => {
+                        self.send("now", lines::now());
+                        Stage::Now(prompt)
+                    }
+                    Heard::Something if asked == PAST_MAX => Stage::Prompted,
+                    Heard::Something => self.ask_past(asked + 1, prompt),
+                }
+            }
+            (Stage::Now(prompt), Name::Now, _) => self.prompt(&prompt),
+            (
+                other @ (Stage::Initialize(_) | Stage::Session(..) | Stage::Past(_) | Stage::Now(_) | Stage::Prompted),
+                _,
+                _,
+            ) => other,
         }
     }
-}
 
-/// What becomes of a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asks {
-    Somebody,
-    /// It cannot be understood, and an agent that waits for an answer would wait for ever.
-    Nobody,
-}
+    fn ask_past(&mut self, number: u32, prompt: Prompt) -> Stage {
+        self.send(&format!("past.{number}"), lines::past(number));
+        Stage::Past(Past { asked: number, heard: Heard::Nothing, prompt })
+    }
 
-/// None: it is no question.
-fn asks(method: &str, params: Option<&RawValue>) -> Option<Asks> {
-    let question = || params.and_then(|params| serde_json::from_str::<Question>(params.get()).ok());
-    let is_whole = if method == CLIENT_METHOD_NAMES.session_request_permission {
-        question().is_some_and(|question| question.tool_call.is_some())
-    } else if method == CLIENT_METHOD_NAMES.elicitation_create {
-        question().is_some_and(|question| question.message.is_some())
-    } else {
-        return None;
-    };
-    Some(if is_whole { Asks::Somebody } else { Asks::Nobody })
-}
-
-fn new_session(result: &RawValue) -> Option<String> {
-    let new: NewSession = serde_json::from_str(result.get()).ok()?;
-    Some(new.session_id).filter(|id| (1..=SESSION_MAX).contains(&id.len()))
+    fn prompt(&mut self, prompt: &Prompt) -> Stage {
+        self.send("prompt", lines::prompt(&prompt.session, self.attempt, &prompt.text));
+        Stage::Prompted
+    }
 }
 
 fn loads(result: &RawValue) -> Loads {

@@ -9,18 +9,13 @@ use agent_client_protocol_schema::v1::{
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use skillrun_model::AttemptNumber;
+use skillrun_parse::acp::{Name, Wanted, Way};
 
-/// The name of the first request.
-pub const INITIALIZE: &str = "initialize";
-
-/// The name of the request that makes, resumes or loads the session.
-pub const SESSION: &str = "session";
-
-/// The name of the request that begins a turn.
-pub fn prompt_name(attempt: AttemptNumber) -> String {
-    format!("prompt.{attempt}")
-}
+/// Requests that no agent knows and every agent answers: so we see how far it has come.
+const PAST: &str = "_skillrun/past";
+const NOW: &str = "_skillrun/now";
 
 /// We offer no files and no terminal: an agent has its own, and what it does with them is seen in the workspace.
 pub fn initialize() -> String {
@@ -28,26 +23,37 @@ pub fn initialize() -> String {
     let request = InitializeRequest::new(ProtocolVersion::V1)
         .client_capabilities(ClientCapabilities::new().elicitation(forms))
         .client_info(Implementation::new("skillrun", env!("CARGO_PKG_VERSION")));
-    request_line(INITIALIZE, AGENT_METHOD_NAMES.initialize, request)
+    request_line(&Name::Initialize, AGENT_METHOD_NAMES.initialize, request)
 }
 
-pub fn new_session(cwd: &str) -> String {
-    request_line(SESSION, AGENT_METHOD_NAMES.session_new, NewSessionRequest::new(cwd))
+pub fn session(wanted: &Wanted, cwd: &str) -> String {
+    let name = Name::Session(wanted.clone());
+    let methods = AGENT_METHOD_NAMES;
+    match &wanted.way {
+        Way::New => request_line(&name, methods.session_new, NewSessionRequest::new(cwd)),
+        Way::Resume(session) => {
+            request_line(&name, methods.session_resume, ResumeSessionRequest::new(session.to_owned(), cwd))
+        }
+        Way::Load(session) => {
+            request_line(&name, methods.session_load, LoadSessionRequest::new(session.to_owned(), cwd))
+        }
+    }
 }
 
-pub fn load_session(session: &str, cwd: &str) -> String {
-    request_line(SESSION, AGENT_METHOD_NAMES.session_load, LoadSessionRequest::new(session.to_owned(), cwd))
+/// Asks whether the agent still tells a session's past.
+pub fn past(number: u32) -> String {
+    request_line(&Name::Past(number), PAST, Map::<String, Value>::new())
 }
 
-/// As loading, but the agent does not tell its history again.
-pub fn resume_session(session: &str, cwd: &str) -> String {
-    request_line(SESSION, AGENT_METHOD_NAMES.session_resume, ResumeSessionRequest::new(session.to_owned(), cwd))
+/// Says where the past is over.
+pub fn now() -> String {
+    request_line(&Name::Now, NOW, Map::<String, Value>::new())
 }
 
 pub fn prompt(session: &str, attempt: AttemptNumber, text: &str) -> String {
     let content = vec![ContentBlock::Text(TextContent::new(text))];
     let request = PromptRequest::new(session.to_owned(), content);
-    request_line(&prompt_name(attempt), AGENT_METHOD_NAMES.session_prompt, request)
+    request_line(&Name::Prompt(attempt), AGENT_METHOD_NAMES.session_prompt, request)
 }
 
 /// Ends the turn that is going on.
@@ -81,8 +87,8 @@ enum Body<R> {
     Error(Error),
 }
 
-fn request_line<P: Serialize>(name: &str, method: &str, params: P) -> String {
-    let request = Request { id: RequestId::Str(name.to_owned()), method: method.into(), params: Some(params) };
+fn request_line<P: Serialize>(name: &Name, method: &str, params: P) -> String {
+    let request = Request { id: RequestId::Str(name.to_string()), method: method.into(), params: Some(params) };
     line(&JsonRpcMessage::wrap(request))
 }
 

@@ -8,10 +8,16 @@
 //!
 //! ```text
 //! agent ◀── "initialize" ────────────────────────────── at the start of a process
-//!       ◀── "session": session/new, resume or load ──── after the answer to "initialize"
-//!       ◀── "prompt.N": session/prompt ──────────────── after the answer to "session", and with each later answer
+//!       ◀── "session …": session/new, resume or load ── after the answer to "initialize"
+//!       ◀── "past.1", "past.2", … ───────────────────── after session/load, until nothing was told before an answer
+//!       ◀── "now" ───────────────────────────────────── after the last of them
+//!       ◀── "prompt.N": session/prompt ──────────────── after the answer to the last, and with each later answer
 //!       ◀── an error ────────────────────────────────── for every request that is no question to a person
 //! ```
+//!
+//! An agent may answer `session/load` and tell the past then (gemini does), as long as its pipe takes it. So it is asked
+//! for nothing until one such request is answered without a word of the past before it; `now` tells whoever reads the
+//! answers alone that this was the last.
 //!
 //! Permission requests and elicitations are questions inside the turn; they come through the parser like any other
 //! engine's, and are answered by whoever answers questions.

@@ -9,6 +9,9 @@ pub struct Opening {
     /// Absolute.
     pub cwd: String,
     pub session: Session,
+    /// The mode in which the agent has to say that it is, before it is prompted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
     pub prompt: String,
 }
 

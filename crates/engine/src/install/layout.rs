@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use skillrun_model::profile::EngineVersion;
 
+use crate::version::is_prerelease;
+
 /// Makes a folder complete.
 pub const MARK: &str = "installed.json";
 
@@ -42,11 +44,12 @@ impl Programs<'_> {
     }
 }
 
-/// The version to start: the highest of those that were tested, else the highest.
-pub fn chosen(versions: &[String], tested: Option<(EngineVersion, EngineVersion)>) -> Option<&str> {
-    let known = || versions.iter().filter_map(|text| Some((EngineVersion::parse(text)?, text.as_str())));
-    let is_tested = |version: EngineVersion| tested.is_some_and(|(from, to)| from <= version && version <= to);
-    let best = known().filter(|(version, _)| is_tested(*version)).max();
+/// The version to start: the highest of those that were tested, else the highest. A release comes after what was
+/// released before it under the same numbers.
+pub fn chosen(versions: &[String], is_tested: impl Fn(&str) -> bool) -> Option<&str> {
+    let key = |text: &str| Some((EngineVersion::parse(text)?, !is_prerelease(text)));
+    let known = || versions.iter().filter_map(|text| Some((key(text)?, text.as_str())));
+    let best = known().filter(|(_, text)| is_tested(text)).max();
     best.or_else(|| known().max()).map(|(_, text)| text)
 }
 
@@ -64,11 +67,18 @@ mod tests {
     #[test]
     fn the_highest_tested_version_is_taken_and_else_the_highest() {
         let versions = ["0.9.0", "0.166.0", "0.17.3", "0.200.0", "not one"].map(str::to_owned);
-        let tested = |from, to| Some((EngineVersion(0, from, 0), EngineVersion(0, to, 9)));
-        assert_eq!(chosen(&versions, tested(10, 170)), Some("0.166.0"));
-        assert_eq!(chosen(&versions, tested(300, 400)), Some("0.200.0"));
-        assert_eq!(chosen(&versions, None), Some("0.200.0"));
-        assert_eq!(chosen(&["x".to_owned()], None), None);
+        assert_eq!(chosen(&versions, |version| version.starts_with("0.1")), Some("0.166.0"));
+        assert_eq!(chosen(&versions, |_| false), Some("0.200.0"));
+        assert_eq!(chosen(&versions, |_| true), Some("0.200.0"));
+        assert_eq!(chosen(&["x".to_owned()], |_| true), None);
+    }
+
+    /// Regression: the longer text was taken, which is that of the earlier version (found by a review).
+    #[test]
+    fn a_release_comes_after_what_was_released_before_it() {
+        let versions = ["0.166.0-alpha.2", "0.166.0", "0.165.0"].map(str::to_owned);
+        assert_eq!(chosen(&versions, |_| true), Some("0.166.0"));
+        assert_eq!(chosen(&versions, |_| false), Some("0.166.0"));
     }
 
     #[test]

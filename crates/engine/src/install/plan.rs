@@ -53,8 +53,10 @@ impl Step {
     /// The words after `npm`. Everything it keeps for itself is kept in the folder, so that nothing of the user's is
     /// changed but npm's own cache.
     pub fn words(&self, prefix: &Path) -> Vec<std::ffi::OsString> {
-        let words = ["install", "--no-audit", "--no-fund", "--no-update-notifier", "--save-exact", "--prefix"];
-        let mut words: Vec<std::ffi::OsString> = words.into_iter().map(Into::into).collect();
+        let quiet = ["install", "--no-audit", "--no-fund", "--no-update-notifier", "--save-exact"];
+        // Whatever the user's npmrc says: into this folder, and with the native programs, which are optional.
+        let ours = ["--global=false", "--include=optional", "--prefix"];
+        let mut words: Vec<std::ffi::OsString> = quiet.into_iter().chain(ours).map(Into::into).collect();
         words.push(prefix.into());
         words.push("--".into());
         words.push(format!("{}@{}", self.package, self.version).into());
@@ -86,12 +88,23 @@ pub fn is_package(name: &str) -> bool {
         }
 }
 
-/// A whole version: three numbers, and what may follow them.
+/// A whole version: three numbers, and after a dash the words of one that is not released. The name of a build cannot be
+/// asked for: npm takes it for the same version, and the package says it without.
 pub fn is_version(text: &str) -> bool {
-    let (numbers, rest) = text.split_at(text.find(['-', '+']).unwrap_or(text.len()));
-    let are_numbers = numbers.split('.').count() == 3 && numbers.split('.').all(|number| number.parse::<u32>().is_ok());
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+');
-    are_numbers && !numbers.contains('+') && text.len() <= 64 && rest.bytes().all(is_plain)
+    let (numbers, before) = text.split_once('-').map_or((text, None), |(numbers, words)| (numbers, Some(words)));
+    let has_no_zero = |number: &str| number == "0" || !number.starts_with('0');
+    let is_number = |number: &str| {
+        number.bytes().all(|byte| byte.is_ascii_digit()) && number.parse::<u32>().is_ok() && has_no_zero(number)
+    };
+    let is_word = |word: &str| {
+        let is_plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let is_numeric = word.bytes().all(|byte| byte.is_ascii_digit());
+        !word.is_empty() && is_plain && (!is_numeric || has_no_zero(word))
+    };
+    text.len() <= 64
+        && numbers.split('.').count() == 3
+        && numbers.split('.').all(is_number)
+        && before.is_none_or(|words| words.split('.').all(is_word))
 }
 
 #[cfg(test)]
@@ -116,6 +129,9 @@ mod tests {
         assert_eq!((engine.version.as_str(), &engine.node), ("2.0.0", &None));
         let words = engine.words(Path::new("/p/x/.new"));
         assert_eq!(words.last().and_then(|word| word.to_str()), Some("@a/x@2.0.0"));
+        for word in ["--global=false", "--include=optional"] {
+            assert!(words.contains(&word.into()), "{word}");
+        }
     }
 
     #[test]
@@ -133,8 +149,11 @@ mod tests {
         for name in ["", "-g", "../x", "a/b", "@a", "@a/", "@/b", "@a/b/c", "http://x", "a b", "a@1", "git+x:y"] {
             assert!(!is_package(name), "{name}");
         }
-        for version in ["1.2.3", "0.166.0-alpha.2", "1.0.0+build"] {
+        for version in ["1.2.3", "0.166.0-alpha.2", "0.0.0-2026-11-15", "1.0.0-0"] {
             assert!(is_version(version), "{version}");
+        }
+        for version in ["1.2.3-", "1.2.3+x", "1.2.3-a+x", "1.2.3-a..b", "1.2.3-.", "01.2.3", "1.2.3-01", "+1.2.3"] {
+            assert!(!is_version(version), "{version}");
         }
         for version in ["", "latest", "1.2", "1.2.3.4", "^1.2.3", "1.2.3 || 2", "1.2.x", "file:.", "-1.2.3", "1.2.3/.."]
         {

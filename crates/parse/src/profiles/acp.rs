@@ -8,16 +8,19 @@
 //! - `questions`: what it asks in the middle of its turn.
 //! - `codex`: what the codex adapter hides in `_meta`.
 //! - `failure`: whose fault an error is.
+//! - `ours`: the names of our requests. `said`: a line for whoever has to answer it.
 //!
-//! Only one side of the conversation is seen here. Our requests have names (`initialize`, `session`, `prompt.N`), so
-//! that the answers explain themselves; where an id is a number the shape of the answer tells.
+//! Only one side of the conversation is seen here. Our requests have names, so that the answers explain themselves;
+//! where an id is a number the shape of the answer tells.
 
 mod answers;
 mod calls;
 mod codex;
 mod draft;
 mod failure;
+pub(crate) mod ours;
 mod questions;
+pub(crate) mod said;
 #[cfg(test)]
 mod tests;
 mod updates;
@@ -53,14 +56,23 @@ enum Stage {
     /// A later turn of a living agent, unless the answer to `initialize` comes.
     #[default]
     Turn,
-    /// Between the answers to `initialize` and to the request for a session. What is told here is the past.
+    /// After the answer to `initialize`, until there is a session and its past was told. What is told here is the past.
     Opening,
+}
+
+/// Whether our requests have the names that we give them. In what others recorded they have numbers.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    #[default]
+    Unseen,
+    Ours,
 }
 
 /// What was read of one stream.
 #[derive(Debug, Default)]
 struct Turn {
     stage: Stage,
+    names: Names,
     session: SessionName,
     draft: Option<Draft>,
     thought: Option<OpenMessage>,

@@ -1,6 +1,6 @@
 //! One file per engine format.
 
-mod acp;
+pub(crate) mod acp;
 mod claude;
 mod codex;
 mod gemini;

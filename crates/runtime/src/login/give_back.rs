@@ -1,62 +1,121 @@
 //! Gives a login back.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
-use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
 use skillrun_lifecycle::closing::{self, ControlEvent};
+use skillrun_lifecycle::run::ProcessLeft;
 use skillrun_model::{Code, RunId};
 
-use super::note::{Back, Note, Taken, hash};
-use super::place;
+use super::note::{self, Back, Note, Taken, hash};
+use super::{place, users};
 use crate::data_folder::DataFolder;
 
-/// The login of a run whose process has ended. Tells what could not be kept. Does nothing when it was done.
-pub(crate) fn give_back(data: &DataFolder, run: RunId) -> Vec<ControlEvent> {
-    Note::read(data, run).map_or_else(Vec::new, |note| give(data, &note))
+/// How long somebody else may hold the user's folder. An attempt waits for this before it is settled.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The login of a run. Where its process has ended, the copy goes too; where it lives, it keeps the copy. Tells what could
+/// not be kept. Does nothing when it was done.
+pub(crate) fn give_back(data: &DataFolder, run: RunId, process: ProcessLeft) -> Vec<ControlEvent> {
+    Note::read(data, run).map_or_else(Vec::new, |note| give(data, note, process, PATIENCE))
 }
 
-/// Logins of runs that are over, whose owners died before they could give them back.
-pub(crate) fn give_back_left(data: &DataFolder, but: RunId, is_over: impl Fn(RunId) -> bool) {
-    for note in Note::all(data).iter().filter(|note| note.run_id != but && is_over(note.run_id)) {
-        // There is nobody to tell.
-        give(data, note);
+/// Logins of runs that are over, whose owners died before they could give them back, or could not.
+pub(crate) fn give_back_left(data: &DataFolder, but: RunId, is_left: impl Fn(RunId) -> bool) {
+    for note in Note::all(data).into_iter().filter(|note| note.run_id != but && is_left(note.run_id)) {
+        // There is nobody to tell. There may be many, so none is waited for.
+        give(data, note, ProcessLeft::Gone, Duration::ZERO);
     }
 }
 
-fn give(data: &DataFolder, note: &Note) -> Vec<ControlEvent> {
-    let (home, user_home) = (note.home.as_path(), note.user_home.as_path());
-    let mut warnings = Vec::new();
+/// Before the folder of a run is removed: a login that cannot be given back now must not go with it.
+pub(crate) fn give_up(data: &DataFolder, run: RunId) -> io::Result<()> {
+    give_back(data, run, ProcessLeft::Gone);
+    let Some(note) = Note::read(data, run) else { return Ok(()) };
     for taken in &note.taken {
-        let why = match one(home, user_home, taken) {
-            Ok(Given::Back | Given::Unchanged) => continue,
-            Ok(Given::Both) => "the user's own has changed since too, and stays".to_owned(),
-            Ok(Given::Broken) => "what the engine left is not JSON".to_owned(),
-            Err(error) => error.to_string(),
-        };
-        let path = taken.path.as_path().display();
-        let message = format!("the engine changed its login {path}, and that was not kept: {why}");
-        warnings.push(closing::warning(Code::LoginNotKept, message));
+        let Back::IfUnchanged { hash: copied, .. } = &taken.back else { continue };
+        // What cannot be read was put out of reach by the agent.
+        let now = place::read_ours(note.home.as_path(), taken.path.as_path()).ok().flatten();
+        if let Some(now) = now.filter(|now| hash(now) != *copied) {
+            note::keep(data, run, taken.path.as_path(), &now)?;
+        }
     }
-    note.taken.iter().for_each(|taken| place::remove(home, taken.path.as_path()));
     note.remove(data);
+    Ok(())
+}
+
+fn give(data: &DataFolder, note: Note, process: ProcessLeft, patience: Duration) -> Vec<ControlEvent> {
+    let mut warnings = Vec::new();
+    let mut left = Vec::new();
+    for mut taken in note.taken {
+        let path = taken.path.as_path();
+        let given = one(note.home.as_path(), note.user_home.as_path(), &taken, patience);
+        let kept = |now: &[u8], why: &str| {
+            let file = note::keep(data, note.run_id, path, now)?;
+            Ok(Some(format!("and it was not given back: {why}; it is kept in {}", file.display())))
+        };
+        let (now, told) = match given {
+            Ok(Given::Unchanged) => (None, Ok(None)),
+            Ok(Given::Back(now)) => (Some(now), Ok(None)),
+            // It may be writing at this moment.
+            Ok(Given::Broken(_)) if process == ProcessLeft::Living => (None, Ok(None)),
+            Ok(Given::Broken(now)) => {
+                let told = kept(&now, "what the engine left is not the whole login");
+                (Some(now), told)
+            }
+            Ok(Given::Both(now)) => {
+                let told = kept(&now, "the user's own has changed since too, and stays");
+                (Some(now), told)
+            }
+            Err(error) => (None, Err(error)),
+        };
+        let (is_done, told) = match told {
+            Ok(told) => (true, told),
+            Err(error) => (false, Some(format!("and it could not be given back yet: {error}; it stays in the run"))),
+        };
+        let message = told.map(|told| format!("the engine changed its login {}, {told}", path.display()));
+        warnings.extend(message.map(|message| closing::warning(Code::LoginNotKept, message)));
+        match process {
+            ProcessLeft::Gone if is_done => {
+                if place::remove(note.home.as_path(), path).is_err() {
+                    left.push(Taken { back: Back::Dropped, ..taken });
+                }
+            }
+            ProcessLeft::Living if is_done => {
+                // What it changes from here on is another change.
+                if let Some(now) = now {
+                    taken.back = Back::of(&now);
+                }
+                left.push(taken);
+            }
+            ProcessLeft::Gone | ProcessLeft::Living => left.push(taken),
+        }
+    }
+    let note = Note { taken: left, ..note };
+    if note.taken.is_empty() {
+        note.remove(data);
+    } else {
+        // With the one before, what was done is found done.
+        note.write(data).ok();
+    }
     warnings
 }
 
 enum Given {
-    Back,
+    /// Or not to be given back.
     Unchanged,
+    Back(Vec<u8>),
     /// The user's file is not the one that was copied.
-    Both,
-    /// Cut short, or something else altogether.
-    Broken,
+    Both(Vec<u8>),
+    /// Cut short, something else altogether, or a login that was taken out.
+    Broken(Vec<u8>),
 }
 
-fn one(home: &Path, user_home: &Path, taken: &Taken) -> io::Result<Given> {
-    let Back::IfUnchanged { hash: copied } = &taken.back else { return Ok(Given::Unchanged) };
+fn one(home: &Path, user_home: &Path, taken: &Taken, patience: Duration) -> io::Result<Given> {
+    let Back::IfUnchanged { hash: copied, members } = &taken.back else { return Ok(Given::Unchanged) };
     let path = taken.path.as_path();
     // A link has led the engine to the user's file, which is as it should be.
     if fs::symlink_metadata(home.join(path)).is_ok_and(|found| found.is_symlink()) {
@@ -66,42 +125,26 @@ fn one(home: &Path, user_home: &Path, taken: &Taken) -> io::Result<Given> {
     let Some(now) = place::read_ours(home, path)?.filter(|now| hash(now) != *copied) else {
         return Ok(Given::Unchanged);
     };
-    if serde_json::from_slice::<IgnoredAny>(&now).is_err() {
-        return Ok(Given::Broken);
+    // An emptied one is the same: the engine has logged out.
+    if !is_whole(&now, members) {
+        return Ok(Given::Broken(now));
     }
-    let users = user_home.join(path);
     // Where the user has a link, what it leads to is replaced, and not the link.
-    let Ok(users) = fs::canonicalize(users) else { return Ok(Given::Both) };
-    let _lock = lock(&users)?;
+    let users = match fs::canonicalize(user_home.join(path)) {
+        Ok(users) => users,
+        Err(error) if place::is_missing(&error) => return Ok(Given::Both(now)),
+        Err(error) => return Err(error),
+    };
+    let _lock = users::lock(&users, patience)?;
     match place::read_users(&users)? {
         Some(theirs) if theirs == now => Ok(Given::Unchanged),
-        Some(theirs) if hash(&theirs) == *copied => replace(&users, &now).map(|()| Given::Back),
-        Some(_) | None => Ok(Given::Both),
+        Some(theirs) if hash(&theirs) == *copied => users::replace(&users, &now).map(|()| Given::Back(now)),
+        Some(_) | None => Ok(Given::Both(now)),
     }
 }
 
-/// Two runs do not look and write at once. The lock is on the folder, so that no file is made for it.
-fn lock(users: &Path) -> io::Result<File> {
-    let folder = File::open(users.parent().unwrap_or(Path::new("/")))?;
-    flock(&folder, FlockOperation::LockExclusive)?;
-    Ok(folder)
-}
-
-/// Whole or as it was, with the mode it had.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mode = fs::metadata(path)?.permissions().mode() & 0o777;
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let beside: PathBuf = path.with_file_name(name);
-    let written = (|| {
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
-        file.write_all(bytes)?;
-        file.set_permissions(fs::Permissions::from_mode(mode))?;
-        file.sync_all()?;
-        fs::rename(&beside, path)
-    })();
-    if written.is_err() {
-        fs::remove_file(&beside).ok();
-    }
-    written
+/// Whether nothing was taken out that the copied one had.
+fn is_whole(now: &[u8], members: &[String]) -> bool {
+    let Ok(now) = serde_json::from_slice::<Map<String, Value>>(now) else { return false };
+    members.iter().all(|name| now.get(name).is_some_and(note::says_something))
 }

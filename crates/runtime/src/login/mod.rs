@@ -6,18 +6,27 @@
 //! ```
 //!
 //! `note` is what is known of a login that is out: the run, and the hash of every file as it was copied. It is on disk
-//! before the copies are, in `logins/` of the data folder, and goes when they are gone. So a login that nobody gave back
-//! because its owner died is found: by the next owner of the run, or by the next run that takes a login along.
+//! before the copies are, in `logins/` of the data folder, and goes when they are gone. So a login that nobody gave back,
+//! because its owner died or the user's file could not be written, is found: by the next owner of the run, by the next
+//! run that takes a login along (`left` tells whose it is), or when the run is removed.
 //!
-//! A file goes back only if the user's is still the one that was copied. If both were changed, the user's stays, and a
-//! warning says so.
+//! A file goes back only if the user's is still the one that was copied, and if nothing of the login is missing in it.
+//! Else the user's stays, a warning says so, and the other one is kept in `logins/`: only one of them may still count.
+//!
+//! `users` writes the user's file, `place` those of a run. `unseen` keeps logins out of snapshots and bundles.
 
 mod give_back;
+mod left;
 mod note;
 mod place;
 mod take;
 #[cfg(test)]
 mod tests;
+mod unseen;
+mod users;
 
-pub(crate) use give_back::{give_back, give_back_left};
+pub(crate) use give_back::{give_back, give_back_left, give_up};
+pub(crate) use left::is_left;
+pub(crate) use note::KEPT;
 pub(crate) use take::{found, take};
+pub(crate) use unseen::{is_login, rule, rules};

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use skillrun_evidence::{OsText, whole_file};
 use skillrun_model::RunId;
 
@@ -20,7 +21,7 @@ pub(super) struct Note {
     pub(super) taken: Vec<Taken>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Taken {
     /// Relative to either HOME.
     pub(super) path: OsText,
@@ -28,14 +29,34 @@ pub(super) struct Taken {
 }
 
 /// What becomes of changes.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub(super) enum Back {
-    /// They go back if the user's file still has this hash.
+    /// They go back if the user's file still has this hash, and nothing is missing in the new one.
     IfUnchanged {
         hash: String,
+        /// Names in the copied one, of what had something in it.
+        members: Vec<String>,
     },
     Dropped,
+}
+
+impl Back {
+    pub(super) fn of(copied: &[u8]) -> Self {
+        let known = serde_json::from_slice::<Map<String, Value>>(copied).unwrap_or_default();
+        let members = known.into_iter().filter(|(_, value)| says_something(value)).map(|(name, _)| name);
+        Self::IfUnchanged { hash: hash(copied), members: members.collect() }
+    }
+}
+
+pub(super) fn says_something(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(_) | Value::Number(_) => true,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+    }
 }
 
 pub(super) fn hash(bytes: &[u8]) -> String {
@@ -44,6 +65,17 @@ pub(super) fn hash(bytes: &[u8]) -> String {
 
 fn file(data: &DataFolder, run: RunId) -> PathBuf {
     data.logins().join(format!("{run}.json"))
+}
+
+/// Ending of the name of a login that was not given back.
+pub(crate) const KEPT: &str = "kept";
+
+/// Keeps a login that did not go back, for its owner alone: it may be the only one that still counts.
+pub(super) fn keep(data: &DataFolder, run: RunId, path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
+    let name = path.to_string_lossy().replace('/', "_");
+    let file = data.logins().join(format!("{run}.{name}.{KEPT}"));
+    whole_file::replace(&file, bytes)?;
+    Ok(file)
 }
 
 impl Note {

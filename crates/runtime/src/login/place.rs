@@ -12,11 +12,18 @@ const LOGIN_MAX: u64 = 1 << 20;
 
 /// An ordinary file, whole. Not there is none.
 pub(super) fn read_users(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match File::open(path) {
+    // A pipe of that name would keep us waiting.
+    let flags = OFlags::NONBLOCK.bits();
+    match OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(path) {
         Ok(file) => read(file).map(Some),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) if is_missing(&error) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Whether there is no such file, and not that it cannot be reached.
+pub(super) fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// The same in the HOME of a run, where a link is not followed.
@@ -96,8 +103,12 @@ pub(super) fn link(home: &Path, path: &Path, users: &Path) -> io::Result<()> {
 }
 
 /// Takes a copy or a link out again.
-pub(super) fn remove(home: &Path, path: &Path) {
-    if matches!(folders(home, path, Missing::Left), Ok(Folders::There)) {
-        fs::remove_file(home.join(path)).ok();
+pub(super) fn remove(home: &Path, path: &Path) -> io::Result<()> {
+    match folders(home, path, Missing::Left)? {
+        Folders::Missing => Ok(()),
+        Folders::There => match fs::remove_file(home.join(path)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        },
     }
 }

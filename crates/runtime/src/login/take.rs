@@ -9,8 +9,8 @@ use skillrun_engine::{Descriptor, LoginFound, login};
 use skillrun_evidence::OsText;
 use skillrun_model::RunId;
 
-use super::note::{Back, Note, Taken, hash};
-use super::{give_back, give_back_left, place};
+use super::note::{Back, Note, Taken};
+use super::{give_back_left, place};
 use crate::data_folder::DataFolder;
 
 /// What there is of a login. A variable that is empty is one that is not set.
@@ -18,27 +18,32 @@ pub(crate) fn found(descriptor: &Descriptor, user_home: &Path, is_set: impl Fn(&
     login::found(descriptor, is_set, |path| user_home.join(path).exists())
 }
 
-/// Puts the user's login into the HOME of a run. What the user has not got is left out.
+/// Puts the user's login into the HOME of a run, if it is the one that was found. What the user has not got is left out.
+/// What an attempt before had was given back, as far as that could be done.
 pub(crate) fn take(
     data: &DataFolder,
     run: RunId,
     descriptor: &Descriptor,
+    found: &LoginFound,
     home: &Path,
     user_home: &Path,
-    is_over: impl Fn(RunId) -> bool,
+    is_left: impl Fn(RunId) -> bool,
 ) -> io::Result<()> {
-    // Whatever an attempt before has refreshed is the user's before it is copied again. A conflict was told then, or
-    // nobody was left to tell it.
-    give_back(data, run);
-    give_back_left(data, run, is_over);
+    if !found.needs_files(descriptor) {
+        return Ok(());
+    }
+    give_back_left(data, run, is_left);
     let login = &descriptor.login;
     let mut note =
-        Note { run_id: run, home: OsText::from(home), user_home: OsText::from(user_home), taken: Vec::new() };
+        Note { run_id: run, home: OsText::from(home), user_home: OsText::from(user_home), taken: newer(data, run) };
     let mut copies: Vec<(&LoginFile, Vec<u8>)> = Vec::new();
     for file in &login.files {
+        if note.taken.iter().any(|taken| taken.path.as_path() == file.path) {
+            continue;
+        }
         let Some(bytes) = place::read_users(&user_home.join(&file.path)).map_err(named(&file.path))? else { continue };
         let back = match file.keep {
-            KeepLogin::Link | KeepLogin::CopyBack => Back::IfUnchanged { hash: hash(&bytes) },
+            KeepLogin::Link | KeepLogin::CopyBack => Back::of(&bytes),
             KeepLogin::Copy => Back::Dropped,
         };
         note.taken.push(Taken { path: OsText::from(file.path.as_path()), back });
@@ -65,6 +70,14 @@ pub(crate) fn take(
         linked.map_err(named(folder))?;
     }
     Ok(())
+}
+
+/// Copies of the run that the engine has refreshed and that could not be given back: they count, the user's do not.
+fn newer(data: &DataFolder, run: RunId) -> Vec<Taken> {
+    let Some(note) = Note::read(data, run) else { return Vec::new() };
+    let is_there = |taken: &Taken| matches!(place::read_ours(note.home.as_path(), taken.path.as_path()), Ok(Some(_)));
+    let is_newer = |taken: &Taken| matches!(taken.back, Back::IfUnchanged { .. }) && is_there(taken);
+    note.taken.iter().filter(|taken| is_newer(taken)).cloned().collect()
 }
 
 /// The file in HOME that it was about.

@@ -34,6 +34,10 @@ impl Worker<'_> {
                 blobs::write_output(&run.folder, attempt, output).ok();
             }
         }
+        if process == ProcessLeft::Living && settled.verdict.run_status.is_terminal() {
+            // Before the end is in the Log: nobody looks for the process of a run that is over.
+            self.end_process();
+        }
         let mut beside = noticed(&read);
         beside.extend(self.untested_version());
         if process == ProcessLeft::Gone {

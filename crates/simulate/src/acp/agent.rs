@@ -1,5 +1,6 @@
 //! The conversation: messages in, messages out, one turn at a time.
 
+use std::collections::VecDeque;
 use std::io::{self, BufRead};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use super::SUBCOMMAND;
 use super::store::{Session, Store, Turn};
 use super::wire::{self, Call, Message};
-use super::words::{Loading, Words};
+use super::words::{Loading, Scenario, Words};
 use crate::process::{LIFE, end_some_day, write_all};
 
 /// How long one that leaves stays after a turn.
@@ -33,6 +34,8 @@ pub(super) struct Agent<'a> {
     is_initialized: bool,
     /// Sessions that this process has made or loaded.
     open: Vec<String>,
+    /// What is still to be told of a past.
+    untold: VecDeque<(String, Value)>,
     /// Requests of ours so far.
     pub(super) asked: i64,
 }
@@ -51,7 +54,8 @@ pub(super) fn run(words: &Words) -> u8 {
         return 74;
     }
     let store = Store::new(&words.state);
-    let mut agent = Agent { words, store, lines, is_initialized: false, open: Vec::new(), asked: 0 };
+    let mut agent =
+        Agent { words, store, lines, is_initialized: false, open: Vec::new(), untold: VecDeque::new(), asked: 0 };
     match agent.converse() {
         Stop::Over => 0,
         Stop::Exit(code) => code,
@@ -123,7 +127,7 @@ impl Agent<'_> {
             Call::New { cwd } => match self.store.make(&Session { cwd, turns: Vec::new() }) {
                 Ok(name) => {
                     self.open.push(name.clone());
-                    self.answer(id, &json!({ "sessionId": name }))
+                    self.answer(id, &self.opened(&name))
                 }
                 Err(error) => self.fail(id, -32603, &error.to_string(), Value::Null),
             },
@@ -143,6 +147,28 @@ impl Agent<'_> {
                 }
             },
             Call::Prompt { session, text } => self.prompted(id, &session, &text),
+            Call::Extension => {
+                self.fail(id, -32601, "Method not found", Value::Null)?;
+                self.tell_next()
+            }
+        }
+    }
+
+    fn opened(&self, name: &str) -> Value {
+        match self.words.scenario {
+            Scenario::Nameless => json!({}),
+            Scenario::Moody => {
+                json!({ "sessionId": name, "modes": { "currentModeId": "agent", "availableModes": [] } })
+            }
+            _ => json!({ "sessionId": name }),
+        }
+    }
+
+    /// One piece of what is still to be told, as one whose pipe is full.
+    fn tell_next(&mut self) -> Result<(), Stop> {
+        match self.untold.pop_front() {
+            Some((session, update)) => self.update(&session, &update),
+            None => Ok(()),
         }
     }
 
@@ -166,11 +192,19 @@ impl Agent<'_> {
         if tells {
             for Turn { user, agent } in &session.turns {
                 for (kind, text) in [("user_message_chunk", user), ("agent_message_chunk", agent)] {
-                    self.update(name, &json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text } }))?;
+                    let update = json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text } });
+                    self.untold.push_back((name.to_owned(), update));
                 }
             }
         }
         self.open.push(name.to_owned());
+        if self.words.scenario == Scenario::Afterwards {
+            self.answer(id, &json!({}))?;
+            return self.tell_next();
+        }
+        while !self.untold.is_empty() {
+            self.tell_next()?;
+        }
         self.answer(id, &json!({}))
     }
 

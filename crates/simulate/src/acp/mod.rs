@@ -26,6 +26,9 @@
 //! | `forgets` | as `leaves`, and cannot load sessions |
 //! | `refuses` | as `leaves`, and says of every session that it does not know it |
 //! | `resumes` | as `leaves`, and can resume sessions without telling them again |
+//! | `afterwards` | as `leaves`, and tells the past of a session after it has said that it is loaded, piece by piece; there an answer with the marker stands, and to `nothing` it answers nothing |
+//! | `nameless` | makes sessions without a name |
+//! | `moody` | says that it is in mode `agent` |
 //!
 //! Sessions are kept in `DIR/NAME.json`, or `.simulate-acp` in the working folder, so that a process can load what
 //! another one began. A turn is kept when it is over. A process ends with its stdin.

@@ -23,7 +23,7 @@ impl Agent<'_> {
         text: &str,
     ) -> Result<Option<String>, Stop> {
         match self.words.scenario {
-            Scenario::Auto => {
+            Scenario::Auto | Scenario::Nameless | Scenario::Moody => {
                 self.tool(session)?;
                 self.done(session, "blue").map(Some)
             }
@@ -43,6 +43,13 @@ impl Agent<'_> {
                     return self.canceled(id);
                 }
                 self.done(session, text).map(Some)
+            }
+            Scenario::Afterwards => {
+                if before == 0 {
+                    self.say(session, "Which colour do you like?")?;
+                    return Ok(Some(finished("old")));
+                }
+                if text == "nothing" { Ok(Some(String::new())) } else { self.done(session, text).map(Some) }
             }
             Scenario::Permission => {
                 let request = self.ask_permission(session, Value::from(self.asked))?;
@@ -146,7 +153,7 @@ impl Agent<'_> {
 
     /// The last message of the work.
     fn done(&mut self, session: &str, answer: &str) -> Result<String, Stop> {
-        let text = json!({ "__SKILL_DONE__": true, "answer": answer }).to_string();
+        let text = finished(answer);
         self.say(session, &text)?;
         Ok(text)
     }
@@ -245,6 +252,10 @@ impl Agent<'_> {
     fn canceled(&mut self, id: &Value) -> Result<Option<String>, Stop> {
         self.answer(id, &json!({ "stopReason": "cancelled" })).map(|()| None)
     }
+}
+
+fn finished(answer: &str) -> String {
+    json!({ "__SKILL_DONE__": true, "answer": answer }).to_string()
 }
 
 /// What came back.

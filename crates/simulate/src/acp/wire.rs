@@ -13,10 +13,21 @@ pub(super) enum Message {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Call {
     Initialize,
-    New { cwd: String },
-    Load { session: String },
-    Resume { session: String },
-    Prompt { session: String, text: String },
+    New {
+        cwd: String,
+    },
+    Load {
+        session: String,
+    },
+    Resume {
+        session: String,
+    },
+    Prompt {
+        session: String,
+        text: String,
+    },
+    /// Something that the protocol leaves to others. It is answered all the same.
+    Extension,
 }
 
 /// What is wrong with a message, and what its sender is told; nothing where it has no name.
@@ -112,6 +123,7 @@ fn call(method: &str, params: &Map<String, Value>) -> Result<Call, (i64, String)
             let texts = blocks.iter().map(block).collect::<Result<Vec<_>, _>>()?;
             Ok(Call::Prompt { session, text: texts.join("\n") })
         }
+        other if other.starts_with('_') => Ok(Call::Extension),
         other => Err((NO_METHOD, format!("there is no method {other}"))),
     }
 }

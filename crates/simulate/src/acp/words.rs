@@ -46,6 +46,9 @@ scenarios! {
     Forgets = "forgets",
     Refuses = "refuses",
     Resumes = "resumes",
+    Afterwards = "afterwards",
+    Nameless = "nameless",
+    Moody = "moody",
 }
 
 /// How a scenario takes up sessions of other processes.
@@ -80,14 +83,17 @@ impl Scenario {
             | Self::Note
             | Self::Limit
             | Self::Noise
-            | Self::Exits => Loading::Load,
+            | Self::Exits
+            | Self::Afterwards
+            | Self::Nameless
+            | Self::Moody => Loading::Load,
         }
     }
 
     /// Exits a moment after a turn.
     pub(super) fn leaves(self) -> bool {
         match self {
-            Self::Leaves | Self::Forgets | Self::Refuses | Self::Resumes => true,
+            Self::Leaves | Self::Forgets | Self::Refuses | Self::Resumes | Self::Afterwards => true,
             Self::Auto
             | Self::Question
             | Self::Later
@@ -103,7 +109,9 @@ impl Scenario {
             | Self::Note
             | Self::Limit
             | Self::Noise
-            | Self::Exits => false,
+            | Self::Exits
+            | Self::Nameless
+            | Self::Moody => false,
         }
     }
 }

@@ -8,8 +8,9 @@ use skillrun_model::rasp::data::TurnUsage;
 use skillrun_model::status::Phase;
 
 use super::failure::Told;
+use super::ours::{Name, Wanted, Way};
 use super::wire::{self, Answer, Id, Meta};
-use super::{Ending, SessionName, Stage, Turn, status};
+use super::{Ending, Names, SessionName, Stage, Turn, status, updates};
 use crate::json;
 use crate::profile::{Emit, Outcome};
 use crate::profiles::text_errors;
@@ -21,10 +22,14 @@ const SESSION_MAX: usize = 1024;
 const META_MAX: usize = 64 * 1024;
 
 /// Our requests, by what their answers mean.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 enum Asked {
     Initialize,
-    Session,
+    /// None where the name is a number, which does not say what was wanted.
+    Session(Option<Wanted>),
+    /// Whether the past is told, until the last one.
+    Past,
+    Now,
     Prompt,
     /// Something that changes nothing here.
     Other,
@@ -61,40 +66,62 @@ struct Usage {
 }
 
 impl Asked {
-    /// By the name that our requests have.
-    fn by_name(id: &Id<'_>) -> Option<Self> {
-        let Id::Name(name, _) = id else { return None };
-        match name.as_str() {
-            "initialize" => Some(Self::Initialize),
-            "session" => Some(Self::Session),
-            name if name.starts_with("prompt.") => Some(Self::Prompt),
-            _ => None,
+    fn by_name(name: &str) -> Self {
+        match Name::read(name) {
+            Some(Name::Initialize) => Self::Initialize,
+            Some(Name::Session(wanted)) => Self::Session(Some(wanted)),
+            Some(Name::Past(_)) => Self::Past,
+            Some(Name::Now) => Self::Now,
+            Some(Name::Prompt(_)) => Self::Prompt,
+            None => Self::Other,
+        }
+    }
+
+    fn by_shape(answer: &Answer<'_>, stage: Stage) -> Self {
+        if answer.protocol_version.is_some() {
+            Self::Initialize
+        } else if answer.stop_reason.is_some() {
+            Self::Prompt
+        } else if answer.session_id.is_some() || stage == Stage::Opening {
+            // A session that was loaded may be answered without a word.
+            Self::Session(None)
+        } else {
+            Self::Other
         }
     }
 }
 
 impl Turn {
+    /// What an answer is to. A number is a name in recordings of others alone: where one of ours was seen, it is none.
+    fn asked(&mut self, id: &Id<'_>, by_number: impl FnOnce(Stage) -> Asked) -> Asked {
+        match id {
+            Id::Name(name, _) => {
+                let asked = Asked::by_name(name);
+                if asked != Asked::Other {
+                    self.names = Names::Ours;
+                }
+                asked
+            }
+            Id::Number(_) => match self.names {
+                Names::Unseen => by_number(self.stage),
+                Names::Ours => Asked::Other,
+            },
+            Id::Odd => Asked::Other,
+        }
+    }
+
     pub(super) fn answered(&mut self, id: &Id<'_>, result: &RawValue, emit: &mut Emit<'_>) -> Outcome {
         let answer = wire::object::<Answer<'_>>(result).unwrap_or_default();
-        let by_shape = || {
-            if answer.protocol_version.is_some() {
-                Asked::Initialize
-            } else if answer.stop_reason.is_some() {
-                Asked::Prompt
-            } else if answer.session_id.is_some() {
-                Asked::Session
-            } else if self.stage == Stage::Opening && matches!(id, Id::Number(_)) {
-                // A session that was loaded may be answered without a word.
-                Asked::Session
-            } else {
-                Asked::Other
-            }
-        };
-        match Asked::by_name(id).unwrap_or_else(by_shape) {
+        match self.asked(id, |stage| Asked::by_shape(&answer, stage)) {
             Asked::Initialize => self.initialized(&answer, emit),
-            Asked::Session => self.session_opened(&answer, emit),
+            Asked::Session(None) => self.session_opened(session_id(answer.session_id), Stage::Turn, emit),
+            Asked::Session(Some(wanted)) => match wanted.opened(result) {
+                Ok(id) => self.session_opened(Some(id), after(&wanted.way), emit),
+                Err(unusable) => self.failed(&Told::engine(unusable.to_string()), emit),
+            },
+            Asked::Now => self.past_is_over(emit),
             Asked::Prompt => self.prompted(&answer, emit),
-            Asked::Other => status(Phase::Working, Some("an answer"), emit),
+            Asked::Past | Asked::Other => status(Phase::Working, Some("an answer"), emit),
         }
         Outcome::Known
     }
@@ -110,15 +137,20 @@ impl Turn {
         status(Phase::Working, Some(detail.trim_end()), emit);
     }
 
-    fn session_opened(&mut self, answer: &Answer<'_>, emit: &mut Emit<'_>) {
-        self.stage = Stage::Turn;
-        if let Some(id) = session_id(answer.session_id) {
+    fn session_opened(&mut self, id: Option<String>, stage: Stage, emit: &mut Emit<'_>) {
+        self.stage = stage;
+        if let Some(id) = id {
             if matches!(self.session, SessionName::Unknown) {
                 emit.push(RecordKind::Session { id: id.clone() });
             }
             self.session = SessionName::Given(id);
         }
         status(Phase::SessionStarted, None, emit);
+    }
+
+    fn past_is_over(&mut self, emit: &mut Emit<'_>) {
+        self.stage = Stage::Turn;
+        status(Phase::Working, Some("the session's past is over"), emit);
     }
 
     fn prompted(&mut self, answer: &Answer<'_>, emit: &mut Emit<'_>) {
@@ -178,23 +210,24 @@ impl Turn {
 
     /// An error in place of an answer.
     pub(super) fn refused(&mut self, id: &Id<'_>, error: &RawValue, emit: &mut Emit<'_>) -> Outcome {
-        let asked = match (id, self.stage) {
-            (Id::Number(_), Stage::Opening) => Asked::Session,
+        let by_number = |stage: Stage| match stage {
+            Stage::Opening => Asked::Session(None),
             // Of a later turn, or of the very first request: the end in either case.
-            (Id::Number(_), Stage::Turn) => Asked::Prompt,
-            (Id::Name(..), _) => Asked::by_name(id).unwrap_or(Asked::Other),
-            (Id::Odd, _) => Asked::Other,
+            Stage::Turn => Asked::Prompt,
         };
-        match asked {
+        match self.asked(id, by_number) {
             Asked::Initialize | Asked::Prompt => {
                 self.start_announced(emit);
                 self.close(Ending::Failed, emit);
                 self.failed(&Told::of_error(error), emit);
             }
-            Asked::Session => {
+            Asked::Session(_) => {
                 self.stage = Stage::Turn;
                 self.failed(&Told::of_session(error), emit);
             }
+            // Nobody has to know a request that asks for nothing; that it is answered is enough.
+            Asked::Past => return updates::quiet("an answer", emit),
+            Asked::Now => self.past_is_over(emit),
             Asked::Other => {
                 let told = Told::of_error(error);
                 emit.push(text_errors::warning(skillrun_model::Code::EngineWarning, &told.message));
@@ -214,6 +247,15 @@ impl Turn {
             text_errors::failure(Some(&told.message), Some(told.category))
         });
         status(Phase::TurnFailed, None, emit);
+    }
+}
+
+/// Where in the conversation an agent is that has opened a session.
+fn after(way: &Way) -> Stage {
+    match way {
+        Way::New | Way::Resume(_) => Stage::Turn,
+        // gemini answers first and tells the past then.
+        Way::Load(_) => Stage::Opening,
     }
 }
 
@@ -254,7 +296,8 @@ pub(super) fn cut_shows_end_turn(text: &str) -> bool {
     let Some((before, result)) = text.split_once(RESULT) else { return false };
     let Some(before) = before.trim_ascii_end().strip_suffix(',') else { return false };
     let shown = format!("{before}}}");
-    let is_answer = wire::message(&shown).is_some_and(|message| message.id.is_some() && message.method.is_none());
+    let is_answer = wire::message(&shown)
+        .is_some_and(|message| message.id.is_some() && message.method.is_none() && message.error.is_none());
     let members = json::members_before_cut(result);
     is_answer && members.iter().any(|(key, value)| key == "stopReason" && *value == "\"end_turn\"")
 }

@@ -57,6 +57,10 @@ struct Data {
 }
 
 impl Told {
+    pub(super) fn engine(message: String) -> Self {
+        Self { message, category: ErrorCategory::Engine, limit: false }
+    }
+
     /// An error of JSON-RPC, or an object like one.
     pub(super) fn of_error(error: &RawValue) -> Self {
         Self::read(error).0

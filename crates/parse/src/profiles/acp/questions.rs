@@ -5,6 +5,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::calls::Calls;
+use super::said::Wants;
+use super::updates::{ELICITATION, PERMISSION};
 use super::wire::{self, Id, QuestionOption, QuestionParams, Update};
 use super::{cut, failure};
 use crate::json;
@@ -16,17 +18,31 @@ const OPTION_ID_MAX: usize = 1024;
 const OPTIONS_MAX: usize = 32;
 const NAME_MAX: usize = 256;
 
-/// The question, and what is told of its call for the first time; none when it is one that nobody could answer.
+/// Who has to answer a request.
+pub(super) fn wants(method: &str, id: &Id<'_>, params: Option<&RawValue>) -> Wants {
+    let is_whole = match method {
+        PERMISSION => asked(id, params).is_some(),
+        ELICITATION => elicitation(id, params).is_some(),
+        _ => return Wants::Service,
+    };
+    if is_whole { Wants::Somebody } else { Wants::Nobody }
+}
+
+/// What a permission is asked for; none when it is something that nobody could answer.
+fn asked<'a>(id: &Id<'_>, params: Option<&'a RawValue>) -> Option<(String, Update<'a>, Option<&'a RawValue>)> {
+    let params = wire::object::<QuestionParams<'_>>(params?)?;
+    Some((call_id(id)?, wire::object(params.tool_call?)?, params.options))
+}
+
+/// The question, and what is told of its call for the first time.
 pub(super) fn permission(
     id: &Id<'_>,
     params: Option<&RawValue>,
     calls: &mut Calls,
 ) -> Option<(Vec<RecordKind>, CallQuestion)> {
-    let call_id = call_id(id)?;
-    let params = wire::object::<QuestionParams<'_>>(params?)?;
-    let call = wire::object::<Update<'_>>(params.tool_call?)?;
+    let (call_id, call, options) = asked(id, params)?;
     let (tool, begun) = calls.asked(&call);
-    let options = wire::elements(params.options, OPTIONS_MAX).into_iter().filter_map(option).collect();
+    let options = wire::elements(options, OPTIONS_MAX).into_iter().filter_map(option).collect();
     // Without the input itself there is its title, and some agents put the command there.
     let input = bounded(call.raw_input).or_else(|| {
         let title = call.title.and_then(wire::word)?;

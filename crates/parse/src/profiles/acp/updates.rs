@@ -14,10 +14,14 @@ use crate::profiles::open_message::OpenMessage;
 use crate::record::{MessageKey, RecordKind};
 
 const UPDATE: &str = CLIENT_METHOD_NAMES.session_update;
-const PERMISSION: &str = CLIENT_METHOD_NAMES.session_request_permission;
-const ELICITATION: &str = CLIENT_METHOD_NAMES.elicitation_create;
+pub(super) const PERMISSION: &str = CLIENT_METHOD_NAMES.session_request_permission;
+pub(super) const ELICITATION: &str = CLIENT_METHOD_NAMES.elicitation_create;
 const ELICITATION_OVER: &str = CLIENT_METHOD_NAMES.elicitation_complete;
 const TAKEN_BACK: &str = PROTOCOL_LEVEL_METHOD_NAMES.cancel_request;
+
+/// Updates of which a session's past is made.
+const TOLD: [&str; 6] =
+    ["agent_message_chunk", "agent_thought_chunk", "user_message_chunk", "tool_call", "tool_call_update", "plan"];
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -76,26 +80,13 @@ impl Turn {
     }
 
     fn update(&mut self, params: Option<&RawValue>, emit: &mut Emit<'_>) -> Outcome {
-        let read = || {
-            let params = wire::object::<UpdateParams<'_>>(params?)?;
-            let update = wire::object::<Update<'_>>(params.update?)?;
-            let kind = wire::word(update.session_update?)?;
-            Some((params.session_id, update, kind))
-        };
-        let Some((session, update, kind)) = read() else { return unknown(UPDATE) };
+        let Some((session, update, kind)) = read(params) else { return unknown(UPDATE) };
         if self.is_of_another(session, emit) {
             status(Phase::Subagent, Some(&kind), emit);
             return Outcome::Known;
         }
         let known = match kind.as_str() {
-            "agent_message_chunk"
-            | "agent_thought_chunk"
-            | "user_message_chunk"
-            | "tool_call"
-            | "tool_call_update"
-            | "plan"
-                if self.stage == Stage::Opening =>
-            {
+            kind if self.stage == Stage::Opening && TOLD.contains(&kind) => {
                 status(Phase::Working, Some("the session's past is told again"), emit);
                 Some(())
             }
@@ -256,7 +247,20 @@ impl Turn {
     }
 }
 
-fn quiet(detail: &str, emit: &mut Emit<'_>) -> Outcome {
+/// The session, the update and its kind.
+fn read<'a>(params: Option<&'a RawValue>) -> Option<(Option<&'a RawValue>, Update<'a>, String)> {
+    let params = wire::object::<UpdateParams<'_>>(params?)?;
+    let update = wire::object::<Update<'_>>(params.update?)?;
+    let kind = wire::word(update.session_update?)?;
+    Some((params.session_id, update, kind))
+}
+
+/// Whether it is a part of the conversation, present or past.
+pub(super) fn tells(method: &str, params: Option<&RawValue>) -> bool {
+    method == UPDATE && read(params).is_some_and(|(_, _, kind)| TOLD.contains(&kind.as_str()))
+}
+
+pub(super) fn quiet(detail: &str, emit: &mut Emit<'_>) -> Outcome {
     status(Phase::Working, Some(detail), emit);
     Outcome::Known
 }

@@ -1,0 +1,26 @@
+//! Whether a login that is out is nobody's.
+
+use skillrun_collect::host_is_alive;
+use skillrun_lifecycle::run::State;
+use skillrun_log::{FileLog, LogError, LogErrorKind};
+use skillrun_model::RunId;
+
+use crate::data_folder::DataFolder;
+use crate::error::RuntimeError;
+use crate::run::read_all;
+
+/// The run is over, and no process of it lives: an agent that was told to end may still write its login.
+pub(crate) fn is_left(log: &FileLog, data: &DataFolder, run: RunId) -> bool {
+    let mut state = State::default();
+    let folded = read_all(log, run, |event| {
+        state.evolve(&event);
+        Ok(())
+    });
+    let is_over = match folded {
+        Ok(()) => state.is_over(),
+        Err(RuntimeError::Log(LogError { kind: LogErrorKind::Gone | LogErrorKind::NotFound, .. })) => true,
+        // It may be in full work, and only this look at it has failed.
+        Err(_) => false,
+    };
+    is_over && matches!(host_is_alive(&data.run(run).audit()), Ok(false))
+}

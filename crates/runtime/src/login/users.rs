@@ -1,0 +1,71 @@
+//! The user's own file, which others may look at and write too.
+
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use skillrun_evidence::whole_file;
+
+/// How often the lock is tried again.
+const TRY_AGAIN: Duration = Duration::from_millis(50);
+
+/// Two runs do not look and write at once. The lock is on the folder, so that no file is made for it.
+pub(super) fn lock(users: &Path, patience: Duration) -> io::Result<File> {
+    let folder = File::open(parent(users))?;
+    let begun = Instant::now();
+    loop {
+        match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(folder),
+            Err(Errno::WOULDBLOCK | Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if begun.elapsed() >= patience {
+            let message = format!("somebody else has locked {}", parent(users).display());
+            return Err(io::Error::new(io::ErrorKind::WouldBlock, message));
+        }
+        thread::sleep(TRY_AGAIN);
+    }
+}
+
+/// Whole or as it was, with the mode and the owner it had, also after a power failure. Under the lock.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let was = fs::metadata(path)?;
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    // The same for everybody, so that what one leaves that is killed is found and removed by the next.
+    name.push(".skillrun.tmp");
+    let beside = path.with_file_name(name);
+    fs::remove_file(&beside).ok();
+    let written = (|| {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+        file.write_all(bytes)?;
+        keep_owner(&file, &was)?;
+        file.set_permissions(Permissions::from_mode(was.mode() & 0o777))?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    })();
+    match written {
+        Ok(()) => whole_file::sync_folder(parent(path)),
+        Err(error) => {
+            fs::remove_file(&beside).ok();
+            Err(error)
+        }
+    }
+}
+
+/// A user whose login has become another's could not read it.
+pub(super) fn keep_owner(file: &File, was: &Metadata) -> io::Result<()> {
+    let is = file.metadata()?;
+    if (is.uid(), is.gid()) == (was.uid(), was.gid()) {
+        return Ok(());
+    }
+    fchown(file, Some(was.uid()), Some(was.gid()))
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("/"))
+}
