@@ -96,6 +96,10 @@ impl Crew<'_> {
         let outcome = scenario.check(&trial);
         // Whatever was left behind does not disturb what comes next.
         processes::end(&trial.place.tag);
+        if outcome.is_err() {
+            // It has failed already, and a bound is kept.
+            processes::gone(&trial.place.tag, &folder).ok();
+        }
         match (outcome, self.is_over()) {
             (Ok(()), _) => {
                 if self.folders == Folders::OfFailures {

@@ -120,7 +120,7 @@ fn run() -> Result<ExitCode, Problem> {
     }
     print(&format!("{} s in all\n", (args.spent + begin.elapsed()).as_secs()))?;
     if stop.is_wanted() {
-        print("interrupted: nothing was written\n")?;
+        print("interrupted\n")?;
         return Ok(ExitCode::from(INTERRUPTED));
     }
     Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -58,7 +58,8 @@ fn waited_for(mut child: Child, stop: &Stop) -> std::io::Result<ExitStatus> {
         if stop.is_wanted() && !is_told {
             is_told = true;
             if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-                kill_process(pid, Signal::TERM)?;
+                // It may be gone already.
+                kill_process(pid, Signal::TERM).ok();
             }
         }
         sleep(LOOK);

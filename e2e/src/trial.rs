@@ -191,14 +191,24 @@ impl Over {
 
     /// The questions, in their order.
     pub(crate) fn questions(&self) -> Vec<&Pending> {
-        let question = |data| if let Data::InteractionRequested(question) = data { Some(question) } else { None };
-        self.log.iter().filter_map(|event| question(&event.data)).collect()
+        let mut questions = Vec::new();
+        for event in &self.log {
+            if let Data::InteractionRequested(question) = &event.data {
+                questions.push(question);
+            }
+        }
+        questions
     }
 
     /// Who or what answered them, and how.
     pub(crate) fn answers(&self) -> Vec<(ResolutionMode, &str)> {
-        let answer = |event| if let Event { data: Data::InteractionReplied(reply), .. } = event { Some(reply) } else { None };
-        self.log.iter().filter_map(answer).map(|reply| (reply.resolution_mode, reply.text.as_str())).collect()
+        let mut answers = Vec::new();
+        for event in &self.log {
+            if let Data::InteractionReplied(reply) = &event.data {
+                answers.push((reply.resolution_mode, reply.text.as_str()));
+            }
+        }
+        answers
     }
 
     /// The sessions that the engine told of.

@@ -41,8 +41,7 @@ impl Drop for Owner {
     fn drop(&mut self) {
         // Nobody can bring a run on any more after this.
         self.listening.close();
-        let unfinished = self.runtime.unfinished();
-        self.runtime.leave();
+        let unfinished = self.runtime.leave();
         if self.leaving == Leaving::Leave && !unfinished.is_empty() {
             return self.listening.leave_runs();
         }

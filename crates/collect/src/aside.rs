@@ -2,12 +2,13 @@
 //! attempt that it had opened and never begun.
 //!
 //! Nothing of it is in the Log, because nobody had said anything to it yet; but why a process died may stand in what it
-//! wrote last. So it is kept, in `aside.N/`, under the names it had.
+//! wrote last. So it is kept, in `aside.N/`, under the names it had. Where that happens again to the process that came
+//! after it, in `aside.N.1/`, and so on.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 use skillrun_evidence::{names, whole_file};
@@ -15,6 +16,9 @@ use skillrun_model::AttemptNumber;
 
 use crate::claim::{Claim, Claimed};
 use crate::error::CollectError;
+
+/// How often one attempt can be put aside. Every time is a machine or two processes that died at a bad moment.
+const TIMES: usize = 100;
 
 /// Puts the files of an attempt aside whose host is gone. Said again it goes on where it was interrupted: as long as the
 /// host's record is there, the attempt is one that ended.
@@ -29,27 +33,45 @@ pub fn put_aside(audit: &Path, attempt: AttemptNumber) -> Result<(), CollectErro
         }
         Claimed::By(_) | Claimed::BySomebody | Claimed::ByNobody => {}
     }
-    let aside = audit.join(format!("aside.{attempt}"));
-    if aside.join(names::host(attempt)).exists() {
-        return Err(CollectError::Refused(format!("attempt {attempt} was put aside before")));
-    }
-    move_all(audit, &aside, attempt).map_err(failed("what a process left cannot be put aside"))
+    let files = files(audit, attempt).map_err(failed("the folder cannot be read"))?;
+    let Some(aside) = place(audit, attempt, &files) else {
+        return Err(CollectError::Refused(format!("attempt {attempt} was put aside {TIMES} times")));
+    };
+    move_all(audit, &aside, attempt, &files).map_err(failed("what a process left cannot be put aside"))
 }
 
-fn move_all(audit: &Path, aside: &Path, attempt: AttemptNumber) -> io::Result<()> {
+/// What the attempt has, without the record of its host.
+fn files(audit: &Path, attempt: AttemptNumber) -> io::Result<Vec<String>> {
+    let record = names::host(attempt);
+    let mut files = Vec::new();
+    for entry in fs::read_dir(audit)? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if belongs(&name, attempt) && name != record && entry.file_type()?.is_file() {
+            files.push(name);
+        }
+    }
+    Ok(files)
+}
+
+/// A folder in which nothing is written over, and that is not complete: with the record in it, it is.
+fn place(audit: &Path, attempt: AttemptNumber, files: &[String]) -> Option<PathBuf> {
+    let first = format!("aside.{attempt}");
+    let more = (1..TIMES).map(|number| format!("{first}.{number}"));
+    let record = names::host(attempt);
+    let is_free = |folder: &PathBuf| !files.iter().chain([&record]).any(|name| folder.join(name).exists());
+    [first.clone()].into_iter().chain(more).map(|name| audit.join(name)).find(is_free)
+}
+
+fn move_all(audit: &Path, aside: &Path, attempt: AttemptNumber, files: &[String]) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(aside) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    let record = names::host(attempt);
-    for entry in fs::read_dir(audit)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let is_of_it = name.to_str().is_some_and(|name| belongs(name, attempt) && name != record);
-        if is_of_it && entry.file_type()?.is_file() {
-            fs::rename(entry.path(), aside.join(&name))?;
-        }
+    for name in files {
+        fs::rename(audit.join(name), aside.join(name))?;
     }
+    let record = names::host(attempt);
     whole_file::sync_folder(aside)?;
     match fs::rename(audit.join(&record), aside.join(&record)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -87,6 +109,52 @@ mod tests {
         for name in others {
             assert!(audit.path().join(name).exists(), "{name}");
         }
-        put_aside(audit.path(), AttemptNumber(2)).expect_err("it is there already");
+    }
+
+    /// Regression: the second time was refused, and a run failed of which nothing was lost (found by a review).
+    #[test]
+    fn it_can_happen_to_one_attempt_again() {
+        let audit = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| audit.path().join(name);
+        // The first has ended. The second had the attempt and died before it began, and the third the same way.
+        for (aside, names) in [
+            ("aside.2", &["claim.2", "stderr.2.log", "host.2.json"][..]),
+            ("aside.2.1", &["claim.2", "fs-before.2.json"]),
+            ("aside.2.2", &["claim.2"]),
+        ] {
+            names.iter().for_each(|name| fs::write(at(name), aside).expect("written"));
+            put_aside(audit.path(), AttemptNumber(2)).expect("put aside");
+            for name in names {
+                assert!(!at(name).exists(), "{name}");
+            }
+        }
+        for (name, of) in [("aside.2/claim.2", "aside.2"), ("aside.2.1/claim.2", "aside.2.1")] {
+            assert_eq!(fs::read_to_string(at(name)).expect("kept"), of, "nothing is written over");
+        }
+        assert!(at("aside.2.2/claim.2").exists());
+    }
+
+    #[test]
+    fn one_that_was_interrupted_goes_on_in_the_same_place() {
+        let audit = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| audit.path().join(name);
+        fs::create_dir(at("aside.2")).expect("a folder");
+        for name in ["aside.2/claim.2", "aside.2/stderr.2.log", "stdout.2.log", "host.2.json"] {
+            fs::write(at(name), "").expect("written");
+        }
+        put_aside(audit.path(), AttemptNumber(2)).expect("put aside");
+        assert!(at("aside.2/host.2.json").exists() && at("aside.2/stdout.2.log").exists());
+        assert!(!at("aside.2.1").exists());
+    }
+
+    #[test]
+    fn it_has_a_bound() {
+        let audit = tempfile::tempdir().expect("a folder");
+        for _ in 0..TIMES {
+            fs::write(audit.path().join("claim.2"), "").expect("written");
+            put_aside(audit.path(), AttemptNumber(2)).expect("put aside");
+        }
+        fs::write(audit.path().join("claim.2"), "").expect("written");
+        put_aside(audit.path(), AttemptNumber(2)).expect_err("too often");
     }
 }

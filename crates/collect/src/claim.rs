@@ -14,6 +14,21 @@ use skillrun_model::{AttemptNumber, RunId};
 use crate::plan::Plan;
 use crate::process::list::{self, Process};
 
+/// Whether the host of any attempt in a folder lives.
+pub fn host_is_alive(audit: &Path) -> io::Result<bool> {
+    let attempts = match Claim::all(audit) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        other => other?,
+    };
+    for attempt in attempts {
+        match Claim::read(audit, attempt)? {
+            Claimed::By(claim) if claim.host_is_alive() => return Ok(true),
+            Claimed::By(_) | Claimed::BySomebody | Claimed::ByNobody => {}
+        }
+    }
+    Ok(false)
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Claim {
     pub(crate) run_id: RunId,

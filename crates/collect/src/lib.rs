@@ -38,6 +38,7 @@ mod wiring;
 mod withdraw;
 
 pub use aside::put_aside;
+pub use claim::host_is_alive;
 pub use error::CollectError;
 pub use owner::{Attached, Owner, attach};
 pub use plan::Plan;

@@ -307,6 +307,9 @@ pub struct Login {
     pub command: Option<String>,
     /// Any of them, when it is set, is a login.
     pub variables: Vec<String>,
+    /// Any of them is one where the variable of the gateway is set too.
+    pub gateway_variables: Vec<String>,
+    pub take: TakeLogin,
     /// Relative to HOME. The first tells whether there is a login.
     pub files: Vec<LoginFile>,
     /// Folders in HOME that have nothing else in them; they are linked.
@@ -318,6 +321,27 @@ pub struct Login {
 pub struct LoginFile {
     pub path: PathBuf,
     pub keep: KeepLogin,
+}
+
+/// When files and folders of the user's login are taken along.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TakeLogin {
+    /// Where no variable is a login: what an engine has no need of, it does not get.
+    #[default]
+    WithoutVariable,
+    /// With a variable too; for engines that know many services.
+    Always,
+}
+
+impl TakeLogin {
+    pub const ALL: &'static [Self] = &[Self::WithoutVariable, Self::Always];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::WithoutVariable => "without_variable",
+            Self::Always => "always",
+        }
+    }
 }
 
 /// How a file of the user's login gets into the HOME of a run, and what becomes of changes to it.

@@ -305,7 +305,9 @@ impl<'a> Rendering<'a> {
         match self.fill(template) {
             Ok(filled) => Ok(Some(filled)),
             Err(FillError::NoValue(_)) => Ok(None),
-            Err(error @ FillError::NotUtf8(_)) => Err(LaunchError::Fill { engine: self.engine(), error }),
+            Err(error @ (FillError::NotUtf8(_) | FillError::HasComma(_))) => {
+                Err(LaunchError::Fill { engine: self.engine(), error })
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::descriptor::Descriptor;
+use crate::descriptor::{Descriptor, TakeLogin};
 
 /// What was found of the user's login.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,9 @@ pub enum LoginFound {
 /// A variable comes before a file, as it does in the engines.
 pub fn found(descriptor: &Descriptor, is_set: impl Fn(&str) -> bool, is_in_home: impl Fn(&Path) -> bool) -> LoginFound {
     let login = &descriptor.login;
-    if let Some(name) = login.variables.iter().find(|name| is_set(name)) {
+    let has_gateway = descriptor.gateway.as_ref().is_some_and(|gateway| is_set(&gateway.variable));
+    let with_gateway = login.gateway_variables.iter().filter(|_| has_gateway);
+    if let Some(name) = login.variables.iter().chain(with_gateway).find(|name| is_set(name)) {
         return LoginFound::Variable(name.clone());
     }
     let first = login.files.first().map(|file| file.path.as_path());
@@ -27,6 +29,14 @@ pub fn found(descriptor: &Descriptor, is_set: impl Fn(&str) -> bool, is_in_home:
 }
 
 impl LoginFound {
+    /// Whether files and folders of the user's are taken along.
+    pub fn needs_files(&self, descriptor: &Descriptor) -> bool {
+        match (self, descriptor.login.take) {
+            (Self::File(_), _) | (_, TakeLogin::Always) => true,
+            (Self::Variable(_) | Self::Nothing, TakeLogin::WithoutVariable) => false,
+        }
+    }
+
     /// What `{{login}}` stands for.
     pub(crate) fn text<'a>(&self, descriptor: &'a Descriptor) -> Option<&'a str> {
         let text = descriptor.login.text.as_ref()?;

@@ -27,6 +27,7 @@ fn the_prompt_is_in_the_opening_and_in_no_word() {
             attempt: AttemptNumber(1),
             cwd: "/run/workspace".to_owned(),
             session: Session::New,
+            mode: (name == "codex-acp").then(|| "workspace-write".to_owned()),
             prompt: "Do the job.".to_owned(),
         };
         assert_eq!((begun.opening.as_ref(), &begun.stdin), (Some(&opening), &StdinPlan::Pipe), "{name}");

@@ -205,7 +205,7 @@ fn private(lab: &Lab, engine: &str, version: &str, content: &str) -> PathBuf {
 fn a_private_install_comes_before_path_once_it_is_complete() {
     let lab = Lab::new();
     let in_path = lab.file("bin/gemini", 0o755);
-    let script = private(&lab, "gemini", "0.61.0", "#!/usr/bin/env node\n");
+    let script = private(&lab, "gemini", "0.61.0", "\u{7f}ELF");
     fs::remove_file(lab.path("programs/gemini/0.61.0/installed.json")).expect("gone");
     assert_eq!(lab.find("gemini", "bin", None), plain(in_path));
     lab.file("programs/gemini/0.61.0/installed.json", 0o600);
@@ -218,12 +218,13 @@ fn a_private_install_comes_before_path_once_it_is_complete() {
 fn a_script_is_started_with_its_own_node_and_a_native_program_without() {
     let lab = Lab::new();
     let script = private(&lab, "qwen", "0.24.4", "#!/usr/bin/env node\n");
+    // Regression: it was started with whatever Node there is, which npm was kept from (found by a review).
+    let gone = "qwen was installed with a Node 22 of its own, and that is gone; install it with `skillrun engines install \
+                qwen`, or set SKILLRUN_QWEN to its path";
+    let said = || lab.find("qwen", "/usr/bin", None).expect_err("no Node").to_string();
+    assert_eq!(said(), gone);
     let node = lab.file("programs/node/22/node_modules/node/bin/node", 0o755);
-    assert_eq!(
-        lab.find("qwen", "", None),
-        of_version(script.clone(), "0.24.4"),
-        "a Node that is not complete does not count"
-    );
+    assert_eq!(said(), gone, "a Node that is not complete does not count");
     lab.file("programs/node/22/installed.json", 0o600);
     let expected =
         Found { program: script, wrapper: None, interpreter: Some(node.clone()), version: Some("0.24.4".into()) };
@@ -237,13 +238,16 @@ fn a_script_is_started_with_its_own_node_and_a_native_program_without() {
 fn of_private_installs_the_highest_tested_one_is_taken() {
     let lab = Lab::new();
     for version in ["0.9.0", "0.61.0", "0.99.0"] {
-        private(&lab, "gemini", version, "");
+        private(&lab, "gemini", version, "\u{7f}ELF");
     }
     let found = lab.find("gemini", "", None).expect("found").program;
     assert!(found.starts_with(lab.path("programs/gemini/0.61.0")), "{}", found.display());
     fs::remove_dir_all(lab.path("programs/gemini/0.61.0")).expect("gone");
     let found = lab.find("gemini", "", None).expect("found").program;
     assert!(found.starts_with(lab.path("programs/gemini/0.99.0")), "{}", found.display());
+    private(&lab, "gemini", "0.61.0-preview.3", "\u{7f}ELF");
+    let found = lab.find("gemini", "", None).expect("found").program;
+    assert!(found.starts_with(lab.path("programs/gemini/0.99.0")), "a preview is not what was tested");
 }
 
 #[test]

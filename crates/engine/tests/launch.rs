@@ -209,9 +209,11 @@ fn values_cannot_become_flags() {
     let long = "x".repeat(100_000);
     let error = resume(&codex, &request(&[]), &long).expect_err("refused").to_string();
     assert!(error.ends_with("it is longer than 256 bytes") && error.len() < 300, "{error}");
-    for request in
-        [StartRequest { model: Some("--yolo"), ..request(&[]) }, StartRequest { effort: Some("x\" y"), ..request(&[]) }]
-    {
+    for request in [
+        StartRequest { model: Some("--yolo"), ..request(&[]) },
+        StartRequest { model: Some("{file:~/.ssh/config}"), ..request(&[]) },
+        StartRequest { effort: Some("x\" y"), ..request(&[]) },
+    ] {
         assert!(start(&codex, &request).is_err());
     }
     // A prompt may begin as it likes.

@@ -6,7 +6,7 @@ use std::path::Path;
 use skillrun_collect::plan::StdinPlan;
 use skillrun_collect::signals::SignalName;
 use skillrun_engine::descriptor::Executable;
-use skillrun_engine::{Engines, Home, LoginFound, Permission, Posture, StartRequest, resume, start};
+use skillrun_engine::{Engines, Home, LoginFound, Permission, Posture, StartRequest, login, resume, start};
 use skillrun_model::status::Continuation;
 use skillrun_model::{EngineName, ExecutionMode, ProfileId};
 
@@ -98,6 +98,13 @@ fn engines_and_profiles_know_each_other() {
     assert!(
         codex.version_is_untested("0.167.0") && codex.version_is_untested("0.165.9") && codex.version_is_untested("?")
     );
+    // Regression: it was called tested (found by a review).
+    assert!(codex.version_is_untested("0.166.0-alpha.2"));
+    let mut early = codex.clone();
+    if let Some(install) = &mut early.install {
+        install.version = "0.166.0-alpha.2".to_owned();
+    }
+    assert!(!early.version_is_untested("0.166.0-alpha.2"), "the one that is installed was tested");
 }
 
 #[test]
@@ -417,6 +424,38 @@ fn only_codex_keeps_to_the_workspace() {
     assert!(engines.iter().all(|one| one.permissions.full.posture == Posture::NotEnforced));
 }
 
+/// Regression: opencode was among them, and a file of the workspace lifts its rules (found by a review).
+#[test]
+fn only_codex_is_held_to_reading() {
+    let engines = Engines::shipped();
+    let enforced = engines.iter().filter(|one| one.permissions.read_only.posture == Posture::Enforced);
+    assert_eq!(enforced.map(|one| one.name.as_str()).collect::<Vec<_>>(), ["codex", "codex-acp"]);
+}
+
+/// They read files of the workspace before they do anything, and some of those files say where keys are sent.
+#[test]
+fn engines_that_obey_the_workspace_say_so() {
+    for engine in Engines::shipped().iter() {
+        let obeys = ["claude", "gemini", "opencode", "qwen"].iter().any(|name| engine.name.as_str().starts_with(name));
+        let says = engine.notes.iter().any(|note| note.starts_with("Takes settings, "));
+        assert_eq!(says, obeys, "{}", engine.name);
+    }
+}
+
+/// Regression: with GOOGLE_API_KEY alone gemini was told to use a key that it does not have, and a login in a file was
+/// hidden (found by a review).
+#[test]
+fn a_key_of_another_service_is_no_login() {
+    let engines = Engines::shipped();
+    for name in ["gemini", "gemini-acp"] {
+        let engine = engines.get(name).expect("an engine");
+        let found = |is_in_home: bool| login::found(engine, |name| name == "GOOGLE_API_KEY", |_| is_in_home);
+        assert_eq!(found(false), LoginFound::Nothing);
+        assert_eq!(found(true), LoginFound::File(".gemini/oauth_creds.json".to_owned()));
+        assert!(engine.environment.secret.contains(&"GOOGLE_API_KEY".to_owned()), "it is a secret all the same");
+    }
+}
+
 /// Gemini, qwen and claude read files outside of the workspace only where they are told to.
 #[test]
 fn the_folder_of_the_skill_may_be_read() {
@@ -429,6 +468,20 @@ fn the_folder_of_the_skill_may_be_read() {
         assert!(started(name, &request).contains(&word.to_owned()), "{name}");
         assert!(resumed(name, &request).contains(&word.to_owned()), "{name}");
     }
+}
+
+/// Regression: gemini and qwen split at commas, and the folder before it would have been theirs to read (found by a
+/// review).
+#[test]
+fn a_folder_that_would_be_taken_for_two_is_refused() {
+    let request = StartRequest { skill_dir: Some(Path::new("/home/me,you/skills/s")), ..request(&[]) };
+    let engines = Engines::shipped();
+    for name in ["gemini", "gemini-acp", "qwen", "qwen-acp"] {
+        let refused = start(engines.get(name).expect("an engine"), &request).expect_err("refused").to_string();
+        let words = "the value for {{skill_dir}} has a comma in it, and would be taken for two";
+        assert_eq!(refused, format!("{name} cannot be started: {words}"));
+    }
+    assert!(started("claude", &request).contains(&"--add-dir=/home/me,you/skills/s".to_owned()));
 }
 
 #[test]

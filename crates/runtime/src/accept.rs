@@ -255,7 +255,10 @@ pub(crate) fn make(surroundings: &Surroundings, checked: Checked) -> Result<Run,
             let is_over = |run: RunId| run_is_over(surroundings, run);
             match workspace::claim(&tools.data, id, path.as_path(), *sharing, is_over)? {
                 Claim::Of(run) => {
-                    return Err(AcceptError::WorkspaceInUse { path: path.as_path().to_owned(), run });
+                    let holder = RunRecord::read(&tools.data.run(run).record()).ok();
+                    let not_before = holder.and_then(|holder| holder.not_before());
+                    let not_before = not_before.filter(|at| *at > tools.clock.now());
+                    return Err(AcceptError::WorkspaceInUse { path: path.as_path().to_owned(), run, not_before });
                 }
                 ours @ Claim::Ours(_) => Some(ours),
             }

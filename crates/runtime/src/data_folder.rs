@@ -6,7 +6,7 @@
 //!        catalog.sqlite        a view over all Logs
 //!        owners/<pid>.sock     one per process that owns runs; one that nobody answers on tells of a crash
 //!        workspaces/           which folder of the user is which run's at the moment
-//!        logins/               which run has the user's login at the moment
+//!        logins/               which run has the user's login at the moment; logins that did not go back to the user
 //!        cache/                which run has the result of which request
 //!        requests/             which run was made for which key of a caller
 //!        versions.json         versions of engines, by program; a view

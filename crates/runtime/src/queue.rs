@@ -40,6 +40,12 @@ pub(crate) struct Used<'a> {
     pub(crate) by_engine: &'a BTreeMap<String, usize>,
 }
 
+/// No moment that was told is further ahead. One that is was reckoned with a clock that was wrong.
+const FARTHEST_NANOS: u64 = 32 * 24 * 60 * 60 * 1_000_000_000;
+
+/// Most runs that wait for a moment when another one is to be made.
+const LATER_MAX: usize = 10_000;
+
 /// More runs wait than may.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Full {
@@ -78,6 +84,22 @@ impl Queue {
         self.waiting.len() + self.later.len()
     }
 
+    /// Those that wait for a slot.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Those that must not begin yet, and until when.
+    pub(crate) fn later(&self) -> impl Iterator<Item = (RunId, Timestamp)> {
+        self.later.iter().map(|((at, _), (run, _))| (*run, *at))
+    }
+
+    /// Whether another one may be made that must not begin yet.
+    pub(crate) fn room_for_later(&self) -> Result<(), Full> {
+        let queued = self.later.len();
+        if queued < LATER_MAX { Ok(()) } else { Err(Full { queued }) }
+    }
+
     pub(crate) fn has(&self, run: RunId) -> bool {
         self.known.contains(&run)
     }
@@ -86,9 +108,9 @@ impl Queue {
         self.known.iter().copied()
     }
 
-    /// Whether another new run may wait.
+    /// Whether another new run may wait. Those that must not begin yet keep nobody out.
     pub(crate) fn room(&self) -> Result<(), Full> {
-        let queued = self.len();
+        let queued = self.waiting();
         if queued < self.limits.queued { Ok(()) } else { Err(Full { queued }) }
     }
 
@@ -115,10 +137,20 @@ impl Queue {
         self.later.first_key_value().map(|((at, _), _)| *at)
     }
 
+    /// Somebody is to be let in.
+    pub(crate) fn is_due(&self, now: Timestamp) -> bool {
+        let mut ends = [self.later.first_key_value(), self.later.last_key_value()].into_iter().flatten();
+        ends.any(|((at, _), _)| may_begin(*at, now))
+    }
+
     /// Those whose moment has come wait for a slot like all others.
     pub(crate) fn let_in(&mut self, now: Timestamp) {
-        while let Some(first) = self.later.first_entry().filter(|first| first.key().0 <= now) {
+        while let Some(first) = self.later.first_entry().filter(|first| may_begin(first.key().0, now)) {
             let ((_, arrival), (run, demand)) = first.remove_entry();
+            self.waiting.insert((std::cmp::Reverse(demand.priority), arrival), (run, demand));
+        }
+        while let Some(last) = self.later.last_entry().filter(|last| may_begin(last.key().0, now)) {
+            let ((_, arrival), (run, demand)) = last.remove_entry();
             self.waiting.insert((std::cmp::Reverse(demand.priority), arrival), (run, demand));
         }
     }
@@ -181,6 +213,10 @@ impl Queue {
     pub(crate) fn in_use(&self) -> usize {
         self.turns + self.sticky
     }
+}
+
+fn may_begin(at: Timestamp, now: Timestamp) -> bool {
+    at <= now || at > now.plus_nanos(FARTHEST_NANOS)
 }
 
 #[cfg(test)]
@@ -265,12 +301,38 @@ mod tests {
         queue.push(run(2), later(10));
         queue.push(run(3), demand("a", SlotKind::Turn, 0));
         assert_eq!((queue.len(), queue.next_moment()), (3, Some(at(10))));
-        assert_eq!(queue.room(), Err(Full { queued: 3 }), "they count");
+        assert_eq!((queue.room(), queue.waiting()), (Ok(()), 1), "they keep nobody out");
+        assert!(queue.later().eq([(run(2), at(10)), (run(1), at(20))]));
         assert!(queue.has(run(1)) && queue.runs().count() == 3);
         let mut next = |now| queue.next(at(now)).map(|(run, slot)| (run, queue.give_back(slot)).0);
         assert_eq!((next(9), next(9)), (Some(run(3)), None));
         assert_eq!((next(10), next(19), next(20)), (Some(run(2)), None, Some(run(1))));
         assert_eq!((queue.len(), queue.next_moment()), (0, None));
+    }
+
+    /// Regression: a clock that was years ahead when a run failed made the next one wait for years.
+    #[test]
+    fn a_moment_that_nobody_can_have_told_is_not_waited_for() {
+        let mut queue = queue(9, 9, 9);
+        let day = 24 * 60 * 60;
+        for (n, days) in [(1, 32), (2, 33), (3, 4000)] {
+            queue.push(run(n), Demand { not_before: Some(at(days * day)), ..demand("a", SlotKind::Turn, 0) });
+        }
+        assert!(queue.is_due(at(0)));
+        let order: Vec<_> = std::iter::from_fn(|| queue.next(at(0)).map(|(run, _)| run)).collect();
+        assert_eq!(order, [2, 3].map(run));
+        assert!(!queue.is_due(at(0)) && queue.is_due(at(32 * day)));
+    }
+
+    #[test]
+    fn so_many_wait_for_a_moment_and_no_more() {
+        let mut queue = queue(1, 1, 1);
+        for n in 0..LATER_MAX as u64 {
+            assert_eq!(queue.room_for_later(), Ok(()));
+            let not_before = Some(at(n + 1));
+            queue.push(RunId::new(n, [1; 10]), Demand { not_before, ..demand("a", SlotKind::Turn, 0) });
+        }
+        assert_eq!(queue.room_for_later(), Err(Full { queued: LATER_MAX }));
     }
 
     #[test]

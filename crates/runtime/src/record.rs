@@ -122,8 +122,9 @@ pub struct Retry {
 }
 
 impl Default for Retry {
+    /// Where nobody tells a time, so many waits are a day.
     fn default() -> Self {
-        Self { quota: OnQuota::Fail, quota_max: 5 }
+        Self { quota: OnQuota::Fail, quota_max: 29 }
     }
 }
 

@@ -164,18 +164,14 @@ impl Runtime {
         self.inner.wait_until(timeout, Desk::is_idle)
     }
 
-    /// Runs for which something is still to be done here. Whoever leaves now leaves them without an owner.
-    pub fn unfinished(&self) -> Vec<RunId> {
-        self.inner.desk().unfinished()
-    }
-
     /// Leaves a run to itself; its host goes on.
     pub fn let_go(&self, run: RunId) {
         self.inner.let_go(run);
     }
 
-    /// Leaves all runs, and waits until nothing is done for them any more.
-    pub fn leave(&self) {
+    /// Leaves all runs, waits until nothing is done for them any more, and tells for which something is still to be done:
+    /// those are without an owner now. What is only known afterwards: a worker may have come to rest meanwhile.
+    pub fn leave(&self) -> Vec<RunId> {
         let runs = {
             let mut desk = self.inner.desk();
             desk.is_leaving = true;
@@ -184,6 +180,7 @@ impl Runtime {
         runs.into_iter().for_each(|run| self.inner.let_go(run));
         self.inner.changed.notify_all();
         self.inner.wait_until(Duration::from_secs(30), |desk| desk.active_runs().is_empty());
+        self.inner.desk().unfinished()
     }
 }
 

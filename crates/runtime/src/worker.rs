@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use skillrun_collect::protocol::Request;
-use skillrun_collect::{Attached, CollectError, attach};
-use skillrun_lifecycle::run::{Effect, Found, Input, SessionLeft};
+use skillrun_collect::{Attached, CollectError, attach, host_is_alive};
+use skillrun_lifecycle::run::{Effect, Found, Input, ProcessLeft, SessionLeft};
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, InteractionId, RunStatus, Timestamp};
 
@@ -101,7 +101,12 @@ impl<'a> Worker<'a> {
                 Next::Settle => self.settle_what_is_left()?,
                 Next::Between => self.wait_between()?,
                 Next::SeeOut => self.see_out()?,
-                Next::Rest(rest) => return Ok(rest),
+                Next::Rest(rest) => {
+                    if matches!(rest, Rest::Over) {
+                        self.give_up_login();
+                    }
+                    return Ok(rest);
+                }
             };
         }
     }
@@ -254,6 +259,21 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// The process is gone: its login goes back, and the Log has what could not be kept.
+    fn give_back_login(&mut self) {
+        for warning in login::give_back(&self.surroundings.tools.data, self.run.id, ProcessLeft::Gone) {
+            // On a full disk it is left out.
+            self.run.note(warning).ok();
+        }
+    }
+
+    /// The run is over. If its process died while nobody looked, it has its login still.
+    fn give_up_login(&self) {
+        if matches!(host_is_alive(&self.run.folder.audit()), Ok(false)) {
+            login::give_back(&self.surroundings.tools.data, self.run.id, ProcessLeft::Gone);
+        }
+    }
+
     /// The run is over: waits for its process, which was told so.
     fn see_out(&mut self) -> Result<Next, RuntimeError> {
         loop {
@@ -261,8 +281,9 @@ impl<'a> Worker<'a> {
             let attempt = host.owner.attempt();
             if host.hear(attempt)?.is_gone {
                 self.bury_host();
-                // The run is over, so that there is nobody left to tell what could not be kept.
-                login::give_back(&self.surroundings.tools.data, self.run.id);
+                // The Log has its last event. What was not kept was told when the turn was settled; what was refreshed
+                // on the way out lies where all lie that were not kept.
+                login::give_back(&self.surroundings.tools.data, self.run.id, ProcessLeft::Gone);
                 return Ok(Next::Rest(Rest::Over));
             }
             if let Some(next @ Next::Rest(Rest::LetGo)) = self.heed()? {

@@ -206,17 +206,21 @@ impl FactsFold {
                 if let (ErrorCategory::Quota, Some(message)) = (end.category, &end.message) {
                     stream.quota_is_out(at, None, message);
                 }
-                stream.end = match end.kind {
-                    EndKind::Retracted => None,
-                    kind @ (EndKind::Success | EndKind::Failure | EndKind::Limit) => {
-                        Some(EndFact { kind, message: end.message, category: end.category, confidence, span })
-                    }
-                };
                 // The turn went on: what the host did before was done to a turn that was not over. One that has
-                // succeeded twice had succeeded.
-                let has_succeeded = stream.has_succeeded();
+                // succeeded twice had succeeded, and one that has failed twice had failed.
+                let mut had_failed = false;
                 for seen in &mut self.acts {
-                    seen.after[index] = seen.after[index].filter(|kind| has_succeeded && *kind == EndKind::Success);
+                    seen.after[index] = seen.after[index].filter(|before| is_same(*before, end.kind));
+                    had_failed |= seen.after[index].is_some_and(|before| before != EndKind::Success);
+                }
+                match end.kind {
+                    EndKind::Retracted => stream.end = None,
+                    // What it says about a turn that the host broke off is not why it had failed before.
+                    EndKind::Failure | EndKind::Limit if had_failed => {}
+                    kind @ (EndKind::Success | EndKind::Failure | EndKind::Limit) => {
+                        let (message, category) = (end.message, end.category);
+                        stream.end = Some(EndFact { kind, message, category, confidence, span });
+                    }
                 }
             }
             // What is asked inside a turn is answered inside it.
@@ -320,6 +324,17 @@ impl FactsFold {
     }
 }
 
+/// Whether a turn that ended in one way has ended in the same when it tells the other.
+fn is_same(before: EndKind, now: EndKind) -> bool {
+    match (before, now) {
+        (EndKind::Success, EndKind::Success)
+        | (EndKind::Failure | EndKind::Limit, EndKind::Failure | EndKind::Limit) => true,
+        (EndKind::Success, EndKind::Failure | EndKind::Limit | EndKind::Retracted)
+        | (EndKind::Failure | EndKind::Limit, EndKind::Success | EndKind::Retracted)
+        | (EndKind::Retracted, _) => false,
+    }
+}
+
 impl Kept {
     fn into_message(self) -> FinalMessage {
         let (text, truncated) = self.text.into_tail();
@@ -328,10 +343,6 @@ impl Kept {
 }
 
 impl StreamFold {
-    fn has_succeeded(&self) -> bool {
-        self.end.as_ref().is_some_and(|end| end.kind == EndKind::Success)
-    }
-
     /// The engine speaks of its quota. The last time it told counts as long as it is not over.
     fn quota_is_out(&mut self, at: Timestamp, told: Option<Reset>, words: &str) {
         let reset = told.and_then(|reset| reset.moment(at)).or_else(|| reset::in_text(words, at));

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use skillrun_model::codes::ErrorCategory;
 use skillrun_model::{Code, RunStatus};
 use skillrun_runtime::result::RunResult;
 use skillrun_skill::Schema;
@@ -59,6 +60,30 @@ impl Validity {
             None if refused.is_some_and(|error| error.code == Code::OutputSchemaInvalid) => Self::Invalid,
             None => Self::Missing,
         }
+    }
+}
+
+/// Why nothing was found out about the skill: the engine had no login or quota, or could not be reached or started. A
+/// case that expects any failure must not pass for that; one that names the error has asked for it.
+pub fn hindrance(expect: &Expect, ended: &Ended) -> Option<String> {
+    let error = ended.result.as_ref().and_then(|result| result.error.as_ref()).filter(|_| expect.error.is_none())?;
+    match error.category {
+        ErrorCategory::Auth
+        | ErrorCategory::Quota
+        | ErrorCategory::Network
+        | ErrorCategory::Host
+        | ErrorCategory::Internal => {
+            Some(format!("it could not be run: {}: {}", error.code, short(&error.message)))
+        }
+        ErrorCategory::Usage
+        | ErrorCategory::Input
+        | ErrorCategory::Skill
+        | ErrorCategory::Engine
+        | ErrorCategory::Session
+        | ErrorCategory::Output
+        | ErrorCategory::Interaction
+        | ErrorCategory::Timeout
+        | ErrorCategory::Canceled => None,
     }
 }
 
@@ -283,6 +308,27 @@ mod tests {
         let other = Expect { error: Some(Code::Timeout), ..failing };
         let found = problems(&other, &ended(RunStatus::Failed, None, failed));
         assert_eq!(found, ["the error is OUTPUT_SCHEMA_INVALID, not TIMEOUT"]);
+    }
+
+    #[test]
+    fn a_failure_that_is_not_the_skills_is_none_of_its_own() {
+        let told = |category: &str, code: &str, expect: &Expect| {
+            let error = json!({"category": category, "code": code, "message": "no"});
+            let result = result("failed", Value::Null, error, "ENGINE_FAILED");
+            let because = crate::drive::Because::Itself;
+            let run = result.run_id;
+            hindrance(expect, &Ended { run, status: RunStatus::Failed, question: None, result: Some(result), because })
+        };
+        let any = Expect { status: RunStatus::Failed, ..Expect::default() };
+        for category in ["auth", "quota", "network", "host", "internal"] {
+            let why = told(category, "ENGINE_FAILED", &any);
+            assert_eq!(why.as_deref(), Some("it could not be run: ENGINE_FAILED: no"), "{category}");
+            let named = Expect { error: Some(Code::EngineFailed), ..any.clone() };
+            assert_eq!(told(category, "ENGINE_FAILED", &named), None, "{category} was asked for");
+        }
+        for category in ["engine", "output", "timeout", "skill"] {
+            assert_eq!(told(category, "ENGINE_FAILED", &any), None, "{category}");
+        }
     }
 
     #[test]

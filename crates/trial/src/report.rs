@@ -275,7 +275,7 @@ impl OneRun {
             checks: 0,
             met: 0,
         };
-        let Came::Ended { ended, checks, validity } = &trial.came else { return one };
+        let Came::Ended { ended, checks, validity, hindrance: _ } = &trial.came else { return one };
         one.run_id = Some(ended.run);
         one.status = Some(ended.status);
         one.output = Some(*validity);

@@ -9,7 +9,7 @@ use skillrun_skill::{SchemaRole, Skill};
 
 use crate::cases::Case;
 use crate::drive::{Because, CancelWhen, Conduct, Ended, Stop, drive};
-use crate::judge::{Check, Validity, checks};
+use crate::judge::{Check, Validity, checks, hindrance};
 
 /// How often it is looked whether everything is to stop.
 const LOOK: Duration = Duration::from_millis(100);
@@ -24,7 +24,7 @@ pub struct Plan<'a> {
     pub times: u32,
     /// So many at the same time.
     pub at_once: usize,
-    /// Of every run.
+    /// Of every run; the model is the engine's.
     pub options: &'a Options,
 }
 
@@ -34,6 +34,8 @@ pub struct Engine {
     pub name: String,
     /// It is part of this program, so it can play scripts.
     pub plays: Plays,
+    /// None: its own choice.
+    pub model: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +62,8 @@ pub enum Came {
         ended: Box<Ended>,
         checks: Vec<Check>,
         validity: Validity,
+        /// Why this tells nothing about the skill.
+        hindrance: Option<String>,
     },
     /// It could not be run, or not to its end.
     Trouble(String),
@@ -84,6 +88,7 @@ impl Trial {
     pub fn verdict(&self) -> Verdict {
         match &self.came {
             Came::Ended { ended, .. } if ended.because == Because::Stopped => Verdict::Interrupted,
+            Came::Ended { hindrance: Some(_), .. } => Verdict::Error,
             Came::Ended { checks, .. } if checks.iter().all(|check| check.problem.is_none()) => Verdict::Passed,
             Came::Ended { .. } => Verdict::Failed,
             Came::Trouble(_) => Verdict::Error,
@@ -94,6 +99,7 @@ impl Trial {
     /// What is not as it must be.
     pub fn problems(&self) -> Vec<String> {
         match &self.came {
+            Came::Ended { hindrance: Some(why), .. } => vec![why.clone()],
             Came::Ended { checks, .. } => checks.iter().filter_map(|check| check.problem.clone()).collect(),
             Came::Trouble(why) => vec![why.clone()],
             Came::NotRun => Vec::new(),
@@ -195,7 +201,7 @@ fn run(
         },
         profile: None,
         continuation: None,
-        options: plan.options.clone(),
+        options: Options { model: engine.model.clone(), ..plan.options.clone() },
         retry_of: None,
         request_id: None,
     };
@@ -204,7 +210,8 @@ fn run(
         Ok(ended) => {
             let validity = Validity::of(ended.result.as_ref(), schema);
             let checks = checks(&case.expect, &ended, validity);
-            Came::Ended { ended: Box::new(ended), checks, validity }
+            let hindrance = hindrance(&case.expect, &ended);
+            Came::Ended { ended: Box::new(ended), checks, validity, hindrance }
         }
         Err(error) => Came::Trouble(error.to_string()),
     }

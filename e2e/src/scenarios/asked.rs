@@ -103,7 +103,8 @@ fn must_be_answered(over: &Over, mode: ResolutionMode, text: &str) -> Result<(),
 
 /// The options are those of the agent, one that allows and one that rejects among them.
 fn must_offer_what_the_agent_does(question: &Pending, said: &str) -> Result<(), Miss> {
-    let options = question.context.as_ref().and_then(|context| context["options"].as_array()).cloned().unwrap_or_default();
+    let options =
+        question.context.as_ref().and_then(|context| context["options"].as_array()).cloned().unwrap_or_default();
     let has = |word: &str| options.iter().any(|one| one["kind"].as_str().is_some_and(|kind| kind.starts_with(word)));
     let is_choice = question.kind == InteractionKind::ChooseOne && has("allow") && has("reject");
     let is_own = question.options.iter().all(|one| said.contains(&format!("\"{}\"", one.value)));

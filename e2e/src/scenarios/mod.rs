@@ -86,13 +86,9 @@ impl Scenario {
             | Self::Restart
             | Self::Skill
             | Self::Outside => true,
-            Self::Asked
-            | Self::Denied
-            | Self::Waits
-            | Self::Expires
-            | Self::Decided
-            | Self::Resumed
-            | Self::Reload => group == Group::Agents,
+            Self::Asked | Self::Denied | Self::Waits | Self::Expires | Self::Decided | Self::Resumed | Self::Reload => {
+                group == Group::Agents
+            }
         }
     }
 

@@ -16,8 +16,8 @@ pub(super) fn asked(trial: &Trial<'_>, run: RunId, number: usize) -> Result<Pend
         let question = log.into_iter().filter_map(|event| question(event.data)).nth(number - 1);
         (question.is_some() || trial.is_over(run)).then_some(question)
     });
-    let why = |_| Miss::new("no question", format!("it did not ask question {number}: {}", trial.last_words(run)));
-    asked.map_err(why)?.ok_or(()).map_err(why)
+    let why = || Miss::new("no question", format!("it did not ask question {number}: {}", trial.last_words(run)));
+    asked.ok().flatten().ok_or_else(why)
 }
 
 /// Answers as a person would.
@@ -27,9 +27,14 @@ pub(super) fn reply(trial: &Trial<'_>, run: RunId, text: &str, name: &str) -> Re
 }
 
 /// Waits for the end of a run.
-pub(super) fn over(trial: &Trial<'_>, run: RunId) -> Result<Over, Miss> {
+pub(super) fn ended(trial: &Trial<'_>, run: RunId) -> Result<(), Miss> {
     until(&trial.deadline, "the run", || trial.is_over(run).then_some(()))
-        .map_err(|miss| Miss::new(&miss.word, format!("{}; {}", miss.why, trial.last_words(run))))?;
+        .map_err(|miss| Miss::new(&miss.word, format!("{}; {}", miss.why, trial.last_words(run))))
+}
+
+/// What it left then.
+pub(super) fn over(trial: &Trial<'_>, run: RunId) -> Result<Over, Miss> {
+    ended(trial, run)?;
     trial.over(run)
 }
 

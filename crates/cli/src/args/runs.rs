@@ -100,7 +100,7 @@ pub(crate) struct Request {
     /// What to do when the engine has no quota left: `wait` tries the same again, as a new run, when it is there again
     #[arg(long, value_name = "WORD", value_parser = words(OnQuota::ALL, OnQuota::as_str))]
     pub(crate) retry_quota: Option<OnQuota>,
-    /// So many times in a row [default: 5]
+    /// So many times in a row, at most 100 [default: 29]
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) retry_quota_max: Option<u32>,
     /// Higher is sooner, where runs wait for each other

@@ -23,6 +23,9 @@ pub(crate) struct Test {
     /// Runs at the same time
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = count)]
     pub(crate) jobs: u32,
+    /// Model to ask for, of all engines or of one [default: each engine's own]
+    #[arg(long = "model", value_name = "[ENGINE=]MODEL", value_parser = model)]
+    pub(crate) models: Vec<ModelChoice>,
     /// End an attempt after this many seconds
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
@@ -39,10 +42,30 @@ pub(crate) struct Test {
     pub(crate) json: Json,
 }
 
+/// Which model to ask for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ModelChoice {
+    /// None: of all that have no choice of their own.
+    pub(crate) engine: Option<String>,
+    pub(crate) model: String,
+}
+
+fn model(text: &str) -> Result<ModelChoice, &'static str> {
+    let (engine, model) = match text.split_once('=') {
+        Some((engine, model)) => (Some(engine), model),
+        None => (None, text),
+    };
+    match engine == Some("") || model.is_empty() {
+        true => Err("not MODEL or ENGINE=MODEL"),
+        false => Ok(ModelChoice { engine: engine.map(str::to_owned), model: model.to_owned() }),
+    }
+}
+
 const TEST_HELP: &str = "\
 Exit codes: 0 all is as expected, 1 something is not, 2 wrong usage,
 4 an engine or the skill is not there, 130 interrupted.
 Ctrl-C cancels what runs and prints what there is; a second one leaves at once.
 
   skillrun test ./my-skill
-  skillrun test ./my-skill --engines codex,claude --n 3 --junit report.xml";
+  skillrun test ./my-skill --engines codex,claude --n 3 --junit report.xml
+  skillrun test ./my-skill --model codex=MODEL --model claude=MODEL";

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use skillrun_log::EventLog;
-use skillrun_model::RunId;
+use skillrun_model::{RunId, Timestamp};
 use skillrun_runtime::runtime::{Recovered, TakenUp};
 
 use crate::args::{Form, Global, Own, Recover};
 use crate::failure::Failure;
 use crate::output;
-use crate::owner::{Owner, READY};
+use crate::owner::{Owner, READY, take_over_orphans};
 use crate::place::Place;
 
 /// How long the owner before us may take to let a run go.
@@ -80,7 +80,14 @@ pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failu
         );
         output::print(&text)?;
     }
-    owner.runtime.wait_idle(FOREVER);
+    let stuck: Vec<RunId> = recovered.stuck.iter().map(|(run, _)| *run).collect();
+    owner.runtime.wait_only_later(&stuck, FOREVER);
+    let later: BTreeMap<RunId, Timestamp> = owner.runtime.later().into_iter().collect();
+    if !(later.is_empty() && stuck.is_empty()) {
+        // Hours may pass until then: one owner in the background has them all.
+        owner.leave_runs();
+        take_over_orphans(&place.settings);
+    }
     let mut ended: BTreeMap<String, String> = BTreeMap::new();
     for run in &recovered.working {
         ended.insert(run.to_string(), status(&place, *run));
@@ -90,6 +97,12 @@ pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failu
             for (run, status) in &ended {
                 output::print(&format!("{run}  {status}\n"))?;
             }
+            for (run, at) in &later {
+                crate::place::note(&format!("{run} waits in the background and begins not before {at}"));
+            }
+            for (run, why) in &recovered.stuck {
+                crate::place::note(&format!("{run} cannot be tried again yet, which goes on in the background: {why}"));
+            }
             for (run, why) in &recovered.broken {
                 crate::place::note(&format!("{run} cannot go on: {why}"));
             }
@@ -98,10 +111,16 @@ pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failu
             "taken_up": ended,
             "waiting": recovered.waiting,
             "with_an_owner": recovered.somebody_elses.len(),
-            "broken": recovered.broken.iter().map(|(run, why)| (run.to_string(), why.clone())).collect::<BTreeMap<_, _>>(),
+            "later": later.iter().map(|(run, at)| (run.to_string(), at.to_string())).collect::<BTreeMap<_, _>>(),
+            "stuck": words(&recovered.stuck),
+            "broken": words(&recovered.broken),
         }))?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn words(runs: &[(RunId, String)]) -> BTreeMap<String, &str> {
+    runs.iter().map(|(run, why)| (run.to_string(), why.as_str())).collect()
 }
 
 fn status(place: &Place, run: RunId) -> String {

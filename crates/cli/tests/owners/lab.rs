@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+// A host that was never told to start leaves after 60 s.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
 const AGENT: &str = r#"
 name = "agent"
@@ -161,10 +162,7 @@ impl Lab {
             if left.is_empty() {
                 return;
             }
-            if begin.elapsed() > Duration::from_secs(12) {
-                Command::new("cp").arg("-r").arg(self.root.path()).arg("/tmp/acp-dbg").status().ok();
-                panic!("processes are left: {left:?}");
-            }
+            assert!(begin.elapsed() < PATIENCE, "processes are left: {left:?}");
             std::thread::sleep(Duration::from_millis(10));
         }
     }

@@ -6,6 +6,7 @@ mod calls;
 mod figures;
 mod iflow;
 mod lab;
+mod logins;
 mod matrix;
 mod offline;
 mod profiles;

@@ -12,7 +12,13 @@ use super::driver::{Driver, Loads, Send};
 use super::opening::{Opening, Session};
 
 fn opening(session: Session) -> Opening {
-    Opening { attempt: AttemptNumber(1), cwd: "/work".to_owned(), session, prompt: "Do it.\n\"now\"".to_owned() }
+    Opening {
+        attempt: AttemptNumber(1),
+        cwd: "/work".to_owned(),
+        session,
+        mode: None,
+        prompt: "Do it.\n\"now\"".to_owned(),
+    }
 }
 
 /// Everything that is said about these bytes.
@@ -103,8 +109,78 @@ fn a_session_is_resumed_where_the_agent_can_and_else_loaded() {
         assert_eq!(said["params"].get("mcpServers").is_some(), method == "session/load");
         // Its history comes first, and is nothing to us. The answer may be null.
         driver.push(format!("{}\n", json!({ "jsonrpc": "2.0", "method": "session/update", "params": {} })).as_bytes());
-        driver.push(answered("session", Value::Null).as_bytes());
-        assert_eq!(value(&driver.take()[0])["params"]["sessionId"], json!("old"));
+        let name = said["id"].as_str().expect("a name");
+        assert_eq!(name, format!("session {}=old", method.trim_start_matches("session/")));
+        driver.push(answered(name, Value::Null).as_bytes());
+        if method == "session/load" {
+            driver.push((answered("past.1", json!({})) + &answered("now", json!({}))).as_bytes());
+        }
+        let sent = driver.take();
+        assert_eq!(value(&sent[sent.len() - 1])["params"]["sessionId"], json!("old"));
+    }
+}
+
+fn refused(id: &str) -> String {
+    let error = json!({ "code": -32601, "message": "Method not found" });
+    format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "error": error }))
+}
+
+fn told(kind: &str) -> String {
+    let params = json!({ "sessionId": "old", "update": { "sessionUpdate": kind } });
+    format!("{}\n", json!({ "jsonrpc": "2.0", "method": "session/update", "params": params }))
+}
+
+/// Symptom: an answer of the past ended a new turn. gemini answers `session/load` and tells the past then, as fast as
+/// its pipe takes it.
+#[test]
+fn a_loaded_session_is_prompted_when_its_past_is_over() {
+    let load = || {
+        let mut driver = Driver::new(opening(Session::Load("old".to_owned())));
+        driver.push(initialized(json!({ "loadSession": true })).as_bytes());
+        driver.take();
+        driver.push(answered("session load=old", json!({})).as_bytes());
+        driver
+    };
+    let mut driver = load();
+    let mut say = |text: String| {
+        driver.push(text.as_bytes());
+        let sent = driver.take();
+        sent.iter().map(|send| send.id.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(say(String::new()), ["acp.1.past.1"]);
+    for kind in ["user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "plan"] {
+        assert_eq!(say(told(kind)), [""; 0], "{kind}");
+    }
+    // Whether an agent knows the request or not is the same.
+    assert_eq!(say(refused("past.1")), ["acp.1.past.2"]);
+    assert_eq!(say(refused("past.1") + &told("tool_call_update") + &answered("past.2", json!({}))), ["acp.1.past.3"]);
+    // What is no part of a conversation may come at any time.
+    assert_eq!(say(told("available_commands_update") + &refused("past.3")), ["acp.1.now"]);
+    assert_eq!(say(refused("past.4")), [""; 0]);
+    assert_eq!(say(refused("now")), ["acp.1.prompt"]);
+    assert_eq!(say(refused("now") + &answered("session load=old", json!({}))), [""; 0]);
+
+    let mut driver = load();
+    let past = value(&driver.take()[0]);
+    assert_eq!((&past["method"], &past["params"]), (&json!("_skillrun/past"), &json!({})));
+    // There is an end to it.
+    for number in 1..=2000 {
+        driver.push((told("tool_call") + &refused(&format!("past.{number}"))).as_bytes());
+    }
+    let sent = driver.take();
+    assert_eq!(ids(&sent)[sent.len() - 1], "acp.1.past.1000");
+}
+
+#[test]
+fn an_agent_in_another_mode_is_not_prompted() {
+    let modes = |mode: &str| json!({ "sessionId": "s1", "modes": { "currentModeId": mode, "availableModes": [] } });
+    for (result, is_prompted) in [(modes("plan"), true), (modes("agent"), false), (json!({ "sessionId": "s1" }), false)]
+    {
+        let opening = Opening { mode: Some("plan".to_owned()), ..opening(Session::New) };
+        let bytes = initialized(json!({})) + &answered("session mode=plan", result.clone());
+        let sent = sends(opening, bytes.as_bytes());
+        assert_eq!(value(&sent[1])["id"], json!("session mode=plan"));
+        assert_eq!(ids(&sent).contains(&"acp.1.prompt"), is_prompted, "{result}");
     }
 }
 
@@ -134,6 +210,7 @@ fn what_we_do_not_have_is_refused_and_questions_are_not() {
     for (method, params) in [
         ("session/request_permission", json!({ "sessionId": "s1", "options": [] })),
         ("session/request_permission", json!([])),
+        ("session/request_permission", json!({ "toolCall": 7 })),
         ("elicitation/create", json!({ "sessionId": "s1" })),
     ] {
         broken.push(format!("{}\n", json!({ "id": 1, "method": method, "params": params })).as_bytes());
@@ -142,6 +219,14 @@ fn what_we_do_not_have_is_refused_and_questions_are_not() {
     }
     broken.push(request(json!("x".repeat(2000)), "elicitation/create").as_bytes());
     assert_eq!(broken.take().len(), 1);
+    // Neither may one whose call is told twice, and half of a character is no reason to refuse.
+    let line = |call: &str| {
+        format!(r#"{{"id":1,"method":"session/request_permission","params":{{"toolCall":{call}}}}}"#) + "\n"
+    };
+    broken.push(line(r#"{"title":"a","title":"b"}"#).as_bytes());
+    assert_eq!(broken.take().len(), 1);
+    broken.push(line(r#"{"title":"\ud800"}"#).as_bytes());
+    assert_eq!(broken.take(), []);
     driver.push(request(json!(5), "fs/read_text_file").as_bytes());
     driver.push(request(json!("t"), "terminal/create").as_bytes());
     driver.push(request(json!(1.5), "_made/up").as_bytes());
@@ -197,13 +282,14 @@ fn session() -> Vec<u8> {
 }
 
 /// Whatever part of a session an owner has seen, the next one says that and what comes after it, under the same names.
-fn check_restarts(bytes: &[u8], cuts: impl Iterator<Item = usize>) {
-    let whole = sends(opening(Session::New), bytes);
+fn check_restarts(session: &Session, bytes: &[u8], cuts: impl Iterator<Item = usize>) {
+    let opening = || opening(session.clone());
+    let whole = sends(opening(), bytes);
     for cut in cuts {
-        let before = sends(opening(Session::New), &bytes[..cut]);
-        assert_eq!(before, sends(opening(Session::New), &bytes[..cut]), "the same twice");
+        let before = sends(opening(), &bytes[..cut]);
+        assert_eq!(before, sends(opening(), &bytes[..cut]), "the same twice");
         assert_eq!(before[..], whole[..before.len()], "a prefix says no more than the whole");
-        let mut driver = Driver::new(opening(Session::New));
+        let mut driver = Driver::new(opening());
         driver.push(&bytes[..cut]);
         driver.push(&bytes[cut..]);
         let both = driver.take();
@@ -220,10 +306,21 @@ fn check_restarts(bytes: &[u8], cuts: impl Iterator<Item = usize>) {
 #[test]
 fn an_owner_that_comes_later_says_the_same() {
     let bytes = session();
-    check_restarts(&bytes, 0..=bytes.len());
+    check_restarts(&Session::New, &bytes, 0..=bytes.len());
     let whole = sends(opening(Session::New), &bytes);
     let expected = ["initialize", "session", "refuse.1", "prompt", "refuse.2"].map(|name| format!("acp.1.{name}"));
     assert_eq!(ids(&whole), expected);
+    let parts = [
+        initialized(json!({ "loadSession": true })),
+        answered("session load=old", json!({})),
+        told("tool_call"),
+        refused("past.1"),
+        refused("past.2"),
+        refused("now"),
+        answered("prompt.1", json!({ "stopReason": "end_turn" })),
+    ];
+    let bytes = parts.concat().into_bytes();
+    check_restarts(&Session::Load("old".to_owned()), &bytes, 0..=bytes.len());
 }
 
 /// Sessions of real agents, where they are at hand. Their client had numbers for names.
@@ -266,7 +363,7 @@ fn recorded_sessions_are_opened_and_prompted_once() {
         let opened = ids(&whole).into_iter().filter(|id| !id.contains("refuse")).collect::<Vec<_>>();
         assert_eq!(opened[..2], ["acp.1.initialize", "acp.1.session"], "{}", path.display());
         let ends = bytes.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-        check_restarts(bytes.as_bytes(), ends.collect::<Vec<_>>().into_iter().step_by(7));
+        check_restarts(&Session::New, bytes.as_bytes(), ends.collect::<Vec<_>>().into_iter().step_by(7));
     }
 }
 

@@ -3,7 +3,7 @@
 use super::argv::{Place, template};
 use super::is_engine_name;
 use super::surroundings::{inside, variable_name};
-use crate::descriptor::{Environment, Gateway, Install, KeepLogin, Login, LoginFile, LoginText, ProbeRule};
+use crate::descriptor::{Environment, Gateway, Install, KeepLogin, Login, LoginFile, LoginText, ProbeRule, TakeLogin};
 use crate::install::{is_package, is_version};
 use crate::keys::{Result, Value};
 
@@ -50,10 +50,16 @@ fn known(name: String, value: &Value<'_>, environment: &Environment) -> Result<S
 }
 
 pub(super) fn login(value: &Value<'_>, environment: &Environment) -> Result<Login> {
-    let section = value.section(&["command", "variables", "files", "folders", "text"])?;
+    let section = value.section(&["command", "variables", "gateway_variables", "take", "files", "folders", "text"])?;
     let mut login = Login { command: section.string("command")?, ..Login::default() };
     for (name, value) in section.strings("variables")? {
         login.variables.push(known(name, &value, environment)?);
+    }
+    for (name, value) in section.strings("gateway_variables")? {
+        login.gateway_variables.push(known(name, &value, environment)?);
+    }
+    if let Some(take) = section.get("take") {
+        login.take = take.one_of(TakeLogin::ALL, TakeLogin::as_str)?;
     }
     for file in section.get("files").map_or_else(|| Ok(Vec::new()), |files| files.list())? {
         let file = file.section(&["path", "keep"])?;

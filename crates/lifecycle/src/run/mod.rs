@@ -22,6 +22,6 @@ mod timeout;
 
 pub use decision::{Decision, Effect, Input, Opening, ProcessLeft, Refusal, SessionLeft, SettledAttempt, decide};
 pub use options::RunOptions;
-pub use quota::QuotaWait;
+pub use quota::{QuotaWait, made_until};
 pub use recover::{Found, recover};
 pub use state::{GivenReply, State};

@@ -18,9 +18,20 @@ pub struct QuotaWait {
     pub random: [u8; 10],
 }
 
-/// The first wait where nobody told a time; each one after it is twice as long.
-const FIRST: Duration = Duration::from_secs(60);
-const LONGEST: Duration = Duration::from_secs(60 * 60);
+/// Waits of a chain: the first; each one after it is twice as long.
+struct Waits {
+    first: Duration,
+    longest: Duration,
+}
+
+/// Where nobody told a time.
+const UNTOLD: Waits = Waits { first: Duration::from_secs(60), longest: Duration::from_secs(60 * 60) };
+
+/// At least, where one was told: a service may tell a thousandth of a second again and again.
+const TOLD: Waits = Waits { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
+
+/// So long after its moment a run that could not be made is still made. Later nobody expects it.
+const LATE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Most of the spread, and its share of the wait: runs that failed together do not come back together.
 const SPREAD_MAX_MS: u64 = 30_000;
@@ -35,8 +46,8 @@ pub(super) fn planned(verdict: &Verdict, wait: Option<QuotaWait>, now: Timestamp
     }
     // A time that is over by now was right.
     let pause_ms = match error.reset_at {
-        Some(reset) => reset.millis_since(now).unwrap_or(0),
-        None => u64::try_from(backoff(wait.made).as_millis()).unwrap_or(u64::MAX),
+        Some(reset) => reset.millis_since(now).unwrap_or(0).max(TOLD.millis(wait.made)),
+        None => UNTOLD.millis(wait.made),
     };
     let most = (pause_ms / SPREAD_SHARE).min(SPREAD_MAX_MS);
     let part = u64::from(u16::from_be_bytes([wait.random[0], wait.random[1]]));
@@ -48,8 +59,16 @@ pub(super) fn planned(verdict: &Verdict, wait: Option<QuotaWait>, now: Timestamp
     Some(PlannedRetry { run_id: RunId::new(millis, wait.random), not_before })
 }
 
-fn backoff(made: u32) -> Duration {
-    FIRST.saturating_mul(2_u32.saturating_pow(made)).min(LONGEST)
+/// The last moment at which a run that was planned may be made.
+pub fn made_until(planned: PlannedRetry) -> Timestamp {
+    planned.not_before.plus_nanos(u64::try_from(LATE.as_nanos()).unwrap_or(u64::MAX))
+}
+
+impl Waits {
+    fn millis(&self, made: u32) -> u64 {
+        let wait = self.first.saturating_mul(2_u32.saturating_pow(made)).min(self.longest);
+        u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)
+    }
 }
 
 #[cfg(test)]
@@ -112,12 +131,27 @@ mod tests {
     #[test]
     fn the_time_that_was_told_counts_and_else_each_wait_is_twice_as_long() {
         assert_eq!(quota(Some(second(90)), wait(3, 0)), Some(second(90)));
-        let over = Timestamp::EPOCH.plus_nanos(1_000_000_000);
-        assert_eq!(quota(Some(over), wait(0, 0)), Some(now()), "it is over already");
         let waits = (0..5).map(|made| quota(None, wait(made, 0)));
         assert!(waits.eq([60, 120, 240, 480, 960].map(|seconds| Some(second(seconds)))));
         let many = Some(QuotaWait { made: 40, max: 99, random: [0; 10] });
         assert_eq!(quota(None, many), Some(second(3600)));
+    }
+
+    /// Regression: an engine that says `try again in 1ms` each time made hundreds of runs within seconds.
+    #[test]
+    fn a_time_that_is_told_again_and_again_is_not_asked_for_without_a_pause() {
+        let over = Timestamp::EPOCH.plus_nanos(1_000_000_000);
+        for told in [over, now(), now().plus_nanos(1_000_000)] {
+            let waits = (0..8).map(|made| quota(Some(told), Some(QuotaWait { made, max: 99, random: [0; 10] })));
+            assert!(waits.eq([1, 2, 4, 8, 16, 32, 60, 60].map(|seconds| Some(second(seconds)))), "{told}");
+        }
+        assert_eq!(quota(Some(second(3)), wait(1, 0)), Some(second(3)), "a longer one counts");
+    }
+
+    #[test]
+    fn a_run_that_was_planned_is_made_for_a_day() {
+        let planned = PlannedRetry { run_id: RunId::new(1, [1; 10]), not_before: second(5) };
+        assert_eq!(made_until(planned), second(5 + 86_400));
     }
 
     #[test]

@@ -141,8 +141,8 @@ impl Catalog {
         self.ask(|db| ids(&mut db.prepare(&sql)?, []))
     }
 
-    /// The same, told apart by what they need; with runs whose retry is missing.
-    pub fn unfinished(&mut self) -> Result<Unfinished, CatalogError> {
+    /// The same, told apart by what they need; with runs whose retry is missing and may still be made.
+    pub fn unfinished(&mut self, now: Timestamp) -> Result<Unfinished, CatalogError> {
         let sql = "SELECT row FROM runs CROSS JOIN details USING (run_id) WHERE waits = 1";
         let rows: Vec<Row> = self.ask(|db| db.prepare(sql)?.query_map([], |row| json(row, 0))?.collect())?;
         let resting = |row: &Row| {
@@ -153,9 +153,9 @@ impl Catalog {
         let resting: Vec<Resting> = rows.iter().filter_map(resting).collect();
         let known: HashSet<RunId> = resting.iter().map(|resting| resting.run_id).collect();
         let restless = self.not_terminal()?.into_iter().filter(|run| !known.contains(run)).collect();
-        let sql = "SELECT run_id FROM runs AS failed WHERE retried_as IS NOT NULL
+        let sql = "SELECT run_id FROM runs AS failed WHERE retried_until >= ?1
             AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.run_id = failed.retried_as) ORDER BY run_id";
-        let unretried = self.ask(|db| ids(&mut db.prepare(sql)?, []))?;
+        let unretried = self.ask(|db| ids(&mut db.prepare(sql)?, [now.to_string()]))?;
         Ok(Unfinished { resting, restless, unretried })
     }
 }

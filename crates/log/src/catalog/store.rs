@@ -15,7 +15,7 @@ use super::trouble::{CatalogError, Trouble, is_damage, is_misfit};
 use crate::file::Boot;
 
 /// The version of the tables.
-const SCHEMA: i64 = 3;
+const SCHEMA: i64 = 4;
 
 /// So long one process waits for another before it goes its own way.
 const PATIENCE: Duration = if cfg!(test) { Duration::from_millis(500) } else { Duration::from_secs(5) };
@@ -38,7 +38,8 @@ const TABLES: &str = "
         created_at TEXT,
         waits INTEGER NOT NULL,
         damaged INTEGER NOT NULL,
-        retried_as TEXT
+        retried_as TEXT,
+        retried_until TEXT
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE details (
         run_id TEXT PRIMARY KEY,

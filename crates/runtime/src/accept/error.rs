@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use skillrun_engine::{FindError, GetError, Permission};
 use skillrun_evidence::PatternError;
-use skillrun_model::{ExecutionMode, RunId};
+use skillrun_model::{ExecutionMode, RunId, Timestamp};
 use skillrun_skill::{InputError, SkillError};
 
 use crate::error::RuntimeError;
@@ -47,8 +47,8 @@ pub enum AcceptError {
         "{engine} plays a script, and the skill {skill} has none (assets/scripted.yaml); give one with --script FILE, or use another engine with --engine"
     )]
     NoScript { skill: String, engine: String },
-    #[error("{}: run {run} works in this folder; wait for it, or give --share to both", path.display())]
-    WorkspaceInUse { path: PathBuf, run: RunId },
+    #[error("{}: {}, or give --share to both", path.display(), who_works(*run, *not_before))]
+    WorkspaceInUse { path: PathBuf, run: RunId, not_before: Option<Timestamp> },
     #[error("{}: cannot be written ({error})", path.display())]
     Write { path: PathBuf, error: io::Error },
     #[error("{place}: {name} is {value}, and must be {wanted}")]
@@ -57,6 +57,13 @@ pub enum AcceptError {
     Pattern(#[from] PatternError),
     #[error("{queued} runs wait for their turn, and no more are allowed; try again later, or raise slots.queued")]
     QueueFull { queued: usize },
+}
+
+fn who_works(run: RunId, not_before: Option<Timestamp>) -> String {
+    match not_before {
+        None => format!("run {run} works in this folder; wait for it"),
+        Some(at) => format!("run {run} works in this folder, not before {at}; wait for it, end it with `skillrun cancel {run}`"),
+    }
 }
 
 fn only(engines: &[String]) -> String {

@@ -107,6 +107,9 @@ impl Filled {
     }
 }
 
+/// Most runs that may be made one after the other.
+const QUOTA_MAX: u32 = 100;
+
 /// `retry` of a skill: `{"quota": "wait", "quota_max": 3}`.
 fn retry(asked: &Options, skill: &Map<String, Value>, settings: &Options) -> Result<Retry, AcceptError> {
     let none = Map::new();
@@ -132,6 +135,9 @@ fn retry(asked: &Options, skill: &Map<String, Value>, settings: &Options) -> Res
             .ok_or_else(|| wrong("retry.quota_max", value, "a whole number"))?,
         (None, None) => settings.retry_quota_max.unwrap_or(ours.quota_max),
     };
+    if quota_max > QUOTA_MAX {
+        return Err(wrong("retry.quota_max", &Value::from(quota_max), "at most 100"));
+    }
     Ok(Retry { quota, quota_max })
 }
 

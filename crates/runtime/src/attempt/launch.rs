@@ -14,7 +14,6 @@ use skillrun_model::verdict::RunError;
 use skillrun_skill::{PromptValues, SkillErrorKind, prompt::prompt};
 
 use super::opening;
-use crate::accept::run_is_over;
 use crate::judge::Rules;
 use crate::login;
 use crate::record::{HomeChoice, Snapshot, seconds};
@@ -115,8 +114,11 @@ pub(crate) fn plan(
     }
     let mut ignore = launch.snapshot_ignore.clone();
     if let Ok(inside) = places.skill.strip_prefix(&places.workspace) {
-        ignore.push(format!("/{}/", inside.display()));
+        ignore.extend(login::rule(inside));
     }
+    // Last, so that no rule before takes them back.
+    let (data, home) = (&surroundings.tools.data, &surroundings.user_home);
+    ignore.extend(login::rules(data, &surroundings.engines, &places.workspace, home));
     let timeouts = record.request.timeouts;
     let linger = timeouts.linger_sec.map(seconds).or(launch.linger);
     let defaults = Limits::default();
@@ -159,8 +161,9 @@ fn taken_login(
     let found =
         login::found(descriptor, user_home, |name| surroundings.variable(name).is_some_and(|it| !it.is_empty()));
     if run.record.request.home == HomeChoice::Run {
-        let is_over = |other| run_is_over(surroundings, other);
-        login::take(&surroundings.tools.data, run.id, descriptor, &places.home, user_home, is_over)?;
+        let data = &surroundings.tools.data;
+        let is_left = |other| login::is_left(&surroundings.tools.log, data, other);
+        login::take(data, run.id, descriptor, &found, &places.home, user_home, is_left)?;
     }
     Ok(found)
 }

@@ -5,11 +5,13 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
+use skillrun_engine::Engines;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use super::{BundleError, BundleKind, FORMAT, LeftOut, Packed, Summary};
 use crate::artifacts::Root;
+use crate::login;
 
 const MANIFEST: &str = "MANIFEST.json";
 /// From here on an entry needs the long form of the format.
@@ -19,6 +21,7 @@ pub(super) struct Packer<'a, W: Write + Seek> {
     zip: ZipWriter<&'a mut W>,
     names: BTreeSet<String>,
     summary: Summary,
+    engines: Engines,
 }
 
 /// An entry that is being written.
@@ -40,7 +43,8 @@ impl Entry<'_> {
 impl<'a, W: Write + Seek> Packer<'a, W> {
     pub(super) fn new(kind: BundleKind, out: &'a mut W) -> Self {
         let summary = Summary { format: FORMAT, kind, files: Vec::new(), changed: Vec::new(), left_out: Vec::new() };
-        Self { zip: ZipWriter::new(out), names: BTreeSet::from([MANIFEST.to_owned()]), summary }
+        let names = BTreeSet::from([MANIFEST.to_owned()]);
+        Self { zip: ZipWriter::new(out), names, summary, engines: Engines::shipped() }
     }
 
     /// A file of the run under its own name, where there is one.
@@ -55,8 +59,13 @@ impl<'a, W: Write + Seek> Packer<'a, W> {
         }
     }
 
-    /// A file, as long as it was when this began; the hash of what was packed, unless the name was there already.
+    /// A file, as long as it was when this began; the hash of what was packed. None when the name was there already, or
+    /// is that of somebody's login, which no mask knows.
     pub(super) fn file(&mut self, name: &str, file: File) -> Result<Option<String>, BundleError> {
+        if login::is_login(&self.engines, Path::new(name)) {
+            self.leave_out(name, "it is a login");
+            return Ok(None);
+        }
         let failed = |error: io::Error| BundleError::Read { name: name.to_owned(), error };
         let len = file.metadata().map_err(failed)?.len();
         let mut file = file.take(len);

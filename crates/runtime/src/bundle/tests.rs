@@ -229,6 +229,21 @@ fn nothing_gets_in_or_out_by_its_path() {
     assert_eq!(summary.left_out.len(), hostile.len() - 1, "{:?}", summary.left_out);
 }
 
+/// An agent may call anything an artifact, and a workspace may be somebody's HOME.
+#[test]
+fn a_login_is_never_packed() {
+    let world = World::new(&[(".codex/auth.json", "token"), ("x/.codex/auth.json", "token"), ("auth.json", "mine")]);
+    for path in [".codex/auth.json", "x/.codex/auth.json"] {
+        world.file(&format!("workspace/{path}"), b"token");
+    }
+    world.file("workspace/auth.json", b"mine");
+    let mut out = Cursor::new(Vec::new());
+    let summary = write(&world.run, Contents::Result, &mut out).expect("a bundle");
+    let names: Vec<&str> = summary.files.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(names, ["result.json", "workspace/auth.json"]);
+    assert_eq!(summary.left_out.len(), 2, "{:?}", summary.left_out);
+}
+
 #[test]
 fn links_in_the_folder_of_the_run_are_not_followed() {
     let world = World::new(&[]).with_evidence();

@@ -1,11 +1,19 @@
-use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
+use ignore::gitignore::GitignoreBuilder;
+use rustix::fs::{CWD, FileType, FlockOperation, Mode, flock, mknodat};
 use skillrun_engine::{Descriptor, Engines, LoginFound};
+use skillrun_lifecycle::run::ProcessLeft::{Gone, Living};
+use skillrun_log::{EventLog, FileLog};
+use skillrun_model::rasp::Data;
 use skillrun_model::{Code, RunId};
 
-use super::{found, give_back, give_back_left, take};
+use super::{found, give_back, give_back_left, give_up, is_left, rules, take, users};
 use crate::data_folder::DataFolder;
 
 const FIRST: &str = r#"{"token":"first"}"#;
@@ -61,17 +69,43 @@ impl Lab {
     fn take(&self, run: u8) -> std::io::Result<()> {
         fs::create_dir_all(self.home(run)).expect("a home");
         let user_home = self.folder.path().join("me");
-        take(&self.data(), id(run), &self.engine, &self.home(run), &user_home, |_| false)
+        let found = LoginFound::File(String::new());
+        take(&self.data(), id(run), &self.engine, &found, &self.home(run), &user_home, |_| false)
+    }
+
+    /// What could not be kept, in words.
+    fn told(&self, run: u8, process: skillrun_lifecycle::run::ProcessLeft) -> Vec<String> {
+        let words = |event: skillrun_lifecycle::closing::ControlEvent| {
+            let Data::ParserWarning(warning) = event.data else { panic!("{:?}", event.data) };
+            assert_eq!(warning.code, Code::LoginNotKept);
+            warning.message
+        };
+        give_back(&self.data(), id(run), process).into_iter().map(words).collect()
     }
 
     /// The codes of what could not be kept.
     fn give_back(&self, run: u8) -> Vec<Code> {
-        use skillrun_model::rasp::Data;
-        let code = |event: skillrun_lifecycle::closing::ControlEvent| {
-            let Data::ParserWarning(warning) = event.data else { panic!("{:?}", event.data) };
-            warning.code
-        };
-        give_back(&self.data(), id(run)).into_iter().map(code).collect()
+        self.told(run, Gone).into_iter().map(|_| Code::LoginNotKept).collect()
+    }
+
+    /// The names in the folder of notes.
+    fn notes(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.data().logins()).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    /// The login that was kept beside the user's.
+    fn kept(&self, run: u8) -> PathBuf {
+        let name = self.login().display().to_string().replace('/', "_");
+        self.data().logins().join(format!("{}.{name}.kept", id(run)))
+    }
+
+    /// Nothing can be put beside the user's file, as in a folder that is read-only.
+    fn obstacle(&self) -> PathBuf {
+        let name = format!("{}.skillrun.tmp", self.login().file_name().expect("a name").display());
+        let folder = self.users().with_file_name(name);
+        fs::create_dir_all(folder.join("full")).expect("a folder");
+        folder
     }
 
     fn read(&self) -> String {
@@ -168,6 +202,7 @@ fn an_owner_that_died_leaves_it_to_the_next_attempt() {
     lab.take(1).expect("taken");
     lab.write(&lab.ours(1), SECOND);
     // Nobody gave it back; the next attempt of the run begins.
+    assert_eq!(lab.give_back(1), []);
     lab.take(1).expect("taken again");
     assert_eq!(lab.read(), SECOND);
     assert_eq!(fs::read_to_string(lab.ours(1)).expect("a copy"), SECOND);
@@ -253,4 +288,256 @@ fn a_variable_comes_before_a_file() {
     assert_eq!(of("OTHER"), LoginFound::File(".codex/auth.json".to_owned()));
     fs::remove_file(lab.users()).expect("logged out");
     assert_eq!(of("OTHER"), LoginFound::Nothing);
+}
+
+fn in_time<T: Send + 'static>(what: impl FnOnce() -> T + Send + 'static) -> T {
+    let (done, wait) = mpsc::channel();
+    thread::spawn(move || done.send(what()).ok());
+    wait.recv_timeout(Duration::from_secs(60)).expect("in time")
+}
+
+/// Refresh tokens are used once: a copy that could not be given back is the only login that counts.
+#[test]
+fn a_login_that_cannot_be_written_back_stays_in_the_run_and_goes_back_later() {
+    let lab = Lab::new();
+    lab.take(1).expect("taken");
+    lab.write(&lab.ours(1), SECOND);
+    let obstacle = lab.obstacle();
+    let told = lab.told(1, Gone);
+    assert!(told.len() == 1 && told[0].contains("could not be given back yet"), "{told:?}");
+    assert_eq!(lab.read(), FIRST);
+    assert_eq!(fs::read_to_string(lab.ours(1)).expect("a copy"), SECOND);
+    // The next attempt goes on with what the one before had, and not with what no longer counts.
+    lab.take(1).expect("taken");
+    assert_eq!(fs::read_to_string(lab.ours(1)).expect("a copy"), SECOND);
+    assert_eq!(lab.give_back(1), [Code::LoginNotKept]);
+    fs::remove_dir_all(obstacle).expect("out of the way");
+    give_back_left(&lab.data(), id(2), |_| true);
+    assert_eq!(lab.read(), SECOND);
+    assert!(!lab.ours(1).exists() && lab.notes().is_empty());
+}
+
+#[test]
+fn of_two_that_were_refreshed_the_one_that_does_not_go_back_is_kept_for_its_owner_alone() {
+    let lab = Lab::new();
+    lab.take(1).expect("taken");
+    lab.write(&lab.ours(1), SECOND);
+    lab.write(&lab.users(), THIRD);
+    let told = lab.told(1, Gone);
+    let kept = lab.kept(1);
+    assert!(told[0].contains(&kept.display().to_string()), "{told:?}");
+    assert_eq!((lab.read().as_str(), fs::read_to_string(&kept).expect("kept").as_str()), (THIRD, SECOND));
+    assert_eq!(fs::metadata(kept).expect("kept").permissions().mode() & 0o777, 0o600);
+    assert_eq!((lab.ours(1).exists(), lab.notes().len()), (false, 1));
+}
+
+#[test]
+fn a_login_that_was_taken_out_never_goes_back() {
+    let lab = Lab::new();
+    for emptied in ["{}", "null", "[]", "1", r#"{"token":""}"#, r#"{"token":null}"#, r#"{"other":"x"}"#] {
+        lab.take(1).expect("taken");
+        lab.write(&lab.ours(1), emptied);
+        assert_eq!(lab.give_back(1), [Code::LoginNotKept], "{emptied}");
+        assert_eq!(lab.read(), FIRST);
+    }
+    // What was empty before may stay so, and more may come.
+    lab.write(&lab.users(), r#"{"key":null,"list":[],"token":"first"}"#);
+    lab.take(1).expect("taken");
+    let refreshed = r#"{"key":null,"token":"second","more":1}"#;
+    lab.write(&lab.ours(1), refreshed);
+    assert_eq!(lab.give_back(1), []);
+    assert_eq!(lab.read(), refreshed);
+}
+
+#[test]
+fn what_one_left_that_was_killed_while_it_wrote_is_removed_by_the_next() {
+    let lab = Lab::new();
+    lab.write(&lab.users().with_file_name("auth.json.skillrun.tmp"), THIRD);
+    lab.take(1).expect("taken");
+    lab.write(&lab.ours(1), SECOND);
+    assert_eq!(lab.give_back(1), []);
+    assert_eq!((lab.read().as_str(), lab.beside()), (SECOND, vec!["auth.json".to_owned()]));
+}
+
+/// A file of root's in the home of a user: who is not root may not give it away, and then nothing is replaced.
+#[test]
+fn a_login_keeps_its_owner() {
+    let lab = Lab::new();
+    if chown(lab.users(), Some(1234), Some(4321)).is_ok() {
+        lab.take(1).expect("taken");
+        lab.write(&lab.ours(1), SECOND);
+        assert_eq!(lab.give_back(1), []);
+        let is = fs::metadata(lab.users()).expect("a login");
+        assert_eq!((lab.read().as_str(), is.uid(), is.gid(), is.mode() & 0o777), (SECOND, 1234, 4321, 0o600));
+    } else {
+        let file = File::open(lab.users()).expect("a login");
+        let roots = fs::metadata("/").expect("a folder of root's");
+        let refused = users::keep_owner(&file, &roots).expect_err("not ours to give");
+        assert_eq!(refused.kind(), std::io::ErrorKind::PermissionDenied);
+    }
+}
+
+#[test]
+fn a_lock_that_somebody_holds_is_not_waited_for_without_a_bound() {
+    let lab = Lab::new();
+    lab.take(1).expect("taken");
+    lab.write(&lab.ours(1), SECOND);
+    let folder = File::open(lab.users().parent().expect("a parent")).expect("a folder");
+    flock(&folder, FlockOperation::LockExclusive).expect("locked");
+    let data = lab.data();
+    in_time(move || give_back_left(&data, id(2), |_| true));
+    let users = lab.users();
+    let refused = in_time(move || users::lock(&users, Duration::from_millis(100))).expect_err("locked");
+    assert!(refused.to_string().contains("locked"), "{refused}");
+    assert_eq!((lab.read().as_str(), lab.ours(1).exists()), (FIRST, true), "nothing was given up");
+    drop(folder);
+    assert_eq!(lab.give_back(1), []);
+    assert_eq!(lab.read(), SECOND);
+}
+
+#[test]
+fn a_process_that_lives_keeps_its_copy_while_what_it_refreshed_goes_back() {
+    let lab = Lab::new();
+    lab.take(1).expect("taken");
+    lab.write(&lab.ours(1), SECOND);
+    assert_eq!(lab.told(1, Living), Vec::<String>::new());
+    assert_eq!((lab.read().as_str(), lab.ours(1).exists()), (SECOND, true));
+    // It may be writing at this moment.
+    lab.write(&lab.ours(1), "{\"tok");
+    assert_eq!(lab.told(1, Living), Vec::<String>::new());
+    lab.write(&lab.ours(1), THIRD);
+    assert_eq!(lab.give_back(1), []);
+    assert_eq!((lab.read().as_str(), lab.ours(1).exists(), lab.notes().len()), (THIRD, false, 0));
+}
+
+#[test]
+fn what_a_living_process_could_not_give_back_is_told_once() {
+    let lab = Lab::new();
+    lab.take(1).expect("taken");
+    lab.write(&lab.ours(1), SECOND);
+    lab.write(&lab.users(), THIRD);
+    assert_eq!(lab.told(1, Living).len(), 1);
+    assert_eq!(lab.told(1, Living).len(), 0);
+    assert_eq!(lab.told(1, Gone).len(), 0);
+    assert_eq!((lab.read().as_str(), lab.ours(1).exists()), (THIRD, false));
+    assert_eq!(fs::read_to_string(lab.kept(1)).expect("kept"), SECOND);
+}
+
+#[test]
+fn a_users_file_that_cannot_be_reached_is_no_conflict() {
+    let lab = Lab::new();
+    lab.take(1).expect("taken");
+    lab.write(&lab.ours(1), SECOND);
+    let real = lab.folder.path().join("aside");
+    fs::rename(lab.users(), &real).expect("moved");
+    symlink(lab.users(), lab.users()).expect("a link to itself");
+    let told = lab.told(1, Gone);
+    assert!(told.len() == 1 && told[0].contains("could not be given back yet"), "{told:?}");
+    fs::remove_file(lab.users()).expect("gone");
+    fs::rename(real, lab.users()).expect("back again");
+    assert_eq!(lab.give_back(1), []);
+    assert_eq!(lab.read(), SECOND);
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_login_does_not_hang() {
+    let lab = Lab::new();
+    fs::remove_file(lab.users()).expect("gone");
+    mknodat(CWD, lab.users(), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+    let refused = in_time(move || lab.take(1)).expect_err("no file");
+    assert!(refused.to_string().contains("not an ordinary file"), "{refused}");
+}
+
+/// The agent moved the folder of its login and put a link there.
+#[test]
+fn a_copy_that_cannot_be_removed_is_not_forgotten() {
+    let lab = Lab::new();
+    lab.take(1).expect("taken");
+    let folder = lab.home(1).join(".codex");
+    fs::rename(&folder, lab.home(1).join("elsewhere")).expect("moved");
+    symlink("elsewhere", &folder).expect("a link");
+    lab.give_back(1);
+    assert_eq!(lab.notes(), [format!("{}.json", id(1))]);
+    fs::remove_file(&folder).expect("gone");
+    fs::rename(lab.home(1).join("elsewhere"), &folder).expect("moved");
+    lab.give_back(1);
+    assert!(!lab.ours(1).exists() && lab.notes().is_empty());
+}
+
+#[test]
+fn a_run_that_is_removed_takes_no_login_with_it() {
+    let lab = Lab::new();
+    lab.take(1).expect("taken");
+    lab.write(&lab.ours(1), SECOND);
+    let obstacle = lab.obstacle();
+    give_up(&lab.data(), id(1)).expect("kept");
+    assert_eq!(fs::read_to_string(lab.kept(1)).expect("kept"), SECOND);
+    assert_eq!(lab.notes().len(), 1, "and nothing else");
+    fs::remove_dir_all(obstacle).expect("out of the way");
+    lab.take(2).expect("taken");
+    lab.write(&lab.ours(2), THIRD);
+    give_up(&lab.data(), id(2)).expect("given back");
+    assert_eq!((lab.read().as_str(), lab.kept(2).exists()), (THIRD, false));
+}
+
+#[test]
+fn a_file_is_not_taken_along_where_a_variable_is_the_login() {
+    for (engine, is_taken) in [("codex", false), ("opencode", true)] {
+        let lab = Lab::with(engine);
+        let (data, home, user_home) = (lab.data(), lab.home(1), lab.folder.path().join("me"));
+        fs::create_dir_all(&home).expect("a home");
+        let variable = LoginFound::Variable("OPENAI_API_KEY".to_owned());
+        take(&data, id(1), &lab.engine, &variable, &home, &user_home, |_| false).expect("as it should be");
+        assert_eq!(lab.ours(1).exists(), is_taken, "{engine}");
+    }
+    // Its key counts at another address alone.
+    let lab = Lab::new();
+    let home = lab.folder.path().join("me");
+    let of = |names: &'static [&'static str]| found(&lab.engine, &home, move |known| names.contains(&known));
+    let key = LoginFound::Variable("OPENAI_API_KEY".to_owned());
+    assert_eq!(of(&["OPENAI_API_KEY", "OPENAI_BASE_URL"]), key);
+    assert_eq!(of(&["OPENAI_API_KEY"]), LoginFound::File(".codex/auth.json".to_owned()));
+}
+
+/// With no more descriptors a server could not read the Log of a run in full work, and took its login away.
+#[test]
+fn a_run_whose_log_cannot_be_read_is_not_over() {
+    let lab = Lab::new();
+    let log = FileLog::new(lab.data().runs());
+    assert!(is_left(&log, &lab.data(), id(1)), "there is no such run");
+    log.create(id(1)).expect("a Log");
+    assert!(!is_left(&log, &lab.data(), id(1)), "it has not begun");
+    log.release(id(1));
+    let events = lab.data().run(id(1)).events();
+    fs::remove_file(&events).ok();
+    fs::create_dir_all(&events).expect("in the way");
+    assert!(!is_left(&log, &lab.data(), id(1)), "it cannot be read");
+}
+
+#[test]
+fn logins_are_not_seen_in_a_workspace_at_whatever_depth() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = fs::canonicalize(folder.path()).expect("a path").join("a [b] {c} \u{e4} !#");
+    let data = DataFolder::new(home.join("share/skill run*"));
+    fs::create_dir_all(data.runs()).expect("folders");
+    fs::create_dir_all(home.join(".codex")).expect("a folder");
+    fs::create_dir_all(home.join("dot\u{e4}files")).expect("a folder");
+    fs::write(home.join("dot\u{e4}files/c"), FIRST).expect("a login");
+    symlink("../dot\u{e4}files/c", home.join(".codex/auth.json")).expect("a link");
+    let rules = rules(&data, &Engines::shipped(), &home, &home);
+    let mut matcher = GitignoreBuilder::new("");
+    for rule in &rules {
+        matcher.add_line(None, rule).expect(rule);
+    }
+    let matcher = matcher.build().expect("rules");
+    let is_out = |path: &str| matcher.matched(path, false).is_ignore();
+    for path in
+        [".codex/auth.json", "x/y/.claude/.credentials.json", ".local/share/opencode/auth.json", "dot\u{e4}files/c"]
+    {
+        assert!(is_out(path), "{path}: {rules:?}");
+    }
+    assert!(matcher.matched("share/skill run*", true).is_ignore(), "{rules:?}");
+    for path in ["auth.json", "src/auth.json", "share/other", "dot\u{e4}files/d", ".codex/config.toml"] {
+        assert!(!is_out(path), "{path}: {rules:?}");
+    }
 }

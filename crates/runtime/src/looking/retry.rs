@@ -56,6 +56,16 @@ pub fn again(record: &RunRecord, folder: &RunFolder, now: Overrides) -> Result<A
         Ok(skill) => (skill, SkillFrom::Source),
         Err(_) => (Skill::load(&folder.skill())?, SkillFrom::OwnCopy { gone: source.to_owned() }),
     };
+    Ok(Again { new: with_skill(skill, record, folder, now), skill_from })
+}
+
+/// The same request, with the run's own copy of the skill.
+pub(crate) fn the_same(record: &RunRecord, folder: &RunFolder) -> Result<NewRun, SkillError> {
+    let skill = Skill::load(&folder.skill())?;
+    Ok(with_skill(skill, record, folder, Overrides::default()))
+}
+
+fn with_skill(skill: Skill, record: &RunRecord, folder: &RunFolder, now: Overrides) -> NewRun {
     let before = &record.request;
     let is_same_engine = now.engine.as_ref().is_none_or(|engine| *engine == record.engine.name);
     let mut input = before.input.clone();
@@ -70,7 +80,7 @@ pub fn again(record: &RunRecord, folder: &RunFolder, now: Overrides) -> Result<A
         Workspace::Folder { path, sharing } => Some((path.as_path().to_owned(), *sharing)),
         Workspace::Own => None,
     });
-    let new = NewRun {
+    NewRun {
         skill,
         engine: now.engine.unwrap_or_else(|| record.engine.name.clone()),
         mode: Some(now.mode.unwrap_or(before.mode)),
@@ -84,8 +94,7 @@ pub fn again(record: &RunRecord, folder: &RunFolder, now: Overrides) -> Result<A
         options: options(before, now.options, is_same_engine),
         retry_of: Some(record.run_id),
         request_id: None,
-    };
-    Ok(Again { new, skill_from })
+    }
 }
 
 fn options(before: &Request, now: Options, is_same_engine: bool) -> Options {

@@ -16,6 +16,10 @@ pub enum InstallError {
     OtherVersion { what: String, got: String },
     #[error("npm installed {what}, and there is no {} in it that can be started", program.display())]
     NoProgram { what: String, program: PathBuf },
+    #[error(
+        "npm installed {what}, and it does not tell its version when it is asked ({why}); a part of it may be missing"
+    )]
+    Mute { what: String, why: String },
     #[error("another process installs something, and has not finished within {} s", .0.as_secs())]
     Busy(Duration),
     #[error("stopped; nothing was installed")]

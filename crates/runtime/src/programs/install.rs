@@ -7,28 +7,33 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
-use skillrun_engine::descriptor;
-use skillrun_engine::install::{MARK, Mark, Programs, Step, package_version, plan};
-use skillrun_engine::{Disk, Probe};
+use skillrun_engine::descriptor::{self, Executable, Installed, VersionRule};
+use skillrun_engine::install::{MARK, Mark, NODE, Programs, Step, package_version, plan};
+use skillrun_engine::version::parse_version;
+use skillrun_engine::{Descriptor, Disk, Found, Probe};
 use skillrun_evidence::whole_file;
 
 use super::error::InstallError;
 use super::npm;
 use crate::clock::Clock;
+use crate::looking::engines::asked;
 
 /// How often the lock is tried again.
 const TRY_AGAIN: Duration = Duration::from_millis(200);
 
 /// An install to carry out.
 pub struct Install<'a> {
+    pub engine: &'a Descriptor,
     /// Of the engine.
-    pub name: &'a str,
     pub rule: &'a descriptor::Install,
     /// Instead of the one in the rule.
     pub version: Option<&'a str>,
     /// The folder of private installs.
     pub programs: &'a Path,
     pub environment: &'a [(OsString, OsString)],
+    /// Names of variables that are left out of it: packages bring scripts, and those are nobody's whom the user has
+    /// given a key.
+    pub secrets: &'a [String],
     /// For each package, and for the lock.
     pub timeout: Duration,
     pub clock: &'a dyn Clock,
@@ -38,7 +43,7 @@ pub struct Install<'a> {
 
 impl std::fmt::Debug for Install<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Install").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Install").field("engine", &self.engine.name).finish_non_exhaustive()
     }
 }
 
@@ -68,13 +73,19 @@ pub enum Outcome {
 }
 
 impl Install<'_> {
+    /// What npm gets, and every program that it brings.
+    pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
+        let is_secret = |name: &OsString| self.secrets.iter().any(|secret| name == secret.as_str());
+        self.environment.iter().filter(|(name, _)| !is_secret(name)).cloned().collect()
+    }
+
     fn places(&self) -> Programs<'_> {
         Programs { root: self.programs }
     }
 
     /// When this returns well, the engine and its Node are there.
     pub fn run(&self, tell: &mut dyn FnMut(Progress<'_>)) -> Result<Outcome, InstallError> {
-        let steps = plan(self.name, self.rule, self.version, self.places());
+        let steps = plan(self.engine.name.as_str(), self.rule, self.version, self.places());
         if steps.iter().all(|step| self.is_there(step)) {
             return Ok(Outcome::WasThere);
         }
@@ -142,6 +153,30 @@ impl Install<'_> {
         Ok(())
     }
 
+    /// Asks for its version what a run would start. A wrapper is there also where what it starts is missing.
+    fn ask(&self, step: &Step, beside: &Path) -> Result<(), String> {
+        let nodes = VersionRule { argv: vec!["--version".to_owned()], after: None, tested: None };
+        let (installed, rule) = match (&self.engine.executable, step.name == NODE) {
+            (_, true) => (&Installed::default(), Some(&nodes)),
+            (Executable::Installed(installed), false) => (installed, self.engine.version.as_ref()),
+            (Executable::Own, false) => return Ok(()),
+        };
+        let Some(rule) = rule else { return Ok(()) };
+        let found = Found::behind(beside.join(&step.program), installed, &Disk);
+        let node = step.node.as_ref().map(|(_, folder)| folder.join("node"));
+        let interpreter = node.filter(|_| found.is_script(&Disk));
+        let found = Found { interpreter, ..found };
+        let command: Vec<&Path> = found.command().collect();
+        let said = asked(&command, &rule.argv, &self.environment(), beside)?;
+        match parse_version(&said, rule) {
+            Some(_) => Ok(()),
+            None => Err(said.lines().find(|line| !line.trim().is_empty()).map_or_else(
+                || "it says nothing".to_owned(),
+                |line| format!("it says: {}", line.trim().chars().take(200).collect::<String>()),
+            )),
+        }
+    }
+
     fn finish(&self, step: &Step, what: &str, beside: &Path) -> Result<(), InstallError> {
         let manifest = fs::read(beside.join(step.manifest())).ok();
         let got = manifest.and_then(|text| package_version(&text)).unwrap_or_else(|| "something else".to_owned());
@@ -151,6 +186,7 @@ impl Install<'_> {
         if !Disk.is_executable(&beside.join(&step.program)) {
             return Err(InstallError::NoProgram { what: what.to_owned(), program: step.program.clone() });
         }
+        self.ask(step, beside).map_err(|why| InstallError::Mute { what: what.to_owned(), why })?;
         let node = step.node.as_ref().map(|(major, _)| *major);
         let mark = Mark { package: step.package.clone(), version: got, node, at: self.clock.now() };
         let file = beside.join(MARK);

@@ -42,7 +42,7 @@ pub(super) fn run(
     let output = File::create(log).map_err(InstallError::file(log, "written"))?;
     let errors = output.try_clone().map_err(InstallError::file(log, "written"))?;
     let mut command = Command::new(npm);
-    command.args(step.words(into)).env_clear().envs(request.environment.iter().map(|(name, value)| (name, value)));
+    command.args(step.words(into)).env_clear().envs(request.environment());
     if let Some((_, folder)) = &step.node {
         // For npm and the scripts of the package; nobody else sees it.
         command.env("PATH", first_in_path(folder, request.environment));

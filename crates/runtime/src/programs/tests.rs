@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
-use skillrun_engine::descriptor;
+use skillrun_engine::descriptor::{self, Executable, Installed, VersionRule};
+use skillrun_engine::{Descriptor, Engines};
+use skillrun_model::EngineName;
 
 use super::{Install, InstallError, Outcome, Progress};
 use crate::clock::SystemClock;
@@ -17,6 +19,7 @@ prefix=$2; wanted=$4; name=${wanted%@*}; version=${wanted##*@}
 [ "$version" = 22 ] && version=22.23.3
 version=${NPM_PICKS:-$version}
 echo "$PATH" > "$prefix/path"
+echo "$A_KEY $A_WORD" > "$prefix/seen"
 echo "asked for $wanted"
 case "$NPM_DOES" in
     fail) echo "npm ERR! no" >&2; exit 7;;
@@ -26,13 +29,21 @@ esac
 mkdir -p "$prefix/node_modules/$name/bin" "$prefix/node_modules/.bin"
 echo "{\"version\":\"$version\"}" > "$prefix/node_modules/$name/package.json"
 for program in "$prefix/node_modules/.bin/x" "$prefix/node_modules/$name/bin/node"; do
-    [ "$NPM_DOES" = no_program ] || { echo > "$program"; chmod +x "$program"; }
+    [ "$NPM_DOES" = no_program ] || { echo "$SAYS" > "$program"; chmod +x "$program"; }
 done
 "#;
+
+/// What npm brings: a program that tells its version and whether it was given a key, and a Node that starts scripts.
+const SAYS: &str = r#"#!/bin/sh
+case "$1" in
+    --version) echo "${X_SAYS-x 1.2.3}${A_KEY}";;
+    *) script=$1; shift; exec /bin/sh "$script" "$@";;
+esac"#;
 
 /// A machine with an npm that does as it is told.
 struct Lab {
     folder: tempfile::TempDir,
+    engine: Descriptor,
     rule: descriptor::Install,
     environment: Vec<(OsString, OsString)>,
 }
@@ -48,7 +59,12 @@ impl Lab {
         path.push(":/usr/bin:/bin");
         let program = PathBuf::from("node_modules/.bin/x");
         let rule = descriptor::Install { package: "@a/x".into(), version: "1.2.3".into(), node, program, shares: None };
-        Self { folder, rule, environment: vec![("PATH".into(), path)] }
+        let mut engine = Engines::shipped().get("scripted").expect("an engine").clone();
+        engine.name = EngineName::new("x");
+        engine.executable = Executable::Installed(Installed::default());
+        engine.version = Some(VersionRule { argv: vec!["--version".into()], after: Some("x".into()), tested: None });
+        let environment = vec![("PATH".into(), path), ("SAYS".into(), SAYS.into())];
+        Self { folder, engine, rule, environment }
     }
 
     fn with(mut self, name: &str, value: &str) -> Self {
@@ -67,11 +83,12 @@ impl Lab {
     ) -> (Result<Outcome, InstallError>, Vec<String>) {
         let programs = self.programs();
         let install = Install {
-            name: "x",
+            engine: &self.engine,
             rule: &self.rule,
             version: None,
             programs: &programs,
             environment: &self.environment,
+            secrets: &["A_KEY".to_owned()],
             timeout,
             clock: &SystemClock,
             is_stopped,
@@ -138,6 +155,45 @@ fn an_npm_that_fails_leaves_its_words_and_nothing_else() {
         assert!(lab.install().0.is_err(), "{does}");
         assert!(!lab.programs().join("x/1.2.3").exists());
     }
+}
+
+/// Regression: it was complete when there was a file, also where that only starts another one that is missing (found by a
+/// review).
+#[test]
+fn one_that_does_not_tell_its_version_is_not_complete() {
+    for (says, why) in [("", "it says nothing"), ("Error: the native program is missing", "it says: Error: the native")]
+    {
+        let lab = Lab::new(None).with("X_SAYS", says);
+        let error = lab.install().0.expect_err("refused").to_string();
+        assert!(error.contains("does not tell its version") && error.contains(why), "{error}");
+        assert!(!lab.programs().join("x/1.2.3").exists());
+    }
+    // No program at all for this machine.
+    let lab = Lab::new(None).with("SAYS", "#!/nowhere/sh");
+    let error = lab.install().0.expect_err("refused").to_string();
+    assert!(error.contains("cannot be started"), "{error}");
+}
+
+/// What a run would start is asked: the native program, where there is one.
+#[test]
+fn the_program_behind_a_wrapper_is_asked() {
+    let mut lab = Lab::new(None).with("X_SAYS", "nothing");
+    let native = lab.folder.path().join("native");
+    fs::write(&native, "#!/bin/sh\necho x 1.2.3\n").expect("written");
+    fs::set_permissions(&native, fs::Permissions::from_mode(0o755)).expect("a mode");
+    lab.engine.executable = Executable::Installed(Installed { instead: vec![native], ..Installed::default() });
+    assert_eq!(lab.install().0.expect("installed"), Outcome::Installed);
+}
+
+/// Regression: scripts of packages saw every key of the user (found by a review).
+#[test]
+fn neither_npm_nor_what_it_brings_sees_a_key() {
+    let lab = Lab::new(Some(22)).with("A_KEY", " and a key").with("A_WORD", "word");
+    assert_eq!(lab.install().0.expect("installed"), Outcome::Installed);
+    assert_eq!(fs::read_to_string(lab.programs().join("x/1.2.3/seen")).expect("noted"), " word\n");
+    let lab = Lab::new(None).with("A_KEY", "sesame").with("X_SAYS", "no ");
+    let error = lab.install().0.expect_err("refused").to_string();
+    assert!(error.contains("it says: no)"), "{error}");
 }
 
 #[test]

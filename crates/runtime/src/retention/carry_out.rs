@@ -15,9 +15,13 @@ use super::measure::{ending, evidence_files, runs};
 use super::{NOTE, Removal, Standing, What, Why};
 use crate::cache;
 use crate::data_folder::{DataFolder, RunFolder};
+use crate::login;
 
 /// A file under another name that is this old was left by a process that died.
 const ABANDONED_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// A login that was kept beside the user's is of no use to anybody after this time.
+const LOGIN_KEPT_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 
 /// What was done.
 #[derive(Debug, Default)]
@@ -81,7 +85,8 @@ fn remove(log: &FileLog, data: &DataFolder, removal: &Removal, now: Timestamp) -
         Ok(Standing::Succeeded | Standing::Failed | Standing::Canceled) => match removal.what {
             What::Evidence => remove_evidence(&folder, removal.why, now).map_err(failed),
             What::Run => {
-                let removed = log.remove(removal.run, now).map_err(refused);
+                let removed = login::give_up(data, removal.run).map_err(failed);
+                let removed = removed.and_then(|()| log.remove(removal.run, now).map_err(refused));
                 removed.and_then(|()| remove_tree(folder.root()).map_err(failed))
             }
         },
@@ -168,19 +173,30 @@ fn tidy(data: &DataFolder, now: Timestamp) {
         }
     }
     let of_runs = runs.iter().map(|run| data.run(*run)).flat_map(|run| [run.root().to_owned(), run.audit()]);
-    for folder in [data.root().to_owned(), data.cache()].into_iter().chain(of_runs) {
+    for folder in [data.root().to_owned(), data.cache(), data.logins()].into_iter().chain(of_runs) {
         for path in files(&folder).into_iter().filter(|path| is_draft(path)) {
-            let written = fs::symlink_metadata(&path).and_then(|found| found.modified());
-            let written = written.ok().and_then(|written| Timestamp::try_from(written).ok());
-            if written.and_then(|written| now.millis_since(written)).is_some_and(|age| age > ABANDONED_MS) {
-                fs::remove_file(path).ok();
-            }
+            remove_older(&path, ABANDONED_MS, now);
         }
+    }
+    for path in files(&data.logins()).into_iter().filter(|path| has_ending(path, login::KEPT)) {
+        remove_older(&path, LOGIN_KEPT_MS, now);
+    }
+}
+
+fn remove_older(path: &Path, limit_ms: u64, now: Timestamp) {
+    let written = fs::symlink_metadata(path).and_then(|found| found.modified());
+    let written = written.ok().and_then(|written| Timestamp::try_from(written).ok());
+    if written.and_then(|written| now.millis_since(written)).is_some_and(|age| age > limit_ms) {
+        fs::remove_file(path).ok();
     }
 }
 
 fn is_draft(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "tmp")
+    has_ending(path, "tmp")
+}
+
+fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|extension| extension == ending)
 }
 
 /// Ordinary files in a folder.

@@ -369,6 +369,37 @@ fn a_run_is_removed_and_remembered() {
 }
 
 #[test]
+fn a_run_gives_its_login_back_before_it_is_removed() {
+    let world = World::new();
+    let folder = world.run(1, Standing::Canceled);
+    let user_home = world.dir.path().join("me");
+    let users = user_home.join(".codex/auth.json");
+    fs::create_dir_all(users.parent().expect("a folder")).expect("a folder");
+    fs::write(&users, r#"{"token":"first"}"#).expect("a login");
+    fs::create_dir(folder.home()).expect("a home");
+    let engines = skillrun_engine::Engines::shipped();
+    let (codex, found) = (engines.get("codex").expect("codex"), skillrun_engine::LoginFound::File(String::new()));
+    crate::login::take(&world.data, id(1), codex, &found, &folder.home(), &user_home, |_| false).expect("taken");
+    fs::write(folder.home().join(".codex/auth.json"), r#"{"token":"second"}"#).expect("refreshed");
+    assert_eq!(world.carry_out(What::Run, &[1]).skipped.len(), 0);
+    assert!(!folder.root().exists());
+    assert_eq!(fs::read_to_string(&users).expect("a login"), r#"{"token":"second"}"#);
+    assert_eq!(names(world.data.logins()), Vec::<String>::new());
+}
+
+#[test]
+fn a_login_that_was_kept_goes_after_a_month() {
+    let world = World::new();
+    fs::create_dir_all(world.data.logins()).expect("a folder");
+    for (name, written) in [("old.kept", 69), ("new.kept", 71), ("note.json", 1), ("left.tmp", 1)] {
+        let file = fs::File::create(world.data.logins().join(name)).expect("a file");
+        file.set_modified(std::time::UNIX_EPOCH + DAY * written).expect("a time");
+    }
+    world.carry_out(What::Run, &[]);
+    assert_eq!(names(world.data.logins()), ["new.kept", "note.json"]);
+}
+
+#[test]
 fn a_folder_of_the_user_is_never_followed() {
     let world = World::new();
     let folder = world.run(1, Standing::Succeeded);

@@ -142,7 +142,7 @@ fn shares(queue: &Queue) -> (Slots, Share) {
         sticky: Share { used: used.sticky, limit: limits.sticky },
         engines: used.by_engine.iter().map(of_engine).collect(),
     };
-    (slots, Share { used: queue.len(), limit: limits.queued })
+    (slots, Share { used: queue.waiting(), limit: limits.queued })
 }
 
 #[cfg(test)]

@@ -2,16 +2,19 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use skillrun_collect::protocol::Request;
 use skillrun_collect::{Attached, attach};
+use skillrun_lifecycle::run::{Found, ProcessLeft, SessionLeft};
 use skillrun_log::catalog::Catalog;
 use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::status::Continuation;
-use skillrun_model::{AttemptNumber, RunId, RunStatus};
+use skillrun_model::{AttemptNumber, RunId, RunStatus, Timestamp};
 
 use super::{Inner, Runtime};
 use crate::error::RuntimeError;
+use crate::login;
 use crate::owners;
 use crate::record::RunRecord;
 use crate::run::Run;
@@ -24,6 +27,10 @@ pub enum TakenUp {
     /// For a person; nothing is done until somebody answers or the time is up.
     Waiting,
     Over,
+    /// It is over, and the run that takes its place was made.
+    TriedAgain(RunId),
+    /// It is over, and the run that takes its place cannot be made yet. That is tried again; [`Runtime::trouble`] tells why.
+    Stuck,
     /// Another process is its owner.
     SomebodyElses,
 }
@@ -35,6 +42,8 @@ pub struct Recovered {
     pub waiting: usize,
     /// Another process has them.
     pub somebody_elses: Vec<RunId>,
+    /// Runs whose retry cannot be made yet, and why. That is tried again for as long as this process lives.
+    pub stuck: Vec<(RunId, String)>,
     /// Runs that cannot go on, and why.
     pub broken: Vec<(RunId, String)>,
 }
@@ -49,7 +58,7 @@ impl Runtime {
     pub fn recover(&self, catalog: &mut Catalog) -> Result<Recovered, RuntimeError> {
         let mut recovered = Recovered::default();
         // Questions that no process waits with need a timer at most, and their Logs need not be read for that.
-        let unfinished = catalog.unfinished()?;
+        let unfinished = catalog.unfinished(self.inner.surroundings.tools.clock.now())?;
         {
             let mut desk = self.inner.desk();
             for question in &unfinished.resting {
@@ -64,6 +73,8 @@ impl Runtime {
                 Ok(TakenUp::Working) => recovered.working.push(run),
                 Ok(TakenUp::Waiting) => recovered.waiting += 1,
                 Ok(TakenUp::Over) => {}
+                Ok(TakenUp::TriedAgain(made)) => recovered.working.push(made),
+                Ok(TakenUp::Stuck) => recovered.stuck.push((run, self.trouble(run).unwrap_or_default())),
                 Ok(TakenUp::SomebodyElses) => recovered.somebody_elses.push(run),
                 Err(error) => recovered.broken.push((run, error.to_string())),
             }
@@ -94,21 +105,48 @@ impl Runtime {
     }
 }
 
+impl Runtime {
+    /// Runs that must not begin yet, and until when; the first one first.
+    pub fn later(&self) -> Vec<(RunId, Timestamp)> {
+        self.inner.desk().queue.later().collect()
+    }
+
+    /// Waits until nothing is left to do but for runs that must not begin yet, and for these.
+    pub fn wait_only_later(&self, but: &[RunId], timeout: Duration) -> bool {
+        self.inner.wait_until(timeout, |desk| desk.only_later_is_left(but))
+    }
+}
+
 impl Inner {
     pub(super) fn take_up(self: &Arc<Self>, id: RunId) -> Result<TakenUp, RuntimeError> {
         match self.open(id) {
             Ok(run) => {
-                if run.state.is_over() {
-                    self.retry(&run)?;
-                }
-                Ok(self.take_up_run(run))
+                let made = if run.state.is_over() { self.retry(&run) } else { Ok(None) };
+                let taken_up = self.take_up_run(run);
+                Ok(match made {
+                    Ok(None) => taken_up,
+                    Ok(Some(made)) => TakenUp::TriedAgain(made),
+                    Err(error) => {
+                        self.failed(&mut self.desk(), id, &error);
+                        self.wind_up();
+                        TakenUp::Stuck
+                    }
+                })
             }
             Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. }, .. })) => Ok(TakenUp::SomebodyElses),
             Err(error) => Err(error),
         }
     }
 
-    pub(super) fn take_up_run(self: &Arc<Self>, run: Run) -> TakenUp {
+    pub(super) fn take_up_run(self: &Arc<Self>, mut run: Run) -> TakenUp {
+        if run.state.status.is_none()
+            && let Err(error) = run.recover(Found::NoClaim, SessionLeft::Lost)
+        {
+            // Whoever wrote its first event did not get further, and we do not either.
+            self.failed(&mut self.desk(), run.id, &error);
+            self.wind_up();
+            return TakenUp::Working;
+        }
         let (state, id) = (&run.state, run.id);
         if state.is_over() {
             // Somebody else may have ended it while it waited for a slot here.
@@ -144,9 +182,17 @@ impl Inner {
         let audit = folder.audit();
         let Ok(number) = skillrun_collect::start::next_number(&audit) else { return };
         let last = AttemptNumber(number.0.saturating_sub(1));
-        if let Ok(Attached::Live(mut owner)) = attach(&audit, last) {
-            owner.send(&Request::Cancel { ladder: None }).ok();
-            owner.send(&Request::Detach).ok();
+        match attach(&audit, last) {
+            // Its login is found by the next run.
+            Ok(Attached::Live(mut owner)) => {
+                owner.send(&Request::Cancel { ladder: None }).ok();
+                owner.send(&Request::Detach).ok();
+            }
+            // The run is over, so that there is nobody left to tell what could not be kept.
+            Ok(Attached::Ended(_) | Attached::Lost { .. } | Attached::NotBegun) => {
+                login::give_back(&self.surroundings.tools.data, id, ProcessLeft::Gone);
+            }
+            Err(_) => {}
         }
     }
 }

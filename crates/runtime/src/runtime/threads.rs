@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use skillrun_log::{LogError, LogErrorKind};
-use skillrun_model::RunId;
+use skillrun_model::{AttemptNumber, RunId};
 use skillrun_model::status::Continuation;
 
 use super::desk::{Trouble, Wanted};
@@ -50,7 +50,11 @@ pub(super) fn demand(record: &RunRecord) -> Demand {
 impl Inner {
     /// A run waits for a slot, or has one at once and keeps its owner.
     pub(super) fn enqueue(self: &Arc<Self>, run: Run) {
-        let demand = demand(&run.record);
+        let mut demand = demand(&run.record);
+        if run.state.attempt != AttemptNumber(0) {
+            // It has begun before. A clock that was set back must not make an answer wait.
+            demand.not_before = None;
+        }
         let is_for_later = demand.not_before.is_some();
         self.desk().queue.push(run.id, demand);
         self.pump(Some(run));
@@ -147,6 +151,8 @@ impl Inner {
         let mut unretried = None;
         if matches!(outcome, Ok(Rest::Over)) {
             views::write(&self.surroundings.tools, id);
+            // What hindered this run does not count for the next.
+            self.desk().troubles.remove(&id);
             // Before anybody finds nothing left to do for the run.
             unretried = self.retry_if_planned(id).err();
         }
@@ -155,7 +161,11 @@ impl Inner {
             desk.queue.give_back(slot);
             let is_wanted = desk.end(id);
             match outcome {
-                Ok(Rest::Over | Rest::LetGo) => drop(desk.troubles.remove(&id)),
+                Ok(Rest::Over) => {}
+                Ok(Rest::LetGo) => {
+                    desk.troubles.remove(&id);
+                    desk.was_let_go(id);
+                }
                 Ok(Rest::Waiting { timer }) => {
                     desk.troubles.remove(&id);
                     // Somebody who wants it again has brought it on meanwhile.
@@ -241,7 +251,7 @@ impl Inner {
             }
             let due = desk.take_due(now);
             let retry = if due.is_none() { desk.take_retry(Instant::now()) } else { None };
-            let begins = desk.queue.next_moment().is_some_and(|at| at <= now);
+            let begins = desk.queue.is_due(now);
             if due.is_none() && retry.is_none() && !begins {
                 let moment = [desk.next_timer(), desk.queue.next_moment()].into_iter().flatten().min();
                 let timer = moment.map_or(LOOK_AGAIN, |at| until_moment(now, at));
@@ -262,8 +272,8 @@ impl Inner {
             if let Some(run) = retry {
                 match self.take_up(run) {
                     Ok(TakenUp::SomebodyElses) => self.is_held(&mut self.desk(), run),
-                    Ok(TakenUp::Working) => {}
-                    Ok(TakenUp::Waiting | TakenUp::Over) => drop(self.desk().troubles.remove(&run)),
+                    Ok(TakenUp::Working | TakenUp::Stuck) => {}
+                    Ok(TakenUp::Waiting | TakenUp::Over | TakenUp::TriedAgain(_)) => drop(self.desk().troubles.remove(&run)),
                     Err(error) => self.failed(&mut self.desk(), run, &error),
                 }
             }

@@ -8,7 +8,6 @@ use skillrun_lifecycle::run::Input;
 use super::{Next, Worker, next, until_moment};
 use crate::attempt::opening;
 use crate::error::RuntimeError;
-use crate::login;
 
 impl Worker<'_> {
     pub(super) fn wait_between(&mut self) -> Result<Next, RuntimeError> {
@@ -42,7 +41,7 @@ impl Worker<'_> {
 
     /// The process that should have waited for the answer is gone.
     pub(super) fn process_gone(&mut self) -> Result<Next, RuntimeError> {
-        login::give_back(&self.surroundings.tools.data, self.run.id);
+        self.give_back_login();
         let session = opening::session_left(&self.run);
         match self.run.happens(Input::ProcessGone { session }) {
             Ok(effects) => self.carry_out(effects),

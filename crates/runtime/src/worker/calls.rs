@@ -16,6 +16,7 @@ use skillrun_model::{ExecutionMode, InteractionId, RunStatus};
 use skillrun_parse::ansi;
 use skillrun_parse::record::{Asks, CallOption, CallOptionKind, CallQuestion};
 
+use super::host::Host;
 use super::{Worker, until_moment};
 use crate::attempt::reading::Reading;
 use crate::error::RuntimeError;
@@ -50,7 +51,12 @@ impl Worker<'_> {
     /// Puts the next question, if none is open.
     pub(super) fn ask_next(&mut self, calls: &mut Calls) -> Result<(), RuntimeError> {
         let state = &self.run.state;
-        let is_free = state.status == Some(RunStatus::Running) && state.question.is_none() && state.canceling.is_none();
+        // A question takes the place of the answer before it, which whoever comes after us could not tell again.
+        let is_told = self.host.as_ref().is_none_or(Host::has_told_all);
+        let is_free = is_told
+            && state.status == Some(RunStatus::Running)
+            && state.question.is_none()
+            && state.canceling.is_none();
         let Some(call) = calls.waiting.pop_front_if(|_| is_free) else { return Ok(()) };
         let question = Box::new(self.question(&call));
         let effects = match self.run.record.request.mode {

@@ -79,6 +79,11 @@ impl Host {
         }
     }
 
+    /// Everything that was to be told has reached the process.
+    pub(super) fn has_told_all(&self) -> bool {
+        self.unsent.is_empty()
+    }
+
     /// The next moment at which there is something to do.
     pub(super) fn due(&self) -> Option<Instant> {
         let again = (!self.unsent.is_empty()).then_some(self.again_at);

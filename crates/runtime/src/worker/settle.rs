@@ -40,9 +40,7 @@ impl Worker<'_> {
         }
         let mut beside = noticed(&read);
         beside.extend(self.untested_version());
-        if process == ProcessLeft::Gone {
-            beside.extend(login::give_back(&self.surroundings.tools.data, self.run.id));
-        }
+        beside.extend(login::give_back(&self.surroundings.tools.data, self.run.id, process));
         let run = &mut self.run;
         let rules = self.rules.skill.as_ref().map(|skill| skill.runner.artifacts.as_slice()).unwrap_or_default();
         let diff = run.folder.audit().join(format!("fs-diff.{attempt}.json"));

@@ -13,7 +13,6 @@ use super::host::Host;
 use super::{Next, Worker};
 use crate::attempt::launch;
 use crate::error::RuntimeError;
-use crate::login;
 
 impl Worker<'_> {
     pub(super) fn start(&mut self, attempt: AttemptNumber) -> Result<Next, RuntimeError> {
@@ -23,7 +22,7 @@ impl Worker<'_> {
             Ok(host) => host,
             Err(_) if is_restarted => return Ok(Next::Settle),
             Err(error) => {
-                login::give_back(&self.surroundings.tools.data, self.run.id);
+                self.give_back_login();
                 let effects = self.run.happens(Input::CannotStart(error))?;
                 return self.carry_out(effects);
             }
@@ -72,6 +71,8 @@ impl Worker<'_> {
                 }
             }
         }
+        // Whatever an attempt before has refreshed is the user's before it is copied again.
+        self.give_back_login();
         let plan = match launch::plan(self.surroundings, &self.run, &self.rules, attempt) {
             Ok(plan) => plan,
             Err(error) => return Ok(Err(error)),

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::stdio::{stderr, stdout};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::SUBCOMMAND;
 use super::store::{Session, Store, Turn};
@@ -155,13 +155,16 @@ impl Agent<'_> {
     }
 
     fn opened(&self, name: &str) -> Value {
-        match self.words.scenario {
-            Scenario::Nameless => json!({}),
-            Scenario::Moody => {
-                json!({ "sessionId": name, "modes": { "currentModeId": "agent", "availableModes": [] } })
-            }
-            _ => json!({ "sessionId": name }),
+        let scenario = self.words.scenario;
+        let mut opened = Map::new();
+        if scenario != Scenario::Nameless {
+            opened.insert("sessionId".to_owned(), json!(name));
         }
+        if scenario == Scenario::Moody {
+            let modes = ["agent", "read-only"].map(|mode| json!({ "id": mode, "name": mode }));
+            opened.insert("modes".to_owned(), json!({ "currentModeId": "agent", "availableModes": modes }));
+        }
+        Value::Object(opened)
     }
 
     /// One piece of what is still to be told, as one whose pipe is full.

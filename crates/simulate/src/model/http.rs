@@ -1,6 +1,7 @@
 //! HTTP/1.1, as much of it as clients of models need: requests with a bounded head and body, answers whole or in chunks.
 
 use std::io::{self, BufRead, Read, Write};
+use std::net::{IpAddr, SocketAddr};
 
 /// The most bytes of a body.
 pub(super) const BODY_MAX: usize = 16 * 1024 * 1024;
@@ -23,6 +24,16 @@ pub(super) struct Request {
 impl Request {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         header(&self.headers, name)
+    }
+
+    /// Whether the client knows that it speaks to this machine. A page in a browser that was led here by a name of its own
+    /// says that name.
+    pub(super) fn is_for_loopback(&self) -> bool {
+        let Some(host) = self.header("host") else { return false };
+        let address = host.parse::<SocketAddr>().map(|address| address.ip());
+        let address = address.or_else(|_| host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>());
+        let name = host.split_once(':').map_or(host, |(name, _)| name);
+        address.map_or_else(|_| name.eq_ignore_ascii_case("localhost"), |address| address.is_loopback())
     }
 
     /// Whether the client wants to go on with this connection.
@@ -189,6 +200,7 @@ fn status_line(status: u16) -> String {
         200 => "OK",
         400 => "Bad Request",
         401 => "Unauthorized",
+        403 => "Forbidden",
         404 => "Not Found",
         405 => "Method Not Allowed",
         413 => "Content Too Large",
@@ -222,6 +234,27 @@ mod tests {
         assert_eq!(read_all(chunked).expect("one").body, b"hello");
         assert!(read_all(b"GET / HTTP/1.1\n\n").expect("one").keeps_alive());
         assert!(!read_all(b"GET / HTTP/1.1\r\nConnection: Close\r\n\r\n").expect("one").keeps_alive());
+    }
+
+    #[test]
+    fn whom_a_request_is_for_is_read_from_its_host() {
+        for (host, is_for_loopback) in [
+            ("127.0.0.1:4711", true),
+            ("127.8.0.1", true),
+            ("localhost:80", true),
+            ("LocalHost", true),
+            ("[::1]:80", true),
+            ("[::1]", true),
+            ("evil.example:4711", false),
+            ("localhost.evil.example", false),
+            ("127.0.0.1.evil.example", false),
+            ("10.0.0.1:80", false),
+            ("", false),
+        ] {
+            let request = read_all(format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes()).expect("one");
+            assert_eq!(request.is_for_loopback(), is_for_loopback, "{host}");
+        }
+        assert!(!read_all(b"GET / HTTP/1.1\r\n\r\n").expect("one").is_for_loopback());
     }
 
     #[test]

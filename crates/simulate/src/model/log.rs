@@ -14,6 +14,8 @@ const MOST: usize = 200;
 const BODIES_MAX: usize = 64 * 1024 * 1024;
 /// The most names that are kept of one request.
 const NAMES_MAX: usize = 200;
+/// The most bytes of a name.
+const NAME_MAX: usize = 256;
 
 /// A request that came.
 #[derive(Debug, Clone)]
@@ -45,10 +47,18 @@ impl Seen {
     }
 
     pub(super) fn bounded(mut self) -> Self {
-        self.tools.truncate(NAMES_MAX);
-        self.skills.truncate(NAMES_MAX);
+        for names in [&mut self.tools, &mut self.skills] {
+            *names = names.iter().take(NAMES_MAX).map(|name| cut(name)).collect();
+        }
+        (self.method, self.path) = (cut(&self.method), cut(&self.path));
+        (self.scenario, self.model) = (self.scenario.as_deref().map(cut), self.model.as_deref().map(cut));
         self
     }
+}
+
+/// The beginning of a name, in no more memory than it needs.
+fn cut(name: &str) -> String {
+    name[..name.floor_char_boundary(NAME_MAX)].to_owned()
 }
 
 #[derive(Debug, Default)]
@@ -131,6 +141,30 @@ mod tests {
         assert_eq!(log.body(101), None);
         assert_eq!(log.body(102).map(|body| body.len()), Some(1));
         assert!(log.body(202).is_some() && log.body(999).is_none());
+    }
+
+    /// Regression: a body of 16 MiB could be one name, kept beside the bodies (found by a review).
+    #[test]
+    fn names_are_cut() {
+        let long = "\u{e9}".repeat(200_000);
+        let names = vec![long.clone(); 300];
+        let all = Seen {
+            method: long.clone(),
+            path: long.clone(),
+            scenario: Some(long.clone()),
+            model: Some(long.clone()),
+            tools: names.clone(),
+            skills: names,
+            ..seen(1, 1)
+        };
+        let kept = all.bounded();
+        let few = [&kept.method, &kept.path].into_iter().chain(&kept.scenario).chain(&kept.model);
+        assert!(
+            few.chain(&kept.tools).chain(&kept.skills).all(|name| name.capacity() == 256 && long.starts_with(name))
+        );
+        assert_eq!((kept.tools.len(), kept.skills.len()), (200, 200));
+        let short = Seen { model: Some("m".to_owned()), ..seen(1, 1) }.bounded();
+        assert_eq!((short.model.as_deref(), short.method.as_str(), short.path.as_str()), (Some("m"), "POST", "/"));
     }
 
     #[test]

@@ -199,7 +199,13 @@ fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
             }
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        match shared.mind.answer(&request, now) {
+        // Prompts are remembered there, and scripts are changed.
+        let is_refused = request.path.starts_with("/control/") && !request.is_for_loopback();
+        let reply = match is_refused {
+            true => Reply::error(403, "/control/ is for those who ask for 127.0.0.1 or localhost"),
+            false => shared.mind.answer(&request, now),
+        };
+        match reply {
             Reply::Stream(tape) => send_tape(&mut writer, &tape, shared)?,
             whole @ Reply::Whole { .. } => {
                 send_whole(&mut writer, &whole, if request.method == "HEAD" { Body::Held } else { Body::Sent })?;

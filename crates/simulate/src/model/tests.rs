@@ -40,8 +40,10 @@ fn send(server: &Server, bytes: &[u8]) -> Answer {
 }
 
 fn ask(server: &Server, method: &str, path: &str, body: &str) -> Answer {
-    let head =
-        format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
     send(server, format!("{head}{body}").as_bytes())
 }
 
@@ -138,6 +140,17 @@ fn what_makes_no_sense_is_told_so() {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
     assert!(answer.starts_with("HTTP/1.1 413 ") && answer.contains("16 MiB"), "{answer}");
+}
+
+/// Regression: a page in a browser could read prompts, by a name of its own for this machine (found by a review).
+#[test]
+fn who_speaks_to_another_host_gets_answers_and_no_control() {
+    let server = Server::start(Options::default()).expect("a server");
+    for (path, status) in [("/control/requests", 403), ("/health", 200), ("/s/auto/v1/models", 200)] {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
+        assert_eq!(send(&server, request.as_bytes()).status, status, "{path}");
+    }
+    assert_eq!(ask(&server, "GET", "/control/requests", "").status, 200);
 }
 
 #[test]

@@ -271,6 +271,31 @@ fn acts_know_whether_the_turn_was_over() {
     assert_eq!(many.facts().acts.len(), KEPT_ACTS);
 }
 
+/// Regression: a quota that was out, a hang, and what claude says when it is interrupted were told as the timeout (found by
+/// a review).
+#[test]
+fn a_turn_that_had_failed_fails_by_its_own_word() {
+    let act = EndedBy::HardTimeout;
+    let (failure, limit, success) = (EndKind::Failure, EndKind::Limit, EndKind::Success);
+    for (first, second) in [(failure, failure), (failure, limit), (limit, failure), (limit, limit)] {
+        let facts = story().ends(first).act(act).ends(second).act(EndedBy::Stall).facts();
+        let after: Vec<_> = facts.acts.iter().map(|seen| seen.after).collect();
+        assert_eq!(after, [Some(first), Some(first)], "{first:?} {second:?}");
+        let end = facts.end.map(|end| (end.kind, end.span.from));
+        assert_eq!(end, Some((first, 0)), "{first:?} {second:?}");
+    }
+    // The first of them comes after the act, or the turn went on.
+    let told = |story: Story| {
+        let facts = story.facts();
+        (facts.acts[0].after, facts.end.map(|end| end.span.from))
+    };
+    assert_eq!(told(story().act(act).ends(failure)), (None, Some(0)));
+    assert_eq!(told(story().act(act).ends(failure).ends(limit)), (None, Some(10)));
+    assert_eq!(told(story().ends(failure).act(act).ends(success)), (None, Some(10)));
+    assert_eq!(told(story().ends(failure).act(act).ends(EndKind::Retracted).ends(failure)), (None, Some(20)));
+    assert_eq!(told(story().ends(success).act(act).ends(failure)), (None, Some(10)));
+}
+
 /// "Nothing may depend on order across streams."
 #[test]
 fn streams_do_not_touch_each_other() {

@@ -12,6 +12,9 @@ use skillrun_runtime::RunFolder;
 /// Shorter words are not told apart from ordinary text.
 const WORD_MIN: usize = 4;
 
+/// Shorter secrets are looked for as whole words: they may be a part of any other.
+const SECRET_MIN: usize = 8;
+
 /// The regular expression of all that is looked for.
 const REGEX_MAX: usize = 4 << 20;
 
@@ -62,10 +65,15 @@ pub struct Place<'a> {
     pub server: &'a str,
 }
 
+/// More is to be taken out than can be looked for.
+#[derive(Debug, thiserror::Error)]
+#[error("what must be taken out of the recording cannot be looked for ({0})")]
+pub struct CleanError(regex::Error);
+
 /// Knows what is replaced by what.
 #[derive(Debug)]
 pub struct Cleaner {
-    pattern: Option<Regex>,
+    pattern: Regex,
     stand_ins: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
@@ -84,7 +92,7 @@ struct Change {
 }
 
 impl Cleaner {
-    pub fn new(machine: &Machine, place: &Place<'_>) -> Self {
+    pub fn new(machine: &Machine, place: &Place<'_>) -> Result<Self, CleanError> {
         let mut known = Known::default();
         let folders = [(place.run.workspace(), WORKSPACE), (place.run.home(), OWN_HOME)];
         for (path, stand_in) in folders.iter().map(|(path, stand_in)| (path.as_path(), *stand_in)) {
@@ -103,7 +111,12 @@ impl Cleaner {
         }
         known.text(&place.run_id.to_string(), RUN);
         known.text(place.server, SERVER);
-        machine.secrets.iter().filter(|secret| !secret.is_empty()).for_each(|secret| known.text(secret, SECRET));
+        for secret in machine.secrets.iter().filter(|secret| secret.len() >= WORD_MIN) {
+            match secret.len() < SECRET_MIN && secret.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+                true => known.word(secret, SECRET),
+                false => known.text(secret, SECRET),
+            }
+        }
         if let Some(id) = &machine.machine_id {
             known.text(id, MACHINE);
         }
@@ -121,7 +134,7 @@ impl Cleaner {
     pub fn bytes(&self, bytes: &[u8]) -> Cleaned {
         let mut cleaned = Cleaned { bytes: Vec::with_capacity(bytes.len()), changes: Vec::new() };
         let mut done = 0;
-        for found in self.pattern.iter().flat_map(|pattern| pattern.find_iter(bytes)) {
+        for found in self.pattern.find_iter(bytes) {
             let Some(stand_in) = self.stand_ins.get(found.as_bytes()) else { continue };
             cleaned.bytes.extend_from_slice(&bytes[done..found.start()]);
             cleaned.bytes.extend_from_slice(stand_in);
@@ -207,12 +220,16 @@ impl Known {
             return;
         }
         self.text(text, stand_in);
-        // Engines make names of files of paths, each sign that is no letter or digit a dash.
+        // Engines make names of files of paths, each sign that is no letter or digit a dash. A path of one name would be
+        // found in every second option, and is nobody's.
+        if text.matches('/').count() < 2 {
+            return;
+        }
         let dashed = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
         self.text(&dashed(text), &dashed(stand_in));
     }
 
-    fn cleaner(self) -> Cleaner {
+    fn cleaner(self) -> Result<Cleaner, CleanError> {
         let mut needles: Vec<&Vec<u8>> = self.stand_ins.keys().filter(|needle| !needle.is_empty()).collect();
         // Of several that begin at the same place, the longest.
         needles.sort_by_key(|needle| std::cmp::Reverse(needle.len()));
@@ -221,8 +238,8 @@ impl Known {
             if self.words.contains(needle) { format!(r"(?-u:\b){literal}(?-u:\b)") } else { literal }
         });
         let pattern = pattern.collect::<Vec<_>>().join("|");
-        let pattern = (!pattern.is_empty()).then(|| RegexBuilder::new(&pattern).size_limit(REGEX_MAX).build().ok());
-        Cleaner { pattern: pattern.flatten(), stand_ins: self.stand_ins }
+        let pattern = RegexBuilder::new(&pattern).size_limit(REGEX_MAX).build().map_err(CleanError)?;
+        Ok(Cleaner { pattern, stand_ins: self.stand_ins })
     }
 }
 
@@ -233,8 +250,8 @@ mod tests {
 
     const ID: &str = "018f0000-1111-7222-8333-444444444444";
 
-    fn cleaner() -> Cleaner {
-        let machine = Machine {
+    fn machine() -> Machine {
+        Machine {
             user_home: Some("/people/ada".into()),
             programs: Some("/usr/bin".into()),
             temporary: None,
@@ -243,11 +260,18 @@ mod tests {
             host: Some("engine9".to_owned()),
             machine_id: Some("0123456789abcdef0123456789abcdef".to_owned()),
             secrets: vec!["s3cr3t\"key".to_owned(), String::new()],
-        };
+        }
+    }
+
+    fn cleaner() -> Cleaner {
+        knowing(&machine()).unwrap()
+    }
+
+    fn knowing(machine: &Machine) -> Result<Cleaner, CleanError> {
         let scratch = Path::new("/people/ada/data/x.1");
         let run = RunFolder::at(scratch.join("runs").join(ID));
         let run_id = ID.parse().unwrap();
-        Cleaner::new(&machine, &Place { run: &run, run_id, scratch, server: "http://127.0.0.1:40123" })
+        Cleaner::new(machine, &Place { run: &run, run_id, scratch, server: "http://127.0.0.1:40123" })
     }
 
     #[test]
@@ -279,6 +303,27 @@ mod tests {
         for (text, clean) in cases {
             assert_eq!(cleaner.text(text), clean);
         }
+    }
+
+    #[test]
+    fn ordinary_words_stay_as_they_were_written() {
+        let secrets = ["test", "abc", "a-long-secret"].map(str::to_owned).to_vec();
+        let folders = Machine { user_home: Some("/root".into()), cwd: Some("/x".into()), secrets, ..machine() };
+        let cleaner = knowing(&folders).unwrap();
+        let cases = [
+            ("the latest of linux-x64, npm-root, abc", "the latest of linux-x64, npm-root, abc"),
+            ("key=test, xa-long-secretx", "key=secret-of-somebody, xsecret-of-somebodyx"),
+            ("/root/.codex", "/lab/user/.codex"),
+        ];
+        for (text, clean) in cases {
+            assert_eq!(cleaner.text(text), clean);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_looked_for_is_an_error() {
+        let huge = Machine { secrets: vec!["secret".repeat(1 << 20)], ..machine() };
+        assert!(knowing(&huge).is_err());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use skillrun_model::{RunStatus, Timestamp};
 use skillrun_simulate::model::{Choice, Options, Server};
 
-use super::clean::{Cleaner, Machine, Place};
+use super::clean::{CleanError, Cleaner, Machine, Place};
 use super::{scenario, write};
 use crate::drive::{CancelWhen, Conduct, Stop, When};
 use crate::lab::{Lab, LabError, ToolWatch};
@@ -26,6 +26,8 @@ pub enum RecordingError {
     Exists(PathBuf),
     #[error("{}: has more than {limit} bytes", path.display())]
     TooLarge { path: PathBuf, limit: u64 },
+    #[error(transparent)]
+    Clean(#[from] CleanError),
     #[error("everything was to stop before the end")]
     Stopped,
 }
@@ -73,12 +75,12 @@ pub fn record(
     }
     let run = tried.runtime.data().run(tried.ended.run);
     let place = Place { run: &run, run_id: tried.ended.run, scratch: lab.scratch, server: &server.origin() };
-    let cleaner = Cleaner::new(machine, &place);
+    let cleaner = Cleaner::new(machine, &place)?;
     let probe = lab.descriptor.probe.iter().flat_map(|probe| &probe.set);
     let variables: Vec<String> = probe.map(|(name, _)| name.clone()).collect();
     let made = write::recording(&run, &folder, &cleaner, &variables)?;
     let line = write::Readme { name: &format!("{engine}-{}", how.name), engine, version: made.version.as_deref(), now };
-    line.add(&to.join("README.md"))?;
+    line.add(&to.join("README.md")).inspect_err(|_| write::discard(&folder))?;
     Ok(Recorded {
         folder,
         engine_version: made.version,

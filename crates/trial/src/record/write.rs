@@ -31,7 +31,7 @@ pub(super) struct Made {
     pub(super) version: Option<String>,
 }
 
-/// Writes what a recording has of the evidence of a run. The folder must not exist.
+/// Writes what a recording has of the evidence of a run: all of it, or nothing is left. The folder must not exist.
 pub(super) fn recording(
     run: &RunFolder,
     to: &Path,
@@ -39,8 +39,29 @@ pub(super) fn recording(
     variables: &[String],
 ) -> Result<Made, RecordingError> {
     let evidence = Folder::open(run.root())?;
+    let parent = to.parent().unwrap_or(to);
+    fs::create_dir_all(parent).map_err(failed(parent, "cannot be made"))?;
+    // Not somebody else's, which would be discarded below.
+    fs::create_dir(to).map_err(failed(to, "cannot be made"))?;
+    let made = attempts(run, &evidence, to, cleaner, variables);
+    made.inspect_err(|_| discard(to))
+}
+
+/// Half a recording is in the way of the next try.
+pub(super) fn discard(folder: &Path) {
+    // Why it was not made is worth more than why it stays.
+    fs::remove_dir_all(folder).ok();
+}
+
+fn attempts(
+    run: &RunFolder,
+    evidence: &Folder,
+    to: &Path,
+    cleaner: &Cleaner,
+    variables: &[String],
+) -> Result<Made, RecordingError> {
     let audit = to.join(".audit");
-    fs::create_dir_all(&audit).map_err(failed(&audit, "cannot be made"))?;
+    fs::create_dir(&audit).map_err(failed(&audit, "cannot be made"))?;
     let mut made = Made::default();
     for number in evidence.attempts() {
         made.attempts += 1;
@@ -223,7 +244,26 @@ mod tests {
         let machine = Machine { user_home: Some("/people/ada".into()), ..Machine::default() };
         let (scratch, run) = (Path::new("/elsewhere/x"), RunFolder::at("/elsewhere/x/run"));
         let run_id = "018f0000-1111-7222-8333-444444444444".parse().unwrap();
-        Cleaner::new(&machine, &Place { run: &run, run_id, scratch, server: "http://127.0.0.1:40123" })
+        Cleaner::new(&machine, &Place { run: &run, run_id, scratch, server: "http://127.0.0.1:40123" }).unwrap()
+    }
+
+    #[test]
+    fn a_recording_that_fails_half_way_is_not_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunFolder::at(folder.path().join("run"));
+        let second = run.audit().join("chunks.2.jsonl");
+        fs::create_dir_all(&second).unwrap();
+        for name in ["stdout.1.log", "stdout.2.log"] {
+            fs::write(run.audit().join(name), "said\n").unwrap();
+        }
+        let to = folder.path().join("out/codex-auto");
+        let error = recording(&run, &to, &cleaner(), &[]).unwrap_err();
+        assert!(error.to_string().contains("chunks.2.jsonl: cannot be read"), "{error}");
+        assert!(!to.exists(), "the next try would find half a recording");
+        fs::remove_dir(second).unwrap();
+        assert_eq!(recording(&run, &to, &cleaner(), &[]).unwrap().attempts, 2);
+        assert!(recording(&run, &to, &cleaner(), &[]).is_err());
+        assert!(to.join(".audit/stdout.2.log").exists(), "what was there before stays");
     }
 
     fn parts(stdout: &[u8]) -> Parts {

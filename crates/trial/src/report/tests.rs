@@ -51,6 +51,7 @@ fn ended(status: RunStatus, ms: u64, because: Because) -> Came {
         }),
         checks: vec![Check { what: "status".to_owned(), problem }, Check { what: "output".to_owned(), problem: None }],
         validity: Validity::Valid,
+        hindrance: None,
     }
 }
 
@@ -68,7 +69,7 @@ fn report(times: u32, came: Vec<Came>) -> Report {
     std::fs::write(folder.path().join("SKILL.md"), "---\nname: probe\ndescription: d\n---\n").unwrap();
     let skill = Skill::load(folder.path()).unwrap();
     let case = |name: &str| Case { name: name.to_owned(), ..Case::without_input() };
-    let engine = |name: &str| Engine { name: name.to_owned(), plays: Plays::Nothing };
+    let engine = |name: &str| Engine { name: name.to_owned(), plays: Plays::Nothing, model: None };
     let (cases, engines) = ([case("one"), case("two")], [engine("left"), engine("right")]);
     let options = Options::default();
     let plan = Plan { skill: &skill, cases: &cases, engines: &engines, times, at_once: 1, options: &options };

@@ -17,7 +17,7 @@ use crate::lab::{Lab, SCHEMA_FILE};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verification {
     pub engine: String,
-    /// All that is required works.
+    /// It was run, and all that is required works.
     pub works: bool,
     pub installed: Installed,
     /// What it once wrote, by scenario.
@@ -82,9 +82,22 @@ pub fn verify(lab: Lab<'_>, installed: Installed, budget: Duration, stop: &Stop)
         in_time(lab, budget, stop)
     };
     let drift = (!before.is_empty() && !now.is_empty()).then(|| drift::compare(&before, &now));
-    let is_good = |line: &Line| !matches!(line.mark, Mark::Fails(_));
-    let works = installed.problem.is_none() && recorded.iter().chain(&live).all(is_good);
-    Verification { engine, works, installed, recorded, live, drift }
+    let mut verification = Verification { engine, works: false, installed, recorded, live, drift };
+    verification.works = verification.was_tried() && !verification.fails();
+    verification
+}
+
+impl Verification {
+    /// Something is not as it must be.
+    pub fn fails(&self) -> bool {
+        let is_bad = |line: &Line| matches!(line.mark, Mark::Fails(_));
+        self.installed.problem.is_some() || self.recorded.iter().chain(&self.live).any(is_bad)
+    }
+
+    /// The engine was run. What it once wrote tells nothing about the one that is here.
+    fn was_tried(&self) -> bool {
+        self.live.iter().any(|line| !matches!(line.mark, Mark::NotTried(_)))
+    }
 }
 
 fn in_time(lab: Lab<'_>, budget: Duration, stop: &Stop) -> (Vec<Line>, Types) {

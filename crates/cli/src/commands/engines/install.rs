@@ -31,8 +31,9 @@ pub(super) fn run(global: &Global, args: &EnginesInstall) -> Result<(), Failure>
         (name, _) => vec![engines.get(name)?],
     };
     let is_stopped = stop_on_signals()?;
+    let secrets: Vec<String> = engines.iter().flat_map(|engine| engine.environment.secret.iter().cloned()).collect();
     for engine in chosen {
-        one(&settings, engine, args, &is_stopped)?;
+        one(&settings, engine, args, &secrets, &is_stopped)?;
     }
     Ok(())
 }
@@ -41,6 +42,7 @@ fn one(
     settings: &Settings,
     engine: &Descriptor,
     args: &EnginesInstall,
+    secrets: &[String],
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<(), Failure> {
     let name = engine.name.as_str();
@@ -51,11 +53,12 @@ fn one(
         return Err(Failure::Input("there is no home folder to install into; set SKILLRUN_PROGRAMS".to_owned()));
     };
     let install = Install {
-        name,
+        engine,
         rule,
         version: args.version.as_deref(),
         programs,
         environment: &settings.surroundings.environment,
+        secrets,
         timeout: Duration::from_secs(args.timeout),
         clock: &SystemClock,
         is_stopped,

@@ -14,12 +14,9 @@ use crate::failure::Failure;
 use crate::owner::Owner;
 use crate::settings::Settings;
 
-/// Below the user's data folder.
-const FOLDER: &str = "tests";
-
 /// Does something in a lab.
 pub(super) fn within<T>(settings: &Settings, state: &State<'_>, task: impl FnOnce(Lab<'_>) -> T) -> Result<T, Failure> {
-    let parent = settings.data.root().join(FOLDER);
+    let parent = settings.data.tests();
     let failed = |error| Failure::Write { path: parent.to_string_lossy().into_owned(), error };
     fs::create_dir_all(&parent).map_err(failed)?;
     let scratch = tempfile::Builder::new().prefix("engine-").tempdir_in(&parent).map_err(failed)?;
@@ -32,8 +29,8 @@ pub(super) fn within<T>(settings: &Settings, state: &State<'_>, task: impl FnOnc
     };
     let lab = Lab::make(state.descriptor, scratch.path(), &start);
     let done = lab.map(task).map_err(|error| Failure::Owner(error.to_string()));
-    // Before the folder goes, in which they have their sockets.
-    drop(owners);
+    // Before the folder goes, in which they have their sockets; and nobody goes on in it.
+    owners.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().for_each(Owner::leave_runs);
     done
 }
 

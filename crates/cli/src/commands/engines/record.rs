@@ -42,6 +42,7 @@ pub(super) fn run(global: &Global, args: &EnginesRecord) -> Result<(), Failure> 
         | RecordingError::Server(_)
         | RecordingError::File { .. }
         | RecordingError::TooLarge { .. }
+        | RecordingError::Clean(_)
         | RecordingError::Stopped => Failure::Owner(error.to_string()),
     })?;
     match args.json.form() {

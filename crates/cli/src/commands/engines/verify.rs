@@ -70,9 +70,10 @@ fn text(verification: &Verification, output: &Output) -> String {
     if let Some(drift) = &verification.drift {
         text += &drift_text(output, drift);
     }
-    let (ink, words) = match verification.works {
-        true => (Ink::Good, "it can be used"),
-        false => (Ink::Bad, "not all of it works"),
+    let (ink, words) = match (verification.works, verification.fails()) {
+        (true, _) => (Ink::Good, "it can be used"),
+        (false, true) => (Ink::Bad, "not all of it works"),
+        (false, false) => (Ink::Warning, "not tried: whether it can be used, nobody knows"),
     };
     text += &format!("\n{}\n", output.paint(ink, words));
     text

@@ -1,12 +1,13 @@
 //! Which engines a skill is tried on.
 
-use skillrun_engine::Descriptor;
 use skillrun_engine::descriptor::Executable;
+use skillrun_engine::{Descriptor, Engines};
 use skillrun_runtime::looking::engines::{Probing, State};
 use skillrun_skill::{EngineSupport, Skill};
 use skillrun_trial::cases::Case;
 use skillrun_trial::trials::{Engine, Plays};
 
+use crate::args::{ModelChoice, Test};
 use crate::commands::engines::around;
 use crate::failure::Failure;
 use crate::settings::Settings;
@@ -39,17 +40,18 @@ pub(super) fn choose(
     settings: &Settings,
     skill: &Skill,
     cases: &[Case],
-    named: &[String],
-    missing: Missing,
+    args: &Test,
 ) -> Result<Chosen, Failure> {
+    let (named, missing) = (&args.engines, Missing::from(args.skip_missing));
     let known = settings.engines();
+    let models = Models::of(&known, &args.models)?;
     let mut chosen = Chosen { engines: Vec::new(), skipped: Vec::new() };
     if named.is_empty() {
         let allows = |descriptor: &&Descriptor| skill.supports(&descriptor.name) == EngineSupport::Supported;
         let can_play = |descriptor: &&Descriptor| plays(descriptor) == Plays::Nothing || has_scripts(skill, cases);
         for descriptor in known.iter().filter(allows).filter(can_play) {
             if State::of(descriptor, around(settings), Probing::Off).program.is_ok() {
-                chosen.add(descriptor);
+                chosen.add(descriptor, &models);
             }
         }
         if chosen.engines.is_empty() {
@@ -61,7 +63,7 @@ pub(super) fn choose(
     for name in named {
         let descriptor = known.get(name)?;
         match (State::of(descriptor, around(settings), Probing::Off).program, missing) {
-            (Ok(_), _) => chosen.add(descriptor),
+            (Ok(_), _) => chosen.add(descriptor, &models),
             (Err(error), Missing::IsLeftOut) => chosen.skipped.push((name.clone(), error.to_string())),
             (Err(error), Missing::IsAnError) => {
                 return Err(Failure::NotFound(format!("{error}; --skip-missing leaves it out")));
@@ -75,11 +77,34 @@ pub(super) fn choose(
 }
 
 impl Chosen {
-    fn add(&mut self, descriptor: &Descriptor) {
+    fn add(&mut self, descriptor: &Descriptor, models: &Models<'_>) {
         let name = descriptor.name.as_str();
         if !self.engines.iter().any(|engine| engine.name == name) {
-            self.engines.push(Engine { name: name.to_owned(), plays: plays(descriptor) });
+            let model = models.of_engine(name).map(str::to_owned);
+            self.engines.push(Engine { name: name.to_owned(), plays: plays(descriptor), model });
         }
+    }
+}
+
+/// Which model each engine is to use.
+struct Models<'a>(&'a [ModelChoice]);
+
+impl<'a> Models<'a> {
+    /// One that nobody tries is in nobody's way; one that is not known is a typing error.
+    fn of(known: &Engines, choices: &'a [ModelChoice]) -> Result<Self, Failure> {
+        for (number, choice) in choices.iter().enumerate() {
+            choice.engine.as_ref().map(|name| known.get(name)).transpose()?;
+            if choices.iter().take(number).any(|earlier| earlier.engine == choice.engine) {
+                let engine = choice.engine.as_deref().unwrap_or("all engines");
+                return Err(Failure::Input(format!("--model is given twice for {engine}")));
+            }
+        }
+        Ok(Self(choices))
+    }
+
+    fn of_engine(&self, name: &str) -> Option<&str> {
+        let model = |engine: Option<&str>| self.0.iter().find(|choice| choice.engine.as_deref() == engine);
+        model(Some(name)).or_else(|| model(None)).map(|choice| choice.model.as_str())
     }
 }
 

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use skillrun_model::status::OnQuota;
 use skillrun_runtime::{Options, RunRecord};
 use skillrun_trial::cases::{self, Case};
 use skillrun_trial::drive::Stop;
@@ -40,7 +41,7 @@ pub(crate) fn run(global: &Global, args: &Test) -> Result<ExitCode, Failure> {
         Some(file) => cases::read(file).map_err(|error| Failure::Input(error.to_string()))?,
         None => vec![Case::without_input()],
     };
-    let chosen = engines::choose(&settings, &skill, &cases, &args.engines, args.skip_missing.into())?;
+    let chosen = engines::choose(&settings, &skill, &cases, args)?;
     for (name, why) in &chosen.skipped {
         tell(&format!("{name} is left out: {}", plain(why)));
     }
@@ -53,7 +54,12 @@ pub(crate) fn run(global: &Global, args: &Test) -> Result<ExitCode, Failure> {
     (slots.total, slots.per_engine, slots.sticky) = (jobs, jobs, jobs);
     slots.by_engine = BTreeMap::new();
     let owner = Owner::new(&settings)?;
-    let options = Options { hard_timeout_sec: args.timeout.map(|limit| limit.as_secs_f64()), ..Options::default() };
+    let options = Options {
+        hard_timeout_sec: args.timeout.map(|limit| limit.as_secs_f64()),
+        // Nobody waits for a test for hours, and nobody is there any more when it would go on.
+        retry_quota: Some(OnQuota::Fail),
+        ..Options::default()
+    };
     let plan = Plan {
         skill: &skill,
         cases: &cases,
@@ -64,7 +70,8 @@ pub(crate) fn run(global: &Global, args: &Test) -> Result<ExitCode, Failure> {
     };
     let trials = run_all(&owner.runtime, plan, &stop_on_signals()?, |progress| tell_progress(plan, &progress))?;
     let versions = versions(&settings, plan, &trials);
-    drop(owner);
+    // Nothing goes on behind a test.
+    owner.leave_runs();
     let cases_file = file.map(|file| file.to_string_lossy().into_owned());
     let mut report = Report::of(plan, About { cases_file, versions, skipped: chosen.skipped }, &trials);
     report.folder = place.end(report.verdict);

@@ -11,9 +11,6 @@ use tempfile::TempDir;
 use crate::failure::Failure;
 use crate::settings::Settings;
 
-/// Below the user's data folder.
-const FOLDER: &str = "tests";
-
 #[derive(Debug)]
 pub(super) enum Place {
     /// Removed when all was as expected.
@@ -27,7 +24,7 @@ impl Place {
         if let Some(folder) = keep {
             return Ok(Self::Kept(DataFolder::new(settings.surroundings.absolute_path(folder))));
         }
-        let parent = settings.data.root().join(FOLDER);
+        let parent = settings.data.tests();
         let failed = |error| Failure::Write { path: parent.to_string_lossy().into_owned(), error };
         fs::create_dir_all(&parent).map_err(failed)?;
         tempfile::Builder::new().prefix("test-").tempdir_in(&parent).map(Self::Temporary).map_err(failed)

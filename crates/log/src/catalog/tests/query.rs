@@ -155,9 +155,11 @@ fn a_retry_that_is_missing_is_told() {
     world.append(run_id(3), &[started(None, "scripted"), failed(Code::EngineFailed)]);
     let unretried = |catalog: &mut Catalog| {
         catalog.refresh(&world.log).expect("refreshed");
-        catalog.unfinished().expect("told").unretried
+        catalog.unfinished(moment(600)).expect("told").unretried
     };
     assert_eq!(unretried(&mut catalog), [first]);
+    let late = moment(500).plus_nanos(86_400_000_000_001_000);
+    assert_eq!(catalog.unfinished(late).expect("told").unretried, [], "nobody expects it any more");
     assert_eq!(catalog.get(first).expect("told").and_then(|row| row.retried_as), Some(again));
     let Data::RunStarted(begin) = started(None, "scripted") else { panic!("a beginning") };
     world.append(again, &[Data::RunStarted(RunStarted { not_before: Some(moment(500)), ..begin })]);

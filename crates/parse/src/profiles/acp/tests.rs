@@ -3,8 +3,10 @@
 mod bounds;
 mod calls;
 mod messages;
+mod ours;
 mod questions;
 mod recorded;
+mod said;
 mod turns;
 
 use skillrun_model::{ProfileId, Stream};

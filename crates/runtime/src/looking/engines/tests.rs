@@ -155,8 +155,8 @@ fn a_login_is_told_as_far_as_it_can_be_seen_and_no_path_of_it() {
 #[test]
 fn a_private_install_has_its_version_in_its_path_and_is_not_started() {
     let machine = Machine::with(&[]);
-    let folder = machine.folder.path().join("programs/gemini/0.61.0");
-    let program = folder.join("node_modules/.bin/gemini");
+    let folder = machine.folder.path().join("programs/opencode/1.18.33");
+    let program = folder.join("node_modules/.bin/opencode");
     fs::create_dir_all(folder.join("node_modules/.bin")).expect("folders");
     fs::write(&program, "#!/bin/sh\necho started > \"$0.started\"; echo 9.9.9\n").expect("a program");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a mode");
@@ -164,7 +164,7 @@ fn a_private_install_has_its_version_in_its_path_and_is_not_started() {
     let engines = Engines::shipped();
     let programs = machine.folder.path().join("programs");
     let around = Around { programs: Some(&programs), ..machine.around() };
-    let engine = State::of(engines.get("gemini").expect("gemini"), around, Probing::On).engine();
-    assert_eq!((engine.version.as_deref(), engine.tested), (Some("0.61.0"), Tested::Yes));
+    let engine = State::of(engines.get("opencode").expect("opencode"), around, Probing::On).engine();
+    assert_eq!((engine.version.as_deref(), engine.tested), (Some("1.18.33"), Tested::Yes));
     assert!(!program.with_extension("started").exists());
 }

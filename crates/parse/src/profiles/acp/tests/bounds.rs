@@ -59,7 +59,7 @@ fn names_are_cut() {
     let call =
         update(&format!(r#""tool_call","toolCallId":"{long}{long}{long}","name":"{long}","status":"in_progress""#));
     assert_eq!(facts(&[&call])[0].len(), "tool ".len() + 1024 + 1 + 256 + 2);
-    let session = format!(r#"{{"id":"session","result":{{"sessionId":"{}"}}}}"#, "x".repeat(2000));
+    let session = format!(r#"{{"id":2,"result":{{"sessionId":"{}"}}}}"#, "x".repeat(2000));
     assert_eq!(stdout(&joined(&[&session])).facts(), [""; 0], "half of a name names nothing");
 }
 

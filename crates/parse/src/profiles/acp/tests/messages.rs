@@ -96,12 +96,12 @@ fn the_past_is_neither_message_nor_tool_call() {
     lines.extend(past.iter().map(String::as_str));
     assert_eq!(facts(&lines), [""; 0]);
     let (new, end) = (named("m1", "new"), stopped("end_turn"));
-    lines.extend([r#"{"jsonrpc":"2.0","id":"session","result":null}"#, &new, &end]);
+    lines.extend([r#"{"jsonrpc":"2.0","id":"session resume=s1","result":null}"#, &new, &end]);
     assert_eq!(facts(&lines), ["message m1: new", "end success"]);
     // A later turn of a living agent has no opening.
     assert_eq!(facts(&[&past[0], &end]), ["message m1: old", "end success"]);
     // With numbers for names, any answer opens the session.
-    let numbers = lines.join("\n").replace("\"initialize\"", "1").replace("\"session\",", "2,");
+    let numbers = lines.join("\n").replace("\"initialize\"", "1").replace("\"session resume=s1\",", "2,");
     assert_eq!(facts(&[&numbers]), ["message m1: new", "end success"]);
 }
 

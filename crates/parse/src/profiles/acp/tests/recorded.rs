@@ -139,6 +139,17 @@ fn a_loaded_session_shows_no_old_message() {
     }
 }
 
+/// Symptom: an answer of the past ended a new turn. gemini tells most of the past after its answer to `session/load`.
+#[test]
+fn what_is_told_after_a_session_was_loaded_is_the_past_until_now() {
+    let told = told(&corpus("acp-gemini-loaded-session", 1));
+    let id = "run_shell_command__run_shell_command_1794771784223_0";
+    assert!(told[0].starts_with(&format!("tool {id} execute ")), "{told:#?}");
+    let answer = r#"{"__SKILL_DONE__":true,"status":"ok","summary":"the run is finished","unicode":"naïve – 完成 ✅"}"#;
+    let rest = [&format!("completed {id}: -"), &format!("message: {answer}"), "usage 200 40 - -", "end success"];
+    assert_eq!(told[1..], rest);
+}
+
 #[test]
 fn limits_and_a_session_that_is_gone() {
     ends_with(

@@ -21,8 +21,86 @@ fn the_session_is_told_once_by_answer_or_update() {
     let story = stdout(&joined(&named_by_update.iter().map(String::as_str).collect::<Vec<_>>()));
     let sessions = story.lines().into_iter().filter(|line| line.starts_with("session")).collect::<Vec<_>>();
     assert_eq!(sessions, ["session s1"]);
-    let empty = OPENED.replace("s1", "");
+    let empty = OPENED.replace("\"session\"", "2").replace("s1", "");
     assert_eq!(stdout(&joined(&[&empty])).facts(), [""; 0], "no name at all");
+}
+
+fn answered(name: &str, result: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":"{name}","result":{result}}}"#)
+}
+
+/// An agent may answer `session/load` and tell the past then. Whether it knows the requests that ask for nothing or not
+/// is the same.
+#[test]
+fn the_past_of_a_loaded_session_lasts_until_now() {
+    let no = r#"{"code":-32601,"message":"Method not found"}"#;
+    let after = |name: &str| [answered(name, "{}"), refused(&format!("\"{name}\""), no)];
+    for (past, now) in after("past.1").into_iter().zip(after("now")) {
+        let loaded = answered("session load=s1", "{}");
+        let (old, new, end) = (named("m0", "old"), named("m1", "new"), stopped("end_turn"));
+        let before = [INITIALIZED, &old, &loaded, &old, &past, &old];
+        let lines = [&before[..], &[&now, &new, &end]].concat();
+        assert_eq!(facts(&lines), ["message m1: new", "end success"]);
+        // A new turn that says nothing has no answer.
+        assert_eq!(facts(&[&before[..], &[&now, &end]].concat()), ["end success"]);
+    }
+    let resumed = answered("session resume=s1", "{}");
+    let told = facts(&[INITIALIZED, &resumed, &named("m1", "new"), &stopped("end_turn")]);
+    assert_eq!(told, ["message m1: new", "end success"], "one that is resumed tells no past");
+}
+
+/// Symptom: what a subagent said counted as ours, because the answer to `session/load` names no session.
+#[test]
+fn a_loaded_session_has_its_name_from_the_request() {
+    for name in ["session load=s1", "session mode=m resume=s1"] {
+        let opened = answered(name, r#"{"modes":{"currentModeId":"m"}}"#);
+        let other = named("m0", "x").replace("\"s1\"", "\"s2\"");
+        let lines = [INITIALIZED, &opened, &answered("now", "{}"), &other, &named("m1", "y"), &stopped("end_turn")];
+        let story = stdout(&joined(&lines));
+        assert_eq!(story.facts(), ["session s1", "message m1: y", "end success"], "{name}");
+    }
+}
+
+#[test]
+fn a_session_that_cannot_be_prompted_is_a_failure() {
+    let long = format!(r#"{{"sessionId":"{}"}}"#, "x".repeat(1001));
+    for result in ["{}", "null", r#"{"sessionId":""}"#, r#"{"sessionId":7}"#, r#"{"sessionId":"\ud800"}"#, &long] {
+        let told = facts(&[INITIALIZED, &answered("session", result)]);
+        let words = "the agent opened a session without a name of 1 to 1000 bytes";
+        assert_eq!(told.last(), Some(&format!("end failure engine: {words}")), "{result}");
+    }
+    let longest = format!(r#"{{"sessionId":"{}"}}"#, "x".repeat(1000));
+    assert_eq!(facts(&[INITIALIZED, &answered("session", &longest)]).len(), 1, "its name alone");
+}
+
+/// codex-acp takes a mode that it does not know for another one, which may do more.
+#[test]
+fn an_agent_in_another_mode_is_a_failure() {
+    let end = |name: &str, modes: &str| {
+        facts(&[INITIALIZED, &answered(name, &format!(r#"{{"sessionId":"s1"{modes}}}"#))]).pop().unwrap_or_default()
+    };
+    for name in ["session mode=read-only", "session mode=read-only load=s1", "session mode=read-only resume=s1"] {
+        let other = end(name, r#","modes":{"currentModeId":"agent"}"#);
+        let words = "the agent is in mode agent and not in read-only, which the permission needs";
+        assert_eq!(other, format!("end failure engine: {words}"), "{name}");
+        let words = "the agent does not say that it is in mode read-only, which the permission needs";
+        for modes in ["", r#","modes":null"#, r#","modes":{"currentModeId":7}"#] {
+            assert_eq!(end(name, modes), format!("end failure engine: {words}"), "{name} {modes}");
+        }
+        assert_eq!(end(name, r#","modes":{"currentModeId":"read-only"}"#), "", "{name}");
+    }
+    assert_eq!(end("session", r#","modes":{"currentModeId":"agent"}"#), "", "no mode was wanted");
+}
+
+/// Our requests have names; once that is seen, a number is the name of none.
+#[test]
+fn a_number_is_no_request_of_a_live_agent() {
+    let error = refused("7", r#"{"code":-32603,"message":"no"}"#);
+    let end = answered("prompt.1", r#"{"stopReason":"end_turn"}"#).replace("\"prompt.1\"", "8");
+    let told = facts(&[INITIALIZED, OPENED, &error, &end, &named("m1", "x"), &stopped("end_turn")]);
+    assert_eq!(told, ["Warning ENGINE_WARNING engine: no", "message m1: x", "end success"]);
+    let made_up = answered("prompt", r#"{"stopReason":"end_turn"}"#);
+    assert_eq!(facts(&[&made_up]), [""; 0], "no name of ours");
 }
 
 #[test]
@@ -185,6 +263,8 @@ fn the_text_of_an_error_is_no_message() {
 #[test]
 fn a_session_that_is_not_known_is_told_as_such() {
     let end = |id: &str, error: &str| facts(&[INITIALIZED, &refused(id, error)]).pop().unwrap_or_default();
+    let numbers = INITIALIZED.replace("\"initialize\"", "1");
+    let by_number = |error: &str| facts(&[&numbers, &refused("2", error)]).pop().unwrap_or_default();
     // In the words of claude-acp, codex-acp, gemini and opencode.
     for (error, words) in [
         (r#"{"code":-32002,"message":"Resource not found"}"#, "session not found: Resource not found"),
@@ -202,7 +282,8 @@ fn a_session_that_is_not_known_is_told_as_such() {
         ),
     ] {
         assert_eq!(end("\"session\"", error), format!("end failure session: {words}"));
-        assert_eq!(end("2", error), format!("end failure session: {words}"), "by a number");
+        assert_eq!(end("\"session mode=m load=s1\"", error), format!("end failure session: {words}"));
+        assert_eq!(by_number(error), format!("end failure session: {words}"), "by a number");
         assert!(crate::classify::refuses_session(words), "{words}");
     }
     let login = r#"{"code":-32000,"message":"Authentication required"}"#;
@@ -284,6 +365,7 @@ fn a_cut_last_line_may_show_the_success_end() {
     assert_eq!(cut(&line.replace("end_turn\",", "end_tu")).len(), 1, "the reason itself was cut");
     assert_eq!(cut(&line.replace("end_turn", "cancelled")).len(), 1);
     assert_eq!(cut(&line.replace("\"id\"", "\"method\":\"x\",\"id\"")).len(), 1, "no answer");
+    assert_eq!(cut(&line.replace("\"id\"", "\"error\":{},\"id\"")).len(), 1, "an error");
     assert_eq!(cut(&format!("{line}\n")).len(), 1, "not the last line");
     let failed = codex(r#"{"threadStatus":{"type":"systemError"}}"#);
     assert_eq!(facts(&[&failed]).len(), 0);

@@ -1,0 +1,60 @@
+//! Whoever answers the agent and whoever asks a person must agree about every request.
+
+use super::facts;
+use crate::acp::{Said, Wants, heard};
+
+fn wants(line: &str) -> Option<Wants> {
+    let wants = |said: Said<'_>| if let Said::Request { wants, .. } = said { Some(wants) } else { None };
+    heard(line.as_bytes(), wants).flatten()
+}
+
+/// Symptom: an agent was told that its question is wrong, and a person was asked it; or neither, and it waited. Found by
+/// reading two readers of the same line.
+#[test]
+fn a_question_is_either_asked_or_refused() {
+    let permission = |id: &str, params: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"session/request_permission","params":{params}}}"#)
+    };
+    let form = |params: &str| format!(r#"{{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{params}}}"#);
+    let call = r#"{"toolCall":{"toolCallId":"c1","title":"rm x"},"options":[]}"#;
+    let named = |length: usize| format!("\"{}\"", "x".repeat(length - 2));
+    let asked = [
+        permission("1", call),
+        permission(&named(1024), call),
+        permission("1", r#"{"toolCall":{"title":"half \ud800"},"options":7}"#),
+        permission("1", r#"{"toolCall":{},"message":{}}"#),
+        form(r#"{"message":"half \ud800"}"#),
+        form(r#"{"message":"M","toolCall":7,"requestedSchema":7}"#),
+        format!("\u{1b}[0m{}\u{1b}[0m", permission("1", call)),
+        format!("{}\r", permission("1", call)),
+    ];
+    let refused = [
+        permission("{}", call),
+        permission("true", call),
+        permission(&named(1025), call),
+        permission("1", "[]"),
+        permission("1", r#"{"toolCall":null}"#),
+        permission("1", r#"{"toolCall":{"title":"a","title":"b"}}"#),
+        permission("1", r#"{"toolCall":{"title":"a"},"toolCall":{"title":"b"}}"#),
+        form("{}"),
+        form(r#"{"message":7}"#),
+        form(r#"{"message":"a","message":"b"}"#),
+    ];
+    for (lines, expected) in [(&asked[..], Wants::Somebody), (&refused, Wants::Nobody)] {
+        for line in lines {
+            let is_asked = facts(&[line]).iter().any(|fact| fact.starts_with("question "));
+            assert_eq!((wants(line), is_asked), (Some(expected), expected == Wants::Somebody), "{line}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_request_is_nothing_to_answer() {
+    for line in ["", "words", "[]", "7", r#"{"id":1,"id":2,"method":"x"}"#, r#" {"id":1,"method":"x"}"#] {
+        assert_eq!(wants(line), None, "{line:?}");
+    }
+    assert_eq!(wants(r#"{"id":1,"method":"fs/read_text_file"}"#), Some(Wants::Service));
+    assert_eq!(wants(r#"{"id":1,"method":7}"#), Some(Wants::Service));
+    let told = |update: &str| heard(super::update(update).as_bytes(), |said| matches!(said, Said::Told));
+    assert_eq!((told(r#""tool_call""#), told(r#""usage_update""#)), (Some(true), Some(false)));
+}
