@@ -22,43 +22,46 @@ pub(crate) fn write(path: &Path, table: &Table<'_>, date: &str) -> Result<(), Pr
 }
 
 fn section(table: &Table<'_>, date: &str) -> String {
-    let head = match table.group {
-        Group::Clis => format!(
-            "## Tried with the real programs
-
-Made by `make e2e` on {date}: each program, installed from npm, run by skillrun
-against a scripted model on loopback. ✓ with the seconds it took, ✗ with a word
-for what is wrong, or – with the reason why it was not tried."
+    let (title, story) = match table.group {
+        Group::Clis => (
+            "Tried with the real programs",
+            format!(
+                "Made by `make e2e` on {date}: each program, installed from npm, run by skillrun against a scripted model \
+                 on loopback. ✓ with the seconds it took, ✗ with a word for what is wrong, or – with the reason why it \
+                 was not tried."
+            ),
         ),
-        Group::Agents => format!(
-            "## Tried with the real agents
-
-Made by `make e2e` on {date}, in the same way with the same scenarios, and with
-those that only an agent of the Agent Client Protocol can play. Gemini cannot
-load a session in its first minute, so it is given that minute."
+        Group::Agents => (
+            "Tried with the real agents",
+            format!(
+                "Made by `make e2e` on {date} in the same way, with the same scenarios and with those that only an agent \
+                 of the Agent Client Protocol can play. Gemini cannot load a session in its first minute, so it is given \
+                 that minute."
+            ),
         ),
     };
-    let mut text = format!("{head}\n\n{}\n", table.markdown());
+    let mut text = format!("## {title}\n\n{}\n\n{}\n", wrapped(&story, ""), table.markdown());
     let is_new = |group: Group| match group {
         Group::Clis => table.scenarios.clone(),
         // The others are explained beside the other table.
         Group::Agents => table.scenarios.iter().copied().filter(|one| !one.is_for(Group::Clis)).collect(),
     };
     for scenario in is_new(table.group) {
-        let _ = writeln!(text, "{}", wrapped(&format!("- *{}*: {}.", scenario.name(), scenario.meaning())));
+        let _ = writeln!(text, "{}", wrapped(&format!("- *{}*: {}.", scenario.name(), scenario.meaning()), "  "));
     }
     text
 }
 
-/// Broken at spaces where a line would be longer than 80 characters.
-fn wrapped(item: &str) -> String {
+/// Broken at spaces where a line would be longer than 80 characters; all but the first begin with `indent`.
+fn wrapped(item: &str, indent: &str) -> String {
     let mut text = String::new();
     let mut line = 0;
     for word in item.split(' ') {
         let more = word.chars().count();
         if line > 0 && line + 1 + more > 80 {
-            text.push_str("\n  ");
-            line = 2;
+            text.push('\n');
+            text.push_str(indent);
+            line = indent.len();
         } else if line > 0 {
             text.push(' ');
             line += 1;

@@ -133,3 +133,43 @@ fn many_at_once_are_all_there_and_in_order() {
     assert_eq!(names, ["case 0", "case 1", "case 2", "case 3", "case 4", "case 5"]);
     assert!(rows.iter().all(|row| row["passed"] == 3), "{report:#}");
 }
+
+/// Found by review: a skill that waits for quota left an owner behind each test, which asked the engine hours later. And
+/// a case that expects a failure passed, because there was no quota.
+#[test]
+fn an_engine_without_quota_is_neither_waited_for_nor_a_failure_of_the_skill() {
+    let script = "- - fail: Rate limit reached. Please try again in 1 hour.\n";
+    let lab = Lab::new("- {name: one, expect: {status: failed}}\n", script);
+    lab.write("probe/assets/runner.json", r#"{"runtime_options": {"retry": {"quota": "wait"}}}"#);
+    let (code, report) = lab.run(&["--keep", "kept"]);
+    let [run] = &runs(&lab.path("kept"))[..] else { panic!("no run but the one of the test: {report:#}") };
+    let events = fs::read_to_string(run.join("events.jsonl")).expect("a Log");
+    let failed = events.lines().find(|line| line.contains("run.failed")).expect("a failed run");
+    let failed: Value = serde_json::from_str(failed).expect("an event");
+    assert_eq!((&failed["data"]["error"]["category"], &failed["data"]["retry"]), (&"quota".into(), &Value::Null));
+    let owners = fs::read_dir(lab.path("kept/owners")).expect("a folder").count();
+    assert_eq!(owners, 0, "nobody goes on behind a test");
+    assert_eq!((code, &report["verdict"], &report["rows"][0]["verdict"]), (Some(1), &"failed".into(), &"error".into()));
+    let one = &report["rows"][0]["runs"][0];
+    assert_eq!((&one["verdict"], &one["status"]), (&"error".into(), &"failed".into()));
+    let why = one["problems"][0].as_str().expect("a reason");
+    assert!(why.starts_with("it could not be run: ") && why.contains("Rate limit"), "{why}");
+}
+
+#[test]
+fn models_are_asked_for_by_engine_or_for_all() {
+    let lab = Lab::new("- {name: one}\n", "- - output: {a: 1}\n    done: true\n");
+    let cases: [(&[&str], &str); 3] = [
+        (&["--model", "small"], "small"),
+        (&["--model", "small", "--model", "scripted=large"], "large"),
+        (&["--model", "codex=large", "--model", "small"], "small"),
+    ];
+    for (number, (words, model)) in cases.into_iter().enumerate() {
+        let kept = format!("kept-{number}");
+        let (code, report) = lab.run(&[words, &["--keep", &kept]].concat());
+        assert_eq!(code, Some(0), "{report:#}");
+        let [run] = &runs(&lab.path(&kept))[..] else { panic!("one run") };
+        let record: Value = serde_json::from_slice(&fs::read(run.join("run.json")).expect("a record")).expect("JSON");
+        assert_eq!(record["request"]["model"], model, "{words:?} {record:#}");
+    }
+}

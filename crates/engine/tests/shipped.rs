@@ -474,14 +474,14 @@ fn the_folder_of_the_skill_may_be_read() {
 /// review).
 #[test]
 fn a_folder_that_would_be_taken_for_two_is_refused() {
-    let request = StartRequest { skill_dir: Some(Path::new("/home/me,you/skills/s")), ..request(&[]) };
+    let request = StartRequest { skill_dir: Some(Path::new("/some/me,you/skills/s")), ..request(&[]) };
     let engines = Engines::shipped();
     for name in ["gemini", "gemini-acp", "qwen", "qwen-acp"] {
         let refused = start(engines.get(name).expect("an engine"), &request).expect_err("refused").to_string();
         let words = "the value for {{skill_dir}} has a comma in it, and would be taken for two";
         assert_eq!(refused, format!("{name} cannot be started: {words}"));
     }
-    assert!(started("claude", &request).contains(&"--add-dir=/home/me,you/skills/s".to_owned()));
+    assert!(started("claude", &request).contains(&"--add-dir=/some/me,you/skills/s".to_owned()));
 }
 
 #[test]

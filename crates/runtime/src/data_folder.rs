@@ -12,7 +12,7 @@
 //!        versions.json         versions of engines, by program; a view
 //!        uploads/              files of requests that are being received
 //!        skills/               skills that were installed
-//!        tests/                data folders of tests that were kept, because something was not as expected
+//!        tests/                data folders of tests that were kept, because something was not as expected; for a week
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -77,6 +77,10 @@ impl DataFolder {
 
     pub fn skills(&self) -> PathBuf {
         self.root.join("skills")
+    }
+
+    pub fn tests(&self) -> PathBuf {
+        self.root.join("tests")
     }
 }
 

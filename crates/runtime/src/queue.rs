@@ -80,6 +80,7 @@ impl Queue {
         }
     }
 
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.waiting.len() + self.later.len()
     }

@@ -6,11 +6,13 @@
 //! ```
 //!
 //! - `plan`: decides; pure. `measure`: what a run takes up. `carry_out`: removes, and tidies up.
+//!   `left_tests`: what tests left.
 //!
 //! Laws: a run that is not over is never touched. A failed run is kept at least as long as every other one: it goes only
 //! when no run that ended otherwise, at the same time or before, is kept. Links are removed and never followed.
 
 mod carry_out;
+mod left_tests;
 mod measure;
 mod plan;
 #[cfg(test)]

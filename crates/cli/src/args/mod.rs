@@ -29,7 +29,7 @@ pub(crate) use normalize::{Format, Normalize};
 pub(crate) use runs::{Cancel, Own, Recover, Reply, Request, Retry, Run, Wait};
 pub(crate) use serve::Serve;
 pub(crate) use skills::{Skills, SkillsCommand};
-pub(crate) use test::Test;
+pub(crate) use test::{ModelChoice, Test};
 
 /// Runs agent skills on real coding agents and tells the truth about what happened.
 #[derive(Debug, Parser)]

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use skillrun_log::EventLog;
-use skillrun_model::{RunId, Timestamp};
+use skillrun_model::RunId;
 use skillrun_runtime::runtime::{Recovered, TakenUp};
 
 use crate::args::{Form, Global, Own, Recover};
@@ -82,7 +82,7 @@ pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failu
     }
     let stuck: Vec<RunId> = recovered.stuck.iter().map(|(run, _)| *run).collect();
     owner.runtime.wait_only_later(&stuck, FOREVER);
-    let later: BTreeMap<RunId, Timestamp> = owner.runtime.later().into_iter().collect();
+    let later = owner.runtime.later();
     if !(later.is_empty() && stuck.is_empty()) {
         // Hours may pass until then: one owner in the background has them all.
         owner.leave_runs();

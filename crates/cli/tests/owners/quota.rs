@@ -58,6 +58,7 @@ fn an_owner_that_is_killed_between_two_runs_leaves_neither_none_nor_two() {
         assert_eq!(runs.len(), 2, "round {round}: {runs:?}");
         let again = second(&lab).expect("a retry");
         assert_eq!(before.last().map(|end| &end["data"]["retry"]["run_id"]), Some(&Value::from(again.as_str())));
+        wait_for("end", || lab.events(&again).last().is_some_and(is_end).then_some(()));
         let events = lab.events(&again);
         assert_eq!(events.last().map(kind), Some("run.failed"), "round {round}");
         assert_eq!(events[0]["data"]["retry_of"], first.as_str());
@@ -108,6 +109,39 @@ fn a_run_that_waits_is_shown_and_canceled_from_elsewhere() {
     };
     assert_eq!(status.code(), Some(8));
     assert_eq!(lab.runs().len(), 2);
+    lab.wait_quiet();
+}
+
+/// Regression: `recover` stayed until the last run that waited had begun, for hours or weeks.
+#[test]
+fn recover_tells_what_waits_and_leaves_it_to_one_owner_in_the_background() {
+    let lab = Lab::new();
+    let skill = lab.skill("probe", &no_quota("1h"));
+    let skill = skill.to_str().expect("a path");
+    let mut owners = [lab.start(&words(skill, &["--json"])), lab.start(&words(skill, &["--json"]))];
+    let is_retry = |run: &String| lab.events(run).first().is_some_and(|event| event["data"]["retry_of"].is_string());
+    let waiting = || lab.runs().into_iter().filter(is_retry).collect::<Vec<_>>();
+    let is_queued = |run: &String| lab.events(run).iter().any(|event| kind(event) == "run.status");
+    wait_for("retries", || (waiting().len() == 2 && waiting().iter().all(is_queued)).then_some(()));
+    for owner in &mut owners {
+        owner.kill().expect("killed");
+        owner.wait().expect("waited");
+    }
+    let recovered = lab.json(&["recover", "--json"]);
+    for run in waiting() {
+        let not_before = &lab.events(&run)[0]["data"]["not_before"];
+        assert_eq!((&recovered["taken_up"][&run], &recovered["later"][&run]), (&Value::from("queued"), not_before));
+    }
+    assert_eq!(recovered["later"].as_object().map(serde_json::Map::len), Some(2));
+    let sockets = || {
+        let entries = std::fs::read_dir(lab.data().join("owners")).into_iter().flatten().flatten();
+        entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "sock")).count()
+    };
+    wait_for("one owner", || (sockets() == 1 && lab.processes().len() == 1).then_some(()));
+    for run in waiting() {
+        let canceled = lab.output(&["cancel", &run]);
+        assert!(canceled.status.success(), "{}", String::from_utf8_lossy(&canceled.stderr));
+    }
     lab.wait_quiet();
 }
 

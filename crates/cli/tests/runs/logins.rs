@@ -52,9 +52,9 @@ fn interactive(lab: &Lab) -> NewRun {
 }
 
 fn warnings(lab: &Lab, run: RunId) -> Vec<String> {
-    let told = |data: Data| match data {
-        Data::ParserWarning(warning) if warning.code == Code::LoginNotKept => Some(warning.message),
-        _ => None,
+    let told = |data: Data| {
+        let Data::ParserWarning(warning) = data else { return None };
+        (warning.code == Code::LoginNotKept).then_some(warning.message)
     };
     lab.events(run).into_iter().filter_map(|event| told(event.data)).collect()
 }

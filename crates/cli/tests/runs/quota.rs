@@ -10,10 +10,11 @@ use skillrun_model::rasp::data::{PlannedRetry, RunFailed, RunStarted};
 use skillrun_model::status::OnQuota;
 use skillrun_model::verdict::RunError;
 use skillrun_model::{ExecutionMode, RunId, RunStatus, Timestamp};
-use skillrun_runtime::record::QuotaRetry;
+use skillrun_runtime::record::{QuotaRetry, Sharing};
+use skillrun_runtime::runtime::{Recovered, TakenUp};
 use skillrun_runtime::{NewRun, RunRecord, Runtime, SlotLimits};
 
-use crate::lab::{Lab, PATIENCE, PROGRAM, with};
+use crate::lab::{Lab, PATIENCE, PROGRAM, reply, with};
 
 const DONE: &str = "- - output: {answer: blue}\n    done: true\n";
 
@@ -69,10 +70,10 @@ fn without_quota_once(lab: &mut Lab, when: &str) {
 }
 
 /// As whoever comes next finds the runs.
-fn recover(lab: &Lab, runtime: &Runtime) -> Vec<(RunId, String)> {
+fn recover(lab: &Lab, runtime: &Runtime) -> Recovered {
     let (mut catalog, _) = Catalog::open(&lab.data().catalog(), &lab.data().runs()).expect("a catalog");
     catalog.refresh(&FileLog::new(lab.data().runs())).expect("refreshed");
-    runtime.recover(&mut catalog).expect("recovered").broken
+    runtime.recover(&mut catalog).expect("recovered")
 }
 
 #[test]
@@ -184,8 +185,17 @@ fn a_skill_may_wait_for_quota() {
     let run = runtime.accept(of(serde_json::json!({ "quota": "wait", "quota_max": 3 }))).expect("accepted");
     let retry = record(&lab, run).request.retry;
     assert_eq!((retry.quota, retry.quota_max), (OnQuota::Wait, 3));
-    for wrong in [serde_json::json!("wait"), serde_json::json!({ "quota": 1 }), serde_json::json!({ "quota_max": -1 })]
-    {
+    let run = runtime.accept(of(serde_json::json!({ "quota": "wait" }))).expect("accepted");
+    assert_eq!(record(&lab, run).request.retry.quota_max, 29, "a day where nobody tells a time");
+    let many = with(waiting(lab.new_run(ExecutionMode::Auto, DONE)), |options| options.retry_quota_max = Some(101));
+    let error = runtime.accept(many).expect_err("refused").to_string();
+    assert!(error.contains("retry.quota_max is 101, and must be at most 100"), "{error}");
+    for wrong in [
+        serde_json::json!("wait"),
+        serde_json::json!({ "quota": 1 }),
+        serde_json::json!({ "quota_max": -1 }),
+        serde_json::json!({ "quota_max": 101 }),
+    ] {
         let error = runtime.accept(of(wrong.clone())).expect_err("refused").to_string();
         assert!(error.contains("retry"), "{wrong}: {error}");
     }
@@ -205,7 +215,8 @@ fn a_retry_that_was_not_made_is_made_once() {
     drop(runtime);
     let made = |what: &str| {
         let runtime = lab.runtime();
-        assert_eq!(recover(&lab, &runtime), [], "{what}");
+        let recovered = recover(&lab, &runtime);
+        assert_eq!((recovered.broken, recovered.working), (Vec::new(), vec![plan.run_id]), "{what}");
         assert!(is_queued(&lab, plan.run_id) && runtime.has(plan.run_id), "{what}");
         assert_eq!(record(&lab, plan.run_id).not_before(), Some(plan.not_before), "{what}");
         assert_eq!(lab.run_folders().len(), 2, "{what}");
@@ -242,9 +253,137 @@ fn a_retry_that_was_removed_stays_so() {
     let log = FileLog::new(lab.data().runs());
     log.remove(again, Timestamp::EPOCH).expect("removed");
     let runtime = lab.runtime();
-    assert_eq!(recover(&lab, &runtime), []);
+    assert_eq!(recover(&lab, &runtime), Recovered::default());
     assert!(runtime.wait_idle(PATIENCE));
     assert!(!lab.data().run(again).events().exists());
+}
+
+/// A run that failed, and the one that waits to take its place, which nobody owns now.
+fn left_waiting(lab: &Lab, new: NewRun) -> (RunId, PlannedRetry) {
+    let runtime = lab.runtime();
+    let run = runtime.submit(waiting(new)).expect("accepted");
+    lab.wait_over(run);
+    let plan = planned(lab, run);
+    wait_made(lab, plan.run_id);
+    (run, plan)
+}
+
+fn remove(lab: &Lab, run: RunId) {
+    fs::remove_dir_all(lab.data().run(run).root()).expect("removed");
+}
+
+/// Regression: a retry that could not be made was made at any later start, weeks later too.
+#[test]
+fn a_retry_that_nobody_expects_any_more_is_not_made() {
+    let lab = Lab::new();
+    let (run, plan) = left_waiting(&lab, lab.new_run(ExecutionMode::Auto, &no_quota("1h")));
+    remove(&lab, plan.run_id);
+    let events = lab.data().run(run).events();
+    let text = fs::read_to_string(&events).expect("a Log");
+    let told = plan.not_before.to_string();
+    assert!(text.contains(&told));
+    fs::write(&events, text.replace(&told, "2020-01-01T00:00:00.000000Z")).expect("written");
+    let runtime = lab.runtime();
+    assert_eq!(recover(&lab, &runtime), Recovered::default());
+    assert_eq!(runtime.take_up(run).expect("taken up"), TakenUp::Over, "whoever asks");
+    assert!(runtime.wait_idle(PATIENCE));
+    assert_eq!(lab.run_folders().len(), 1);
+}
+
+/// Regression: where the retry could not be made, each start gave up at once, and each run started one more owner.
+#[test]
+fn a_retry_that_cannot_be_made_is_tried_again_and_keeps_nobody() {
+    let lab = Lab::new();
+    let (folder, away) = (lab.path("folder"), lab.path("away"));
+    fs::create_dir(&folder).expect("a folder");
+    let new = NewRun {
+        workspace: Some((folder.clone(), Sharing::Alone)),
+        ..lab.new_run(ExecutionMode::Auto, &no_quota("1h"))
+    };
+    let (run, plan) = left_waiting(&lab, new);
+    remove(&lab, plan.run_id);
+    fs::rename(&folder, &away).expect("moved");
+    let runtime = lab.runtime();
+    let recovered = recover(&lab, &runtime);
+    let stuck: Vec<RunId> = recovered.stuck.iter().map(|(run, _)| *run).collect();
+    assert_eq!((&recovered.broken, stuck.as_slice()), (&Vec::new(), [run].as_slice()));
+    assert!(recovered.stuck[0].1.contains("tried again"), "{recovered:?}");
+    assert!(runtime.has(run) && runtime.wait_only_later(&stuck, PATIENCE), "nobody waits for it");
+    fs::rename(&away, &folder).expect("moved");
+    wait_made(&lab, plan.run_id);
+    lab.wait_until("peace", || runtime.trouble(run).is_none() && !runtime.has(run));
+    assert_eq!(runtime.later(), [(plan.run_id, plan.not_before)]);
+}
+
+/// Regression: a retry whose first batch was cut began at once.
+#[test]
+fn a_retry_of_which_only_the_first_event_is_there_waits_for_its_moment() {
+    let lab = Lab::new();
+    let (_, plan) = left_waiting(&lab, lab.new_run(ExecutionMode::Auto, &no_quota("1h")));
+    let events = lab.data().run(plan.run_id).events();
+    let text = fs::read_to_string(&events).expect("a Log");
+    fs::write(&events, text.lines().take(1).map(|line| format!("{line}\n")).collect::<String>()).expect("written");
+    assert_eq!(lab.state(plan.run_id).status, None);
+    let runtime = lab.runtime();
+    assert_eq!(recover(&lab, &runtime).working, [plan.run_id]);
+    assert_eq!(lab.types(plan.run_id), ["run.started", "run.status"]);
+    assert!(is_queued(&lab, plan.run_id));
+    assert_eq!(runtime.later(), [(plan.run_id, plan.not_before)]);
+}
+
+/// Regression: what was changed in a skill while a run waited was run, without anybody asking.
+#[test]
+fn a_retry_has_the_skill_that_was_asked_for() {
+    let lab = Lab::new();
+    let new = lab.new_run(ExecutionMode::Auto, &no_quota("1h"));
+    let source = new.skill.root.join("SKILL.md");
+    let (run, plan) = left_waiting(&lab, new);
+    remove(&lab, plan.run_id);
+    let before = fs::read_to_string(&source).expect("a skill");
+    fs::write(&source, format!("{before}\nDo something else.\n")).expect("written");
+    let runtime = lab.runtime();
+    recover(&lab, &runtime);
+    let copy = fs::read_to_string(lab.data().run(plan.run_id).skill().join("SKILL.md")).expect("a copy");
+    assert_eq!(copy, before);
+    let (first, again) = (record(&lab, run).skill, record(&lab, plan.run_id).skill);
+    assert_eq!(again, first, "and it is told where it came from");
+}
+
+#[test]
+fn whoever_wants_the_folder_of_a_run_that_waits_is_told_until_when() {
+    let lab = Lab::new();
+    let folder = lab.path("folder");
+    fs::create_dir(&folder).expect("a folder");
+    let of = |script: &str| NewRun {
+        workspace: Some((folder.clone(), Sharing::Alone)),
+        ..lab.new_run(ExecutionMode::Auto, script)
+    };
+    let (_, PlannedRetry { run_id, not_before }) = left_waiting(&lab, of(&no_quota("1h")));
+    let error = lab.runtime().submit(of(DONE)).expect_err("refused").to_string();
+    let expected = format!(
+        "run {run_id} works in this folder, not before {not_before}; wait for it, end it with `skillrun cancel {run_id}`, or give --share to both"
+    );
+    assert!(error.ends_with(&expected), "{error}");
+}
+
+/// Regression: with a clock that was set back, an answer to a retry waited for the moment of its beginning again.
+#[test]
+fn an_answer_does_not_wait_for_the_moment_of_the_beginning() {
+    let lab = Lab::new();
+    let script = "- - ask: {prompt: Which colour?}\n- - output: {answer: blue}\n    done: true\n";
+    let run = {
+        let runtime = lab.runtime();
+        let run = runtime.submit(lab.new_run(ExecutionMode::Interactive, script)).expect("accepted");
+        lab.wait_asked(run, 1);
+        run
+    };
+    let not_before = Timestamp::EPOCH.plus_nanos(lab.events(run)[0].ts.millis_since(Timestamp::EPOCH).expect("now") * 1_000_000 + 3_600_000_000_000);
+    let again = RunRecord { quota_retry: Some(QuotaRetry { number: 1, not_before }), ..record(&lab, run) };
+    again.write(&lab.data().run(run).record()).expect("written");
+    let runtime = lab.runtime();
+    runtime.reply(run, reply(1, "blue")).expect("answered");
+    assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));
+    assert!(runtime.wait_idle(PATIENCE));
 }
 
 /// Words that a login needs are those of the engine.

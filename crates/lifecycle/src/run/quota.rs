@@ -148,6 +148,13 @@ mod tests {
         assert_eq!(quota(Some(second(3)), wait(1, 0)), Some(second(3)), "a longer one counts");
     }
 
+    /// As many as a request has where it does not say how many.
+    #[test]
+    fn twenty_nine_waits_that_nobody_told_are_a_day() {
+        let hours = (0..29).map(|made| UNTOLD.millis(made)).sum::<u64>() / 3_600_000;
+        assert_eq!(hours, 24);
+    }
+
     #[test]
     fn a_run_that_was_planned_is_made_for_a_day() {
         let planned = PlannedRetry { run_id: RunId::new(1, [1; 10]), not_before: second(5) };

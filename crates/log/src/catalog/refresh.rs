@@ -152,7 +152,8 @@ impl<'db> Rows<'db> {
             find: db.prepare(
                 "SELECT inode, epoch, bytes, row, fold FROM runs JOIN details USING (run_id) WHERE run_id = ?1",
             )?,
-            put_run: db.prepare("INSERT OR REPLACE INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")?,
+            put_run: db
+                .prepare("INSERT OR REPLACE INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")?,
             put_details: db
                 .prepare("INSERT OR REPLACE INTO details (run_id, row, fold, words) VALUES (?1, ?2, ?3, ?4)")?,
             remove_run: db.prepare("DELETE FROM runs WHERE run_id = ?1")?,

@@ -62,7 +62,9 @@ pub enum AcceptError {
 fn who_works(run: RunId, not_before: Option<Timestamp>) -> String {
     match not_before {
         None => format!("run {run} works in this folder; wait for it"),
-        Some(at) => format!("run {run} works in this folder, not before {at}; wait for it, end it with `skillrun cancel {run}`"),
+        Some(at) => {
+            format!("run {run} works in this folder, not before {at}; wait for it, end it with `skillrun cancel {run}`")
+        }
     }
 }
 

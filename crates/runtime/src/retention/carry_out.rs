@@ -12,7 +12,7 @@ use skillrun_log::{EventLog, FileLog, LogError, LogErrorKind};
 use skillrun_model::{RunId, Timestamp};
 
 use super::measure::{ending, evidence_files, runs};
-use super::{NOTE, Removal, Standing, What, Why};
+use super::{NOTE, Removal, Standing, What, Why, left_tests};
 use crate::cache;
 use crate::data_folder::{DataFolder, RunFolder};
 use crate::login;
@@ -21,7 +21,7 @@ use crate::login;
 const ABANDONED_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// A login that was kept beside the user's is of no use to anybody after this time.
-const LOGIN_KEPT_MS: u64 = 30 * 24 * 60 * 60 * 1000;
+pub(super) const LOGIN_KEPT_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 
 /// What was done.
 #[derive(Debug, Default)]
@@ -139,7 +139,7 @@ fn refused(error: LogError) -> WhySkipped {
 }
 
 /// Removes a folder with everything in it. A link goes and what it leads to stays, a workspace of the user's above all.
-fn remove_tree(path: &Path) -> io::Result<()> {
+pub(super) fn remove_tree(path: &Path) -> io::Result<()> {
     match gone(fs::remove_dir_all(path)) {
         // Some tools take the right to write away from what they keep.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -181,6 +181,7 @@ fn tidy(data: &DataFolder, now: Timestamp) {
     for path in files(&data.logins()).into_iter().filter(|path| has_ending(path, login::KEPT)) {
         remove_older(&path, LOGIN_KEPT_MS, now);
     }
+    left_tests::remove_old(data, now);
 }
 
 fn remove_older(path: &Path, limit_ms: u64, now: Timestamp) {

@@ -400,6 +400,47 @@ fn a_login_that_was_kept_goes_after_a_month() {
 }
 
 #[test]
+fn folders_of_tests_go_after_a_week_unless_somebody_is_at_work() {
+    let world = World::new();
+    let tests = world.data.tests();
+    let make = |name: &str, inner: &str, days: u32| {
+        let owners = DataFolder::new(tests.join(name).join(inner)).owners();
+        fs::create_dir_all(&owners).expect("a folder");
+        let socket = std::os::unix::net::UnixListener::bind(owners.join("1.sock")).expect("a socket");
+        let folder = fs::File::open(tests.join(name)).expect("a folder");
+        folder.set_modified(std::time::UNIX_EPOCH + DAY * days).expect("a time");
+        socket
+    };
+    for (name, inner) in
+        [("test-dead", ""), ("engine-dead", "auto/data"), ("mine", ""), ("test-login", ""), ("test-login-old", "")]
+    {
+        drop(make(name, inner, 92));
+    }
+    let _living = [make("test-living", "", 92), make("engine-living", "auto/data", 92)];
+    drop(make("test-new", "", 94));
+    // Somebody looked at it, and tried a run again.
+    drop(make("test-used", "", 92));
+    fs::create_dir(tests.join("test-used/runs")).expect("a folder");
+    let runs = fs::File::open(tests.join("test-used/runs")).expect("a folder");
+    runs.set_modified(std::time::UNIX_EPOCH + DAY * 99).expect("a time");
+    fs::File::open(tests.join("test-used")).expect("a folder").set_modified(std::time::UNIX_EPOCH).expect("a time");
+    for (name, days) in [("test-login", 92), ("test-login-old", 69)] {
+        fs::create_dir(tests.join(name).join("logins")).expect("a folder");
+        fs::write(tests.join(name).join("logins/a.kept"), "{}").expect("a file");
+        let folder = fs::File::open(tests.join(name)).expect("a folder");
+        folder.set_modified(std::time::UNIX_EPOCH + DAY * days).expect("a time");
+    }
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    fs::write(elsewhere.path().join("mine.txt"), "mine").expect("a file");
+    symlink(elsewhere.path(), tests.join("test-link")).expect("a link");
+    world.carry_out(What::Run, &[]);
+    let left =
+        ["engine-living", "mine", "test-link", "test-living", "test-login", "test-new", "test-used"].map(str::to_owned);
+    assert_eq!(names(tests), left);
+    assert!(elsewhere.path().join("mine.txt").exists());
+}
+
+#[test]
 fn a_folder_of_the_user_is_never_followed() {
     let world = World::new();
     let folder = world.run(1, Standing::Succeeded);

@@ -6,8 +6,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use skillrun_log::{LogError, LogErrorKind};
-use skillrun_model::{AttemptNumber, RunId};
 use skillrun_model::status::Continuation;
+use skillrun_model::{AttemptNumber, RunId};
 
 use super::desk::{Trouble, Wanted};
 use super::{Inner, TakenUp};
@@ -273,7 +273,9 @@ impl Inner {
                 match self.take_up(run) {
                     Ok(TakenUp::SomebodyElses) => self.is_held(&mut self.desk(), run),
                     Ok(TakenUp::Working | TakenUp::Stuck) => {}
-                    Ok(TakenUp::Waiting | TakenUp::Over | TakenUp::TriedAgain(_)) => drop(self.desk().troubles.remove(&run)),
+                    Ok(TakenUp::Waiting | TakenUp::Over | TakenUp::TriedAgain(_)) => {
+                        drop(self.desk().troubles.remove(&run))
+                    }
                     Err(error) => self.failed(&mut self.desk(), run, &error),
                 }
             }

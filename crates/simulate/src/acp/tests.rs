@@ -46,6 +46,9 @@ fn only_what_the_protocol_allows_is_taken() {
     for bad in ["", "{", "[]", "{\"jsonrpc\":\"2.0\"}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1,\"error\":{}}"] {
         read(bad).expect_err(bad);
     }
+    let extension = json!({ "jsonrpc": "2.0", "id": "now", "method": "_made/up", "params": {} });
+    let extension = read(&extension.to_string());
+    assert_eq!(extension, Ok(Message::Request { id: Value::from("now"), call: Call::Extension }));
     let relative =
         json!({ "jsonrpc": "2.0", "id": 1, "method": "session/new", "params": { "cwd": "a", "mcpServers": [] } });
     assert!(read(&relative.to_string()).expect_err("refused").words.contains("absolute"));

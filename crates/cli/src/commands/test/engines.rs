@@ -36,12 +36,7 @@ pub(super) struct Chosen {
 }
 
 /// Those that were named, else all that can run the skill.
-pub(super) fn choose(
-    settings: &Settings,
-    skill: &Skill,
-    cases: &[Case],
-    args: &Test,
-) -> Result<Chosen, Failure> {
+pub(super) fn choose(settings: &Settings, skill: &Skill, cases: &[Case], args: &Test) -> Result<Chosen, Failure> {
     let (named, missing) = (&args.engines, Missing::from(args.skip_missing));
     let known = settings.engines();
     let models = Models::of(&known, &args.models)?;
