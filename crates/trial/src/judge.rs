@@ -72,7 +72,7 @@ pub fn hindrance(expect: &Expect, ended: &Ended) -> Option<String> {
         | ErrorCategory::Quota
         | ErrorCategory::Network
         | ErrorCategory::Host
-        | ErrorCategory::Internal => None.or_else(|| false.then(|| format!("it could not be run: {}: {}", error.code, short(&error.message)))),
+        | ErrorCategory::Internal => Some(format!("it could not be run: {}: {}", error.code, short(&error.message))),
         ErrorCategory::Usage
         | ErrorCategory::Input
         | ErrorCategory::Skill

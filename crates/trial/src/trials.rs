@@ -201,7 +201,7 @@ fn run(
         },
         profile: None,
         continuation: None,
-        options: Options { model: None, ..plan.options.clone() },
+        options: Options { model: engine.model.clone(), ..plan.options.clone() },
         retry_of: None,
         request_id: None,
     };

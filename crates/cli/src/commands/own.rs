@@ -24,6 +24,17 @@ const FOREVER: Duration = Duration::from_secs(u64::MAX / 4);
 pub(crate) fn own(global: &Global, args: &Own) -> Result<ExitCode, Failure> {
     // A life of its own: no terminal, and no signal of one. It fails only for a process that has that already.
     rustix::process::setsid().ok();
+    let taken = take_all(global, args);
+    // Whoever started us may be gone; else it tells the user what it hears.
+    let _ = match &taken {
+        Ok(_) => writeln!(io::stdout(), "{READY}"),
+        Err(failure) => writeln!(io::stdout(), "{failure}"),
+    };
+    taken?.runtime.wait_idle(FOREVER);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn take_all(global: &Global, args: &Own) -> Result<Owner, Failure> {
     let place = Place::open(global)?;
     let owner = Owner::new(&place.settings)?;
     for word in &args.run {
@@ -32,10 +43,7 @@ pub(crate) fn own(global: &Global, args: &Own) -> Result<ExitCode, Failure> {
     if args.all {
         recover_all(&place, &owner)?;
     }
-    // Whoever started us may be gone.
-    let _ = writeln!(io::stdout(), "{READY}");
-    owner.runtime.wait_idle(FOREVER);
-    Ok(ExitCode::SUCCESS)
+    Ok(owner)
 }
 
 fn take(place: &Place, owner: &Owner, word: &str) -> Result<(), Failure> {

@@ -50,7 +50,7 @@ pub(super) fn recording(
 /// Half a recording is in the way of the next try.
 pub(super) fn discard(folder: &Path) {
     // Why it was not made is worth more than why it stays.
-    folder.exists();
+    fs::remove_dir_all(folder).ok();
 }
 
 fn attempts(

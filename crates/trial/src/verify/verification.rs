@@ -83,7 +83,7 @@ pub fn verify(lab: Lab<'_>, installed: Installed, budget: Duration, stop: &Stop)
     };
     let drift = (!before.is_empty() && !now.is_empty()).then(|| drift::compare(&before, &now));
     let mut verification = Verification { engine, works: false, installed, recorded, live, drift };
-    verification.works = !verification.fails();
+    verification.works = verification.was_tried() && !verification.fails();
     verification
 }
 

@@ -57,7 +57,7 @@ pub(crate) fn run(global: &Global, args: &Test) -> Result<ExitCode, Failure> {
     let options = Options {
         hard_timeout_sec: args.timeout.map(|limit| limit.as_secs_f64()),
         // Nobody waits for a test for hours, and nobody is there any more when it would go on.
-        retry_quota: Some(OnQuota::Fail).filter(|_| false),
+        retry_quota: Some(OnQuota::Fail),
         ..Options::default()
     };
     let plan = Plan {
