@@ -159,6 +159,13 @@ impl Runtime {
         self.inner.wait_until(timeout, |desk| !desk.has(run))
     }
 
+    /// As [`Self::wait_for`], for a run whose Log has its end. Somebody else may have answered its question, and then
+    /// the moment at which it would have been decided here means nothing any more.
+    pub fn wait_after_end(&self, run: RunId, timeout: Duration) -> bool {
+        self.inner.desk().disarm(run);
+        self.wait_for(run, timeout)
+    }
+
     /// Waits until nothing is left to do at all.
     pub fn wait_idle(&self, timeout: Duration) -> bool {
         self.inner.wait_until(timeout, Desk::is_idle)

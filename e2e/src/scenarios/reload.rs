@@ -25,10 +25,8 @@ pub(super) fn check(trial: &Trial<'_>) -> Result<(), Miss> {
     must(!trial.is_over(run), "over already", || trial.last_words(run))?;
     question::reply(trial, run, "blue", "reply")?;
     question::ended(trial, run)?;
-    // The command that began it stays for a minute more, because it still has the timer of the question. That is not
-    // what is tried here.
-    running.child.kill()?;
-    running.child.wait()?;
+    let code = running.finish(&trial.deadline)?.code;
+    must(code == Some(0), "exit code", || format!("skillrun run exits with {code:?}"))?;
     let over = trial.over(run)?;
     question::must_go_on_once(&over)?;
     must(question::loads(trial, run, 2), "not loaded", || "the session was not loaded".to_owned())

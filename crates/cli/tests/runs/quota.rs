@@ -377,7 +377,8 @@ fn an_answer_does_not_wait_for_the_moment_of_the_beginning() {
         lab.wait_asked(run, 1);
         run
     };
-    let not_before = Timestamp::EPOCH.plus_nanos(lab.events(run)[0].ts.millis_since(Timestamp::EPOCH).expect("now") * 1_000_000 + 3_600_000_000_000);
+    let not_before = Timestamp::EPOCH
+        .plus_nanos(lab.events(run)[0].ts.millis_since(Timestamp::EPOCH).expect("now") * 1_000_000 + 3_600_000_000_000);
     let again = RunRecord { quota_retry: Some(QuotaRetry { number: 1, not_before }), ..record(&lab, run) };
     again.write(&lab.data().run(run).record()).expect("written");
     let runtime = lab.runtime();

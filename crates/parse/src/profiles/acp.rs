@@ -24,6 +24,7 @@ pub(crate) mod said;
 #[cfg(test)]
 mod tests;
 mod updates;
+mod usage;
 mod wire;
 
 use skillrun_model::status::Phase;
@@ -39,6 +40,7 @@ use crate::record::RecordKind;
 use calls::Calls;
 use codex::Codex;
 use draft::{Draft, Ending};
+use usage::Usage;
 use wire::{Id, Message};
 
 /// Longest name of a type that is not known here.
@@ -80,6 +82,8 @@ struct Turn {
     codex: Codex,
     /// The last error that came as a text of its own.
     said: Option<String>,
+    /// What was told piece by piece.
+    spent: Option<Usage>,
 }
 
 /// The session, as far as it has a name.

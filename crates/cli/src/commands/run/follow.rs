@@ -135,7 +135,7 @@ pub(crate) fn follow(
         match rest? {
             Rest::Ended(outcome) => {
                 // What is written after the end is written before we leave.
-                owner.runtime.wait_for(run, Duration::from_secs(60));
+                owner.runtime.wait_after_end(run, Duration::from_secs(60));
                 let Some(retry) = following.state.retry.filter(|retry| is_there(owner, retry.run_id)) else {
                     print_end(settings, run, style, output)?;
                     return Ok(outcome);

@@ -4,12 +4,12 @@ use agent_client_protocol_schema::v1::StopReason;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use skillrun_model::rasp::data::TurnUsage;
 use skillrun_model::status::Phase;
 
 use super::failure::Told;
 use super::ours::{Name, Wanted, Way};
-use super::wire::{self, Answer, Id, Meta};
+use super::usage::Usage;
+use super::wire::{self, Answer, Id};
 use super::{Ending, Names, SessionName, Stage, Turn, status, updates};
 use crate::json;
 use crate::profile::{Emit, Outcome};
@@ -41,28 +41,6 @@ struct AgentInfo<'a> {
     name: Option<&'a RawValue>,
     #[serde(borrow)]
     version: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-struct Quota<'a> {
-    #[serde(borrow)]
-    token_count: Option<&'a RawValue>,
-}
-
-/// Figures of the answer, or of `_meta` in either spelling.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Usage {
-    #[serde(alias = "input_tokens")]
-    input_tokens: Option<u64>,
-    #[serde(alias = "output_tokens")]
-    output_tokens: Option<u64>,
-    #[serde(alias = "cachedInputTokens", alias = "cached_input_tokens")]
-    cached_read_tokens: Option<u64>,
-    #[serde(alias = "reasoningOutputTokens", alias = "reasoning_output_tokens")]
-    thought_tokens: Option<u64>,
-    #[serde(alias = "total_tokens")]
-    total_tokens: Option<u64>,
 }
 
 impl Asked {
@@ -174,8 +152,8 @@ impl Turn {
             Some(_) | None => Ending::Cut,
         };
         self.close(ending, emit);
-        if let Some(usage) = usage(answer) {
-            emit.push(RecordKind::Usage(usage));
+        if let Some(usage) = Usage::of_answer(answer).or(self.spent.take()) {
+            emit.push(RecordKind::Usage(usage.told()));
         }
         let word = answer.stop_reason.and_then(wire::word);
         match stop {
@@ -270,22 +248,6 @@ fn error_in_meta(meta: &RawValue) -> Option<Told> {
     let holder = Some(&meta).filter(has_error).or_else(|| meta.as_object()?.values().find(has_error))?;
     let error = serde_json::value::to_raw_value(holder.get("error")?).ok()?;
     Some(Told::of_error(&error))
-}
-
-fn usage(answer: &Answer<'_>) -> Option<TurnUsage> {
-    let in_meta = || {
-        let quota = answer.meta.and_then(wire::object::<Meta<'_>>)?.quota.and_then(wire::object::<Quota<'_>>)?;
-        quota.token_count.and_then(json::decode::<Usage>)
-    };
-    let usage = answer.usage.and_then(json::decode::<Usage>).or_else(in_meta)?;
-    let reported = usage.total_tokens.map(|total| ("total_tokens".to_owned(), total.into()));
-    Some(TurnUsage {
-        input_tokens: usage.input_tokens,
-        output_tokens: usage.output_tokens,
-        cached_input_tokens: usage.cached_read_tokens,
-        reasoning_tokens: usage.thought_tokens,
-        reported: reported.into_iter().collect(),
-    })
 }
 
 /// Whether a cut line is the answer to a prompt and already shows its reason. What it shows lies inside of `result`,

@@ -7,6 +7,7 @@ use skillrun_model::status::Phase;
 
 use super::codex::Turned;
 use super::draft::{Draft, Ending};
+use super::usage::Usage;
 use super::wire::{self, Content, Id, Meta, Update, UpdateParams};
 use super::{SessionName, Stage, Turn, answers, questions, status, unknown};
 use crate::profile::{Emit, Outcome};
@@ -147,6 +148,9 @@ impl Turn {
 
     fn chunk(&mut self, update: &Update<'_>, emit: &mut Emit<'_>) -> Option<()> {
         let content = wire::object::<Content<'_>>(update.content?)?;
+        if let Some(piece) = Usage::of_piece(update.meta) {
+            self.spent = Some(self.spent.map_or(piece, |spent| spent.and(piece)));
+        }
         if wire::word(content.kind?)? != "text" {
             status(Phase::Streaming, None, emit);
             return Some(());

@@ -372,3 +372,22 @@ fn a_cut_last_line_may_show_the_success_end() {
     let after_failure = stdout(&format!("{failed}\n{line}")).facts();
     assert!(!after_failure.contains(&"end success".to_owned()), "{after_failure:?}");
 }
+
+/// qwen tells what each request to the model has used, in chunks without a text.
+#[test]
+fn usage_in_pieces_is_summed_up() {
+    let piece = |input: u64| {
+        let usage = format!(r#"{{"inputTokens":{input},"outputTokens":2,"cachedReadTokens":0}}"#);
+        let chunk = r#""agent_message_chunk","content":{"type":"text","text":""}"#;
+        update(&format!(r#"{chunk},"_meta":{{"usage":{usage}}}"#))
+    };
+    let told = |end: &str| {
+        let story = stdout(&joined(&[INITIALIZED, OPENED, &piece(100), &named("m1", "x"), &piece(7), end]));
+        story.lines().into_iter().filter(|line| line.starts_with("usage")).collect::<Vec<_>>()
+    };
+    let [summed] = told(&stopped("end_turn")).try_into().expect("one line");
+    assert!(summed.contains("107") && summed.contains('4'), "{summed}");
+    let whole = stopped("end_turn").replace("\"end_turn\"", "\"end_turn\",\"usage\":{\"inputTokens\":55}");
+    let [given] = told(&whole).try_into().expect("one line");
+    assert!(given.contains("55") && !given.contains("107"), "the answer knows best: {given}");
+}
