@@ -45,10 +45,14 @@ impl Drop for Owner {
         if self.leaving == Leaving::Leave && !unfinished.is_empty() {
             return self.listening.leave_runs();
         }
-        for run in unfinished {
-            if in_background(&self.settings, Take::One(run)).is_err() {
-                self.listening.leave_runs();
-            }
+        let take = match unfinished.as_slice() {
+            [] => return,
+            [run] => Take::One(*run),
+            // One owner has them all.
+            [_, ..] => Take::All,
+        };
+        if in_background(&self.settings, take).is_err() {
+            self.listening.leave_runs();
         }
     }
 }

@@ -12,7 +12,7 @@ use skillrun_runtime::runtime::{Recovered, TakenUp};
 use crate::args::{Form, Global, Own, Recover};
 use crate::failure::Failure;
 use crate::output;
-use crate::owner::{Owner, READY, take_over_orphans};
+use crate::owner::{Owner, READY};
 use crate::place::Place;
 
 /// How long the owner before us may take to let a run go.
@@ -96,11 +96,8 @@ pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failu
     let stuck: Vec<RunId> = recovered.stuck.iter().map(|(run, _)| *run).collect();
     owner.runtime.wait_only_later(&stuck, FOREVER);
     let later = owner.runtime.later();
-    if !(later.is_empty() && stuck.is_empty()) {
-        // Hours may pass until then: one owner in the background has them all.
-        owner.leave_runs();
-        take_over_orphans(&place.settings);
-    }
+    // Hours may pass until then: an owner in the background has them.
+    drop(owner);
     let mut ended: BTreeMap<String, String> = BTreeMap::new();
     for run in &recovered.working {
         ended.insert(run.to_string(), status(&place, *run));
