@@ -1,6 +1,6 @@
 //! When a quota is there again, as engines and the services behind them tell it: a while from now, a moment, a time of
-//! day. Only what names its zone is a time of day; nothing is guessed. What would be past, or later than
-//! [`LATEST`], is nonsense and told by nobody.
+//! day. Only what names its zone is a time of day; nothing is guessed. What would be past, or more than
+//! 31 days away, is nonsense and told by nobody.
 
 mod phrases;
 #[cfg(test)]

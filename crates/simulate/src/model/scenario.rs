@@ -54,7 +54,7 @@ scenarios! {
     UnicodeNul, "unicodenul", "prose with NUL, ESC and other controls, then the final object, with ASCII alone on the wire";
     UnicodeRaw, "unicoderaw", "prose with NUL, ESC and halves of surrogate pairs, then the final object";
     LongText, "longtext", "2 MB of text, the final object at its end";
-    Long, "long", "long<N>k: N kB of text, the final object at its end";
+    Long, "long", "longNk: N kB of text, the final object at its end";
     Slow, "slow", "the final object in 40 pieces with pauses";
     MaxTokens, "maxtokens", "half of the final object, then the limit of tokens";
     MaxTokensOnce, "maxtokensonce", "as maxtokens, but who asks to continue gets the other half";
@@ -64,15 +64,15 @@ scenarios! {
     RefusalNoText, "refusalnotext", "a filter ends it before the first word";
     Err400, "err400", "HTTP 400 to everything";
     Err401, "err401", "HTTP 401 to everything";
-    Err429, "err429", "HTTP 429 to everything; err429.<SECONDS> says how long to wait, 1 without";
-    Quota, "quota", "HTTP 429 to everything, since the quota of a plan is used up; quota.<SECONDS>: for how long, 3600 without";
+    Err429, "err429", "HTTP 429 to everything; err429.SECONDS says how long to wait, 1 without";
+    Quota, "quota", "HTTP 429 to everything, since the quota of a plan is used up; quota.SECONDS: for how long, 3600 without";
     Err500, "err500", "HTTP 500 to everything";
     ErrMid, "errmid", "a command, then HTTP 500";
     Cut, "cut", "the connection is closed in the middle of the text";
     CutAfter, "cutafter", "a command, then as cut";
-    CutOnce, "cutonce", "cutonce.<KEY>: as cut the first time, then the final object";
-    EndOnce, "endonce", "endonce.<KEY>: the stream ends properly in the middle of the text the first time";
-    Script, "script", "script.<NAME>: plays a script that was given to the server";
+    CutOnce, "cutonce", "cutonce.KEY: as cut the first time, then the final object";
+    EndOnce, "endonce", "endonce.KEY: the stream ends properly in the middle of the text the first time";
+    Script, "script", "script.NAME: plays a script that was given to the server";
 }
 
 impl fmt::Display for Scenario {
