@@ -116,7 +116,9 @@ e2e: ## Install the real engines and run them against a scripted model; writes d
 
 .PHONY: e2e-quick
 e2e-quick: ## The most important of it, with the engines that are installed, in 8 minutes at most
-	cargo run --quiet --locked -p e2e -- --quick
+	@# Everything at once, as `make test` builds it: alone it would be built with other features, anew.
+	cargo build --quiet --locked --workspace --all-targets
+	target/debug/e2e --quick --skillrun $(CURDIR)/target/debug/skillrun
 
 .PHONY: bench
 bench: build ## Measure speed, memory, runs and linearity; writes docs/numbers.md
