@@ -18,7 +18,7 @@ endif
 
 .PHONY: help
 help: ## List the commands
-	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | while IFS=$$'\t' read -r name text; do printf '  make %-14s %s\n' "$$name" "$$text"; done
 
 # Where the runs of `make run` go.
 EXAMPLE_DATA ?= target/example-data
@@ -94,10 +94,39 @@ pictures: ## Make the pictures of the web page in docs/pictures anew
 	@# A third of the size, where the program for it is installed.
 	if command -v pngquant >/dev/null; then pngquant --force --ext .png --quality 70-95 docs/pictures/*.png; fi
 
+# What is promised, under faults and for long. The programs are in proof/, what they show in docs/proof.md.
+CHAOS_MINUTES ?= 10
+CHAOS_SEED ?=
+SOAK_MINUTES ?= 10
+FUZZ_SECONDS ?= 60
+INTERLEAVINGS ?= 1000000
+
 .PHONY: chaos
-chaos: ## The tests that kill at random, for longer
+chaos: ## Runs of all kinds, killed and stopped at random; CHAOS_MINUTES, CHAOS_SEED
+	cargo build --locked -p skillrun
+	cd proof && python3 -m chaos --minutes $(CHAOS_MINUTES) $(if $(CHAOS_SEED),--seed $(CHAOS_SEED)) --skillrun ../target/debug/skillrun
+
+.PHONY: chaos-planted
+chaos-planted: ## Plant faults in a copy of the product and see chaos find each
+	cd proof && python3 -m planted
+
+.PHONY: kills
+kills: ## The tests that kill at random moments, for longer
 	SKILLRUN_CHAOS_ROUNDS=100 cargo test --locked -p skillrun --test capture -- kill:: --nocapture
 	SKILLRUN_CHAOS_ROUNDS=200 cargo test --locked -p skillrun --test owners -- kill:: --nocapture
+
+.PHONY: simulation
+simulation: ## A million interleavings in virtual time; INTERLEAVINGS
+	SKILLRUN_INTERLEAVINGS=$(INTERLEAVINGS) cargo test --release --locked -p skillrun-lifecycle --test interleavings -- --nocapture
+
+.PHONY: fuzz
+fuzz: ## Hostile bytes for everything that reads some, for FUZZ_SECONDS each
+	SKILLRUN_FUZZ_SECONDS=$(FUZZ_SECONDS) cargo test --locked -p skillrun --test fuzz -- --nocapture --test-threads 2
+
+.PHONY: soak
+soak: ## Steady load: memory and descriptors must stay flat; SOAK_MINUTES
+	cargo build --release --locked -p skillrun
+	cd proof && python3 -m soak --minutes $(SOAK_MINUTES) --skillrun ../target/release/skillrun
 
 .PHONY: schemas
 schemas: ## Write schemas/ and the types of the client anew
@@ -111,11 +140,11 @@ schemas: ## Write schemas/ and the types of the client anew
 	$(CLIENT_NPM) run --silent generate
 
 .PHONY: e2e
-e2e: ## Install the real engines and run them against a scripted model; writes docs/engines.md
+e2e: ## The real engines against a scripted model; writes docs/engines.md
 	cargo run --quiet --locked -p e2e -- --write
 
 .PHONY: e2e-quick
-e2e-quick: ## The most important of it, with the engines that are installed, in 8 minutes at most
+e2e-quick: ## The most important of it, with the engines that are installed
 	@# Everything at once, as `make test` builds it: alone it would be built with other features, anew.
 	cargo build --quiet --locked --workspace --all-targets
 	target/debug/e2e --quick --skillrun $(CURDIR)/target/debug/skillrun

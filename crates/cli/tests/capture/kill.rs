@@ -9,7 +9,7 @@ use skillrun_model::{EndedBy, Stream};
 
 use crate::lab::{self, FIRST, Lab, eventually, kill, spawn};
 
-/// How often; `make chaos` asks for more.
+/// How often; `make kills` asks for more.
 fn rounds() -> u32 {
     std::env::var("SKILLRUN_CHAOS_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(20)
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::lab::{Lab, PATIENCE, is_end, kind};
 
-/// Rounds in `make test`; `make chaos` asks for more.
+/// Rounds in `make test`; `make kills` asks for more.
 const ROUNDS: u32 = 42;
 
 /// Owners that are killed in one round, at most.
