@@ -35,7 +35,7 @@ run: ## Build, then run an example skill that asks a question
 	fi; exit $$code
 
 .PHONY: build
-build: web ## Build the web page and the release binary, target/release/skillrun
+build: web ## Build the page and the release binary
 	cargo build --release --locked -p skillrun
 
 .PHONY: test
@@ -54,7 +54,7 @@ test: ## Format, lint, documentation and all tests
 API_CHECK = python3 testkit/api/check.py target/debug/skillrun
 
 .PHONY: api-check
-api-check: ## Try the service with requests made from its own description
+api-check: ## Try the service with requests made from its description
 	cargo build --locked -p skillrun
 	$(call timed,api,$(API_CHECK))
 
@@ -64,7 +64,7 @@ CLIENT_INSTALL = $(CLIENT_NPM) ci --silent --no-audit --no-fund
 CLIENT_CHECK = $(CLIENT_INSTALL); $(CLIENT_NPM) run --silent build; $(CLIENT_NPM) run --silent check; $(CLIENT_NPM) run --silent test
 
 .PHONY: client
-client: ## Build and test the TypeScript client against the real server
+client: ## Build and test the TypeScript client against the server
 	cargo build --locked -p skillrun
 	$(call timed,client,$(CLIENT_CHECK))
 
@@ -76,7 +76,7 @@ WEB_CHECK = $(WEB_NPM) run --silent check; $(WEB_NPM) run --silent test
 WEB_BROWSER = web/scripts/browser.sh; $(WEB_NPM) run --silent e2e
 
 .PHONY: web
-web: ## Build the web page, which the next build of the program takes in
+web: ## Build the web page, which the next build takes in
 	$(call timed,page,$(WEB_BUILD))
 
 .PHONY: web-check
@@ -102,12 +102,12 @@ FUZZ_SECONDS ?= 60
 INTERLEAVINGS ?= 1000000
 
 .PHONY: chaos
-chaos: ## Runs of all kinds, killed and stopped at random; CHAOS_MINUTES, CHAOS_SEED
+chaos: ## Faults of all kinds at random; CHAOS_MINUTES, CHAOS_SEED
 	cargo build --locked -p skillrun
 	cd proof && python3 -m chaos --minutes $(CHAOS_MINUTES) $(if $(CHAOS_SEED),--seed $(CHAOS_SEED)) --skillrun ../target/debug/skillrun
 
 .PHONY: chaos-planted
-chaos-planted: ## Plant faults in a copy of the product and see chaos find each
+chaos-planted: ## Plant faults in a copy and see chaos find each
 	cd proof && python3 -m planted
 
 .PHONY: kills
@@ -120,11 +120,11 @@ simulation: ## A million interleavings in virtual time; INTERLEAVINGS
 	SKILLRUN_INTERLEAVINGS=$(INTERLEAVINGS) cargo test --release --locked -p skillrun-lifecycle --test interleavings -- --nocapture
 
 .PHONY: fuzz
-fuzz: ## Hostile bytes for everything that reads some, for FUZZ_SECONDS each
+fuzz: ## Hostile bytes for all that reads some; FUZZ_SECONDS each
 	SKILLRUN_FUZZ_SECONDS=$(FUZZ_SECONDS) cargo test --locked -p skillrun --test fuzz -- --nocapture --test-threads 2
 
 .PHONY: soak
-soak: ## Steady load: memory and descriptors must stay flat; SOAK_MINUTES
+soak: ## Steady load: memory must stay flat; SOAK_MINUTES
 	cargo build --release --locked -p skillrun
 	cd proof && python3 -m soak --minutes $(SOAK_MINUTES) --skillrun ../target/release/skillrun
 
@@ -140,17 +140,17 @@ schemas: ## Write schemas/ and the types of the client anew
 	$(CLIENT_NPM) run --silent generate
 
 .PHONY: e2e
-e2e: ## The real engines against a scripted model; writes docs/engines.md
+e2e: ## Real engines, scripted model; writes docs/engines.md
 	cargo run --quiet --locked -p e2e -- --write
 
 .PHONY: e2e-quick
-e2e-quick: ## The most important of it, with the engines that are installed
+e2e-quick: ## The most of it, with the engines that are installed
 	@# Everything at once, as `make test` builds it: alone it would be built with other features, anew.
 	cargo build --quiet --locked --workspace --all-targets
 	target/debug/e2e --quick --skillrun $(CURDIR)/target/debug/skillrun
 
 .PHONY: bench
-bench: build ## Measure speed, memory, runs and linearity; writes docs/numbers.md
+bench: build ## Measure everything; writes docs/numbers.md
 	cargo build --release --locked -p bench
 	@# Not in the folder for temporary files: where many files were removed a moment ago, new ones are made slowly.
 	scratch=$$(mktemp -d "$$PWD/../skillrun-bench.XXXXXX"); trap 'rm -rf "$$scratch"' EXIT; TMPDIR=$$scratch target/release/bench
