@@ -147,7 +147,11 @@ impl View {
                 Item::TooLong { offset } => (offset, DamageKind::TooLong { limit: MAX_LINE }),
                 Item::Rest { .. } => return Ok(End::OfLog(next)),
             };
-            return Ok(End::Damage(Damage { seq: next, offset, kind }));
+            // A bad line that no event follows is a torn end, which the next writer moves aside. Nobody has to wait for that.
+            // With nothing before it either there is no run to show, and that is told.
+            let has_event = scan.has_event(&reader).map_err(|error| failed(&self.folder.events(), error))?;
+            let is_damage = has_event || next == Seq::FIRST;
+            return Ok(if is_damage { End::Damage(Damage { seq: next, offset, kind }) } else { End::OfLog(next) });
         }
     }
 }

@@ -149,13 +149,7 @@ fn read(
             }
         }
     };
-    let has_events_after = loop {
-        match scan.next()? {
-            Item::Line { line, .. } if reader.is_event(&line[..line.len() - 1]) => break true,
-            Item::Line { .. } | Item::TooLong { .. } => {}
-            Item::Rest { .. } => break false,
-        }
-    };
+    let has_events_after = scan.has_event(&reader)?;
     let bad = Bad { damage: Damage { seq: next, offset, kind }, is_line: true, has_events_after };
     Ok(Reading { next, end: offset, bad: Some(bad) })
 }

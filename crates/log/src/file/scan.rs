@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use crate::lines::MAX_LINE;
+use crate::lines::{LineReader, MAX_LINE};
 
 /// The first read is small, since most readers want little; it doubles up to the second.
 const FIRST_CHUNK: usize = 32 * 1024;
@@ -57,6 +57,17 @@ impl<'f> Scan<'f> {
                 return Ok(if self.skip_line(offset)? { Item::TooLong { offset } } else { Item::Rest { offset } });
             }
             self.refill(offset, have)?;
+        }
+    }
+
+    /// An event of the run comes later. Behind a bad line this tells a damage from a torn end.
+    pub(super) fn has_event(&mut self, reader: &LineReader) -> io::Result<bool> {
+        loop {
+            match self.next()? {
+                Item::Line { line, .. } if reader.is_event(&line[..line.len() - 1]) => return Ok(true),
+                Item::Line { .. } | Item::TooLong { .. } => {}
+                Item::Rest { .. } => return Ok(false),
+            }
         }
     }
 
