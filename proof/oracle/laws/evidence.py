@@ -1,0 +1,79 @@
+"""Law `evidence`: what was recorded is what was recorded. Files have the hashes that the host and the result name."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+from .. import blake3, lines
+from ..event import Event
+from ..fold import Fold
+from ..looking import Looking
+from ..report import Law
+
+OWN = "own"
+
+
+class Evidence:
+    law = Law.EVIDENCE
+
+    def __init__(self, looking: Looking) -> None:
+        self.looking = looking
+
+    def event(self, event: Event, before: Fold) -> None:
+        pass
+
+    def end(self, fold: Fold) -> None:
+        if not self.looking.has_evidence:
+            return self.looking.count(Law.EVIDENCE, "runs whose evidence was removed")
+        audit = self.looking.audit
+        for folder in [audit, *audit.glob("aside.*")]:
+            for path in sorted(folder.glob("host.*.json")):
+                self._record(folder, path.name)
+        if fold.end and self._holds_still(fold):
+            for artifact in fold.artifacts.values():
+                self._artifact(artifact)
+
+    def _record(self, folder: Path, name: str) -> None:
+        """A host seals its files before it writes its record, and nobody touches them afterwards."""
+        record = lines.whole(folder / name) or {}
+        attempt = record.get("attempt_number")
+        for file, wanted in (record.get("hashes") or {}).items():
+            if "/" in file:
+                self.looking.breach(Law.EVIDENCE, f"{file!r} is no name of a file", attempt, name)
+            else:
+                self._file(folder / file, wanted, attempt, None)
+
+    def _file(self, path: Path, wanted: Any, attempt: int | None, size: int | None) -> None:
+        try:
+            is_plain = stat.S_ISREG(os.lstat(path).st_mode)
+        except OSError:
+            is_plain = False
+        if not is_plain:
+            return self.looking.breach(Law.EVIDENCE, "is gone", attempt, path.name)
+        found_size, found = blake3.of_file(path)
+        self.looking.count(Law.EVIDENCE, "files")
+        self.looking.count(Law.EVIDENCE, "bytes", found_size)
+        if found != wanted or size not in (None, found_size):
+            what = f"was changed: {found[:16]}… where {str(wanted)[:16]}… belongs"
+            self.looking.breach(Law.EVIDENCE, what, attempt, path.name)
+
+    def _holds_still(self, fold: Fold) -> bool:
+        """Artifacts are those of the last listing. A folder of the user's may change at any time, and so may one whose
+        last process was not seen to its end.
+        """
+        last = self.looking.host(fold.attempt)
+        ended = last is not None and not last.get("process_continues") and last.get("ended_by") != "host_error"
+        is_own = (self.looking.record.get("request") or {}).get("workspace") == OWN
+        if not (ended and is_own):
+            self.looking.count(Law.EVIDENCE, "artifacts in folders that may change", len(fold.artifacts))
+        return ended and is_own
+
+    def _artifact(self, artifact: dict[str, Any]) -> None:
+        path = str(artifact.get("path"))
+        # Files that only an output names are listed when it names them; those below `artifacts/` whenever they change.
+        if path.startswith("artifacts/") and ".." not in path.split("/"):
+            file = self.looking.folder / "workspace" / path
+            self._file(file, artifact.get("hash"), None, artifact.get("size"))

@@ -1,0 +1,63 @@
+"""The table of settling, from section 3 of the contract: which words may stand together in a turn record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Row:
+    turns: frozenset[str]
+    completion: str
+    reasons: frozenset[str]
+    runs: frozenset[str]
+
+
+def row(turns: str, completion: str, reasons: str, runs: str) -> Row:
+    return Row(frozenset(turns.split()), completion, frozenset(reasons.split()), frozenset(runs.split()))
+
+
+BROKEN = "partial_failed failed"
+ASKING = ("completed failed", "awaiting_user_input", "TURN_ENDED_WITHOUT_MARKER")
+
+RULES: dict[str, Row] = {
+    "1": row("interrupted", "interrupted", "CANCELED", "canceled"),
+    "2": row(BROKEN, "interrupted", "LIMIT_REACHED", "failed"),
+    "2b": row(BROKEN, "interrupted", "ENGINE_FAILED", "failed"),
+    "3": row("completed", "completed", "DONE_MARKER_OUTPUT_INVALID", "failed"),
+    "3b": row("completed", "completed", "DONE_MARKER_FOUND", "succeeded"),
+    "3c": row("completed", "completed", "DONE_MARKER_FOUND", "succeeded failed"),
+    "4": row("timed_out", "interrupted", "TIMEOUT", "failed"),
+    "5": row("interrupted", "interrupted", "ATTEMPT_LOST EVIDENCE_BUDGET HOST_ERROR", "failed"),
+    "5b": row("failed", "interrupted", "ENGINE_NOT_FOUND ENGINE_NOT_STARTED", "failed"),
+    "6": row(BROKEN, "interrupted", "ENGINE_FAILED", "failed"),
+    "7": row(BROKEN, "interrupted", "ENGINE_END_MISSING", "failed"),
+    "7b": row("interrupted", "unknown", "EXIT_UNKNOWN", "failed"),
+    "8": row("failed", "interrupted", "ANSWER_MISSING", "failed"),
+    "9": row("completed", "completed", "OUTPUT_VALID CLEAN_FINAL", "succeeded"),
+    "10": row("completed", "unknown", "OUTPUT_MISSING OUTPUT_INVALID", "failed"),
+    "11": row("completed", "completed", "OUTPUT_VALID", "succeeded"),
+    "12": row(*ASKING, "failed"),
+    "13": row(*ASKING, "failed"),
+    "14": row(*ASKING, "waiting_user"),
+}
+
+
+def problem(data: dict[str, Any]) -> str | None:
+    """What is wrong with a turn record, by itself."""
+    verdict = data.get("verdict") or {}
+    rule = verdict.get("rule")
+    if rule not in RULES:
+        return f"rule {rule!r} is none of the contract's"
+    wanted = RULES[rule]
+    words = (verdict.get("turn"), verdict.get("completion"), verdict.get("reason_code"), verdict.get("run_status"))
+    turn, completion, reason, run = words
+    fits = turn in wanted.turns and completion == wanted.completion and reason in wanted.reasons and run in wanted.runs
+    if not fits:
+        return f"rule {rule} does not give {' '.join(map(str, words))}"
+    if data.get("terminal_status") != turn:
+        return f"terminal_status {data.get('terminal_status')!r} for turn {turn!r}"
+    if (run == "waiting_user") != (verdict.get("pending") is not None):
+        return "a question that is to be asked belongs to waiting_user and to nothing else"
+    return None

@@ -1,0 +1,63 @@
+"""The words of the wire that the oracle knows, from the contract. Others are counted, not guessed at."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING_USER = "waiting_user"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELED = "canceled"
+
+    @property
+    def is_terminal(self) -> bool:
+        return self in (Status.SUCCEEDED, Status.FAILED, Status.CANCELED)
+
+
+class Rasp(StrEnum):
+    """Types of RASP events."""
+
+    RUN_STARTED = "run.started"
+    RUN_STATUS = "run.status"
+    RUN_HEARTBEAT = "run.heartbeat"
+    RUN_COMPLETED = "run.completed"
+    RUN_FAILED = "run.failed"
+    RUN_CANCELED = "run.canceled"
+    MESSAGE_DELTA = "agent.message.delta"
+    MESSAGE_FINAL = "agent.message.final"
+    REASONING = "agent.reasoning.summary"
+    REQUESTED = "interaction.requested"
+    REPLIED = "interaction.replied"
+    TIMEOUT = "interaction.timeout"
+    AUTO_DECISION = "interaction.auto_decision"
+    TOOL_STARTED = "tool.call.started"
+    TOOL_COMPLETED = "tool.call.completed"
+    TOOL_FAILED = "tool.call.failed"
+    ARTIFACT_CREATED = "artifact.created"
+    ARTIFACT_INDEXED = "artifact.indexed"
+    ARTIFACT_PREVIEW = "artifact.preview_ready"
+    PARSER_WARNING = "parser.warning"
+    PARSER_ERROR = "parser.error"
+    ENGINE_ERROR = "engine.error"
+    RAW_STDOUT = "raw.stdout"
+    RAW_STDERR = "raw.stderr"
+    ATTEMPT_STARTED = "attempt.started"
+    ATTEMPT_ENDED = "attempt.ended"
+    TURN_USAGE = "turn.usage"
+    USER_MESSAGE = "message.user"
+
+
+KNOWN = frozenset(Rasp)
+
+RUN_ENDS = {
+    Rasp.RUN_COMPLETED: Status.SUCCEEDED,
+    Rasp.RUN_FAILED: Status.FAILED,
+    Rasp.RUN_CANCELED: Status.CANCELED,
+}
+
+CONTROL = "control"
+STREAMS = ("stdout", "stderr")
