@@ -1,0 +1,154 @@
+"""Looks after one order: asks for the run, answers its questions, cancels it if so planned, and sees it to its end."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from random import Random
+
+from chaos.book import Tracked
+from chaos.follower import Follower
+from chaos.plan import Manner, Order, Way
+from chaos.reply import Replier
+from chaos.stage import Law, Stage
+from lab.client import OVER, Answer, Broken
+from oracle.ledger import CancelAcknowledged, CancelSent, StatusSeen
+
+# Seconds between two looks.
+PAUSE = 0.25
+# A server that stops, a full queue, a full disk, a workspace that is taken: the same request is right later.
+LATER = (409, 429, 503, 507)
+
+
+class Caretaker(threading.Thread):
+    """`over` ends it, when nobody waits for it any more."""
+
+    def __init__(self, stage: Stage, order: Order, over: threading.Event) -> None:
+        super().__init__(name=f"caretaker {order.kind.name}", daemon=True)
+        self.stage, self.order, self.over = stage, order, over
+        self.tracked: Tracked | None = None
+        self.followers: list[Follower] = []
+        self._dice = Random(order.seed)
+        self._asked_at: float | None = None
+
+    def run(self) -> None:
+        try:
+            self._work()
+        except Exception as error:  # A thread that dies silently would be a law nobody looked at.
+            self.stage.problem(Law.DRIVER, f"the caretaker of {self.order.kind.name} died: {error!r}")
+
+    def doing(self) -> str:
+        """For a person who has to find out why it is not done."""
+        run = self.tracked.run if self.tracked else "not accepted"
+        return f"{self.order.kind.name} ({self.order.way}): {run}"
+
+    def _work(self) -> None:
+        begin = time.monotonic()
+        run = self._by_http() if self.order.way is Way.HTTP else self._by_command()
+        if run is None:
+            return
+        self.tracked = self.stage.book.track(run, self.order, begin)
+        self.stage.story.tell(f"{self.order.kind.name}: accepted as {run}")
+        self._follow()
+        replier = Replier(self.stage, self.tracked, self._dice)
+        accepted_at = time.monotonic()
+        while not self.over.is_set():
+            if self.order.cancel_after is not None and time.monotonic() - accepted_at >= self.order.cancel_after:
+                self._cancel()
+            seen = self._look()
+            if seen.get("status") in OVER:
+                return self._ended(seen)
+            if seen.get("status") == "waiting_user" and self.order.kind.answers:
+                replier.answer(self._hesitates())
+            self.over.wait(PAUSE)
+
+    # Asking for the run.
+
+    def _by_http(self) -> str | None:
+        body = self.order.kind.body(self.order.profile, self._workspace())
+        while not self.over.is_set():
+            answer = self._try(lambda: self.stage.client().submit(body, self.order.key))
+            if answer and answer.is_good:
+                return self._asked_again(body, answer.json()["run_id"])
+            if answer and answer.status not in LATER:
+                self.stage.problem(Law.ANSWERS, f"{self.order.kind.name}: refused with {answer.status} {answer.body[:300]!r}")
+                return None
+            self.over.wait(PAUSE)
+        return None
+
+    def _asked_again(self, body: dict[str, object], run: str) -> str:
+        """The same key must never make a second run."""
+        if self._dice.random() < 0.2:
+            answer = self._try(lambda: self.stage.client().submit(body, self.order.key))
+            if answer and answer.is_good and answer.json()["run_id"] != run:
+                self.stage.problem(Law.ACCEPTED, f"key {self.order.key} has two runs: {run} and {answer.json()['run_id']}")
+        return run
+
+    def _by_command(self) -> str | None:
+        """Once: a command has no key, and whoever asks again wants another run."""
+        words = self.order.kind.words(self.order.profile, self._workspace())
+        code, output = self.stage.command(*words, "--no-wait", "--json")
+        try:
+            return json.loads(output)["run_id"] if code == 0 else None
+        except (ValueError, KeyError):
+            self.stage.problem(Law.ANSWERS, f"{self.order.kind.name}: a command said {output[:300]!r} and exited with 0")
+            return None
+
+    def _workspace(self) -> str | None:
+        return str(self.stage.place.workspace("shared-folder")) if self.order.in_workspace else None
+
+    # Looking, canceling.
+
+    def _try(self, ask) -> Answer | None:
+        """The answer, or none where the connection broke. What is a fault of the server's is a problem."""
+        try:
+            answer = ask()
+        except Broken:
+            return None
+        if answer.status >= 500 and answer.status not in LATER:
+            self.stage.problem(Law.ANSWERS, f"{self.doing()}: answered with {answer.status} {answer.body[:300]!r}")
+        return answer
+
+    def _look(self) -> dict:
+        answer = self._try(lambda: self.stage.client().look(self.tracked.run))
+        if answer and not answer.is_good and answer.status not in LATER:
+            self.stage.problem(Law.ANSWERS, f"{self.doing()}: looked at: {answer.status} {answer.body[:300]!r}")
+        return answer.json() if answer and answer.is_good else {}
+
+    def _cancel(self) -> None:
+        if self.tracked.told_canceled:
+            return
+        self.tracked.asked_to_cancel = True
+        self.stage.ledger.write(CancelSent(self.tracked.run))
+        if self.order.cancel_way is Way.HTTP:
+            answer = self._try(lambda: self.stage.client().cancel(self.tracked.run))
+            is_taken = answer is not None and answer.is_good
+        else:
+            is_taken = self.stage.command("cancel", self.tracked.run)[0] == 0
+        if is_taken:
+            self.tracked.told_canceled = True
+            self.stage.ledger.write(CancelAcknowledged(self.tracked.run))
+            self.stage.story.tell(f"{self.doing()}: cancel taken")
+
+    def _ended(self, seen: dict) -> None:
+        self.tracked.ended_at = time.monotonic()
+        self.tracked.end = seen["status"]
+        self.stage.ledger.write(StatusSeen(self.tracked.run, seen["status"]))
+        self.stage.story.tell(f"{self.doing()}: {seen['status']} {seen.get('error_code') or seen.get('reason_code')}")
+
+    # Company.
+
+    def _follow(self) -> None:
+        for view in self.order.follows:
+            follower = Follower(self.stage, self.tracked.run, view, self.over)
+            self.tracked.streams[view] = follower.kept
+            self.followers.append(follower)
+            follower.start()
+
+    def _hesitates(self) -> Manner:
+        """Waits before the first answer, as people do."""
+        if self._asked_at is None:
+            self._asked_at = time.monotonic()
+            self.over.wait(self.order.hesitates)
+        return self.order.manner

@@ -1,0 +1,308 @@
+"""Kinds of runs: what the engine plays, how it is asked for, what is answered, and how it may end when nothing breaks."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Mode(StrEnum):
+    AUTO = "auto"
+    INTERACTIVE = "interactive"
+
+
+class Continuation(StrEnum):
+    RESUMABLE = "resumable"
+    STICKY = "sticky"
+
+
+class Profile(StrEnum):
+    CODEX = "codex_ndjson"
+    GEMINI = "gemini_stream_json"
+    GEMINI_DOCUMENT = "gemini_json"
+    OPENCODE = "opencode_ndjson"
+    CLAUDE = "claude_stream_json"
+    QWEN = "qwen_stream_json"
+    IFLOW = "iflow_text"
+    PLAIN = "plain_text"
+
+
+# Those that a process of several turns can speak, and that know a session.
+STICKY_PROFILES = (
+    Profile.CODEX, Profile.GEMINI, Profile.GEMINI_DOCUMENT, Profile.OPENCODE, Profile.CLAUDE, Profile.QWEN,
+)
+RESUMABLE_PROFILES = (*STICKY_PROFILES, Profile.IFLOW)
+
+SCENARIOS = ("slow", "question", "permission", "quota", "leaves", "exits")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run is asked for, in the words of the API and of the command line."""
+
+    continuation: Continuation | None = None
+    timeout: float | None = None
+    stall: float | None = None
+    linger: float | None = None
+    session_timeout: float | None = None
+    reply_needed: bool = True
+    quota_retries: int | None = None
+
+    def body(self, profile: Profile | None) -> dict[str, object]:
+        """The member `options` of a request."""
+        told = {
+            "continuation": self.continuation,
+            "hard_timeout_sec": self.timeout,
+            "stall_timeout_sec": self.stall,
+            "linger_sec": self.linger,
+            "session_timeout_sec": self.session_timeout,
+            "interactive_require_user_reply": None if self.reply_needed else False,
+            "retry": None if self.quota_retries is None else {"quota": "wait", "quota_max": self.quota_retries},
+            "profile": profile,
+        }
+        return {name: value for name, value in told.items() if value is not None}
+
+    def words(self, profile: Profile | None) -> list[str]:
+        """The same for `skillrun run`."""
+        told = {
+            "--continuation": self.continuation,
+            "--timeout": self.timeout,
+            "--stall": self.stall,
+            "--linger": self.linger,
+            "--session-timeout": self.session_timeout,
+            "--retry-quota-max": self.quota_retries,
+            "--profile": profile,
+        }
+        words = [word for name, value in told.items() if value is not None for word in (name, str(value))]
+        words += [] if self.reply_needed else ["--no-reply-needed"]
+        return words + ([] if self.quota_retries is None else ["--retry-quota", "wait"])
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of run.
+
+    `answers` has one word per question; a client adds a mark of its own. `ends` are the ends that are right when nothing
+    is broken, in the words of the oracle's ledger.
+    """
+
+    name: str
+    mode: Mode
+    ends: tuple[str, ...]
+    script: str = ""
+    scenario: str = ""
+    options: Options = field(default_factory=Options)
+    profiles: tuple[Profile, ...] = ()
+    answers: tuple[str, ...] = ()
+    marked: bool = True
+    weight: int = 10
+
+    @property
+    def skill(self) -> str:
+        return f"kind-{self.name}"
+
+    @property
+    def engine(self) -> str:
+        if self.scenario:
+            return f"agent-{self.scenario}"
+        is_sticky = self.options.continuation is Continuation.STICKY
+        return "witnessed-sticky" if is_sticky else "witnessed"
+
+    def body(self, profile: Profile | None = None, workspace: str | None = None) -> dict[str, object]:
+        """The request, for `POST /v1/runs`."""
+        body: dict[str, object] = {"skill": self.skill, "engine": self.engine, "mode": self.mode}
+        body["options"] = self.options.body(profile)
+        return body | ({"workspace": {"path": workspace}} if workspace else {})
+
+    def words(self, profile: Profile | None = None, workspace: str | None = None) -> list[str]:
+        """The same for the command line, after `skillrun`."""
+        words = ["run", self.skill, "--engine", self.engine, "--mode", self.mode, *self.options.words(profile)]
+        return words + (["--workspace", workspace] if workspace else [])
+
+    def profile(self, dice: random.Random) -> Profile | None:
+        """One that fits; none is the engine's own."""
+        return dice.choice(self.profiles) if self.profiles else None
+
+
+def paced(script: str, pace: float) -> str:
+    """The script with its pauses made longer or shorter."""
+    return re.sub(r"sleep_ms: (\d+)", lambda found: f"sleep_ms: {int(int(found[1]) * pace)}", script)
+
+
+def mark(word: str, dice: random.Random) -> str:
+    """A reply that is told from every other; the relay looks for this form."""
+    return f"{word}.m{dice.getrandbits(48):012x}"
+
+
+AUTO = """
+- - say: I begin.
+  - sleep_ms: 300
+  - tool: {name: shell, input: {command: ls}, output: notes.md}
+  - sleep_ms: 300
+  - write: {path: artifacts/report.md, content: done}
+  - output: {answer: blue, report: artifacts/report.md}
+    done: true
+"""
+
+SLOW = """
+- - say: I begin.
+  - sleep_ms: 2000
+  - say: I go on.
+  - stderr: A line beside it.
+  - sleep_ms: 3000
+  - raw: A line that is no event.
+  - output: {answer: blue}
+    done: true
+"""
+
+FILES = """
+- - write: {path: artifacts/one.md, content: one}
+  - sleep_ms: 200
+  - write: {path: notes/two.txt, content: two}
+  - write: {path: artifacts/deep/three.json, content: '{}'}
+  - sleep_ms: 200
+  - output: {answer: files}
+    done: true
+"""
+
+FLOOD = """
+- - say: I begin.
+  - flood: {bytes}
+  - sleep_ms: 100
+  - flood: {bytes}
+  - output: {{answer: blue}}
+    done: true
+"""
+
+FAILS = """
+- - say: I begin.
+  - sleep_ms: 400
+  - fail: the model is not there
+"""
+
+CRASHES = """
+- - say: I begin.
+  - sleep_ms: 200
+  - crash: SIGSEGV
+"""
+
+MISFITS = """
+- - sleep_ms: 200
+  - output: {answer: 7}
+    done: true
+"""
+
+ENDLESS = """
+- - say: I begin.
+  - hang
+"""
+
+HANGS = """
+- - output: {answer: blue}
+    done: true
+  - end
+  - hang
+"""
+
+ASKS = """
+- - say: A question.
+  - sleep_ms: 200
+  - ask: {kind: open_text, prompt: Which colour?}
+- - expect_reply: blue
+  - sleep_ms: 200
+  - output: {answer: '{{reply}}'}
+    done: true
+"""
+
+ASKS_TWICE = """
+- - sleep_ms: 100
+  - ask: {kind: open_text, prompt: Which colour?}
+- - expect_reply: blue
+  - sleep_ms: 100
+  - ask: {kind: open_text, prompt: Which shade?}
+- - expect_reply: dark
+  - sleep_ms: 100
+  - output: {answer: '{{reply}}'}
+    done: true
+"""
+
+DECIDED = """
+- - ask: {kind: choose_one, prompt: Which?, options: [{value: red, label: Red, default: true}], default_decision_policy: safe_default}
+- - expect_reply: red
+  - sleep_ms: 100
+  - output: {answer: '{{reply}}'}
+    done: true
+"""
+
+NO_QUOTA = """
+- - sleep_ms: 100
+  - fail: 'Rate limit reached for the model. Please try again in 1s.'
+"""
+
+SUCCEEDED = ("succeeded",)
+STICKY = Continuation.STICKY
+RESUMABLE = Continuation.RESUMABLE
+
+KINDS: tuple[Kind, ...] = (
+    Kind("auto", Mode.AUTO, SUCCEEDED, AUTO, profiles=tuple(Profile), weight=20),
+    Kind("slow", Mode.AUTO, SUCCEEDED, SLOW, profiles=STICKY_PROFILES, weight=20),
+    Kind("files", Mode.AUTO, SUCCEEDED, FILES, weight=8),
+    Kind("flood", Mode.AUTO, SUCCEEDED, FLOOD.format(bytes=1_500_000), weight=4),
+    Kind("fails", Mode.AUTO, ("failed:ENGINE_FAILED",), FAILS, profiles=RESUMABLE_PROFILES),
+    Kind("crashes", Mode.AUTO, ("failed:ENGINE_FAILED",), CRASHES, weight=6),
+    Kind("misfits", Mode.AUTO, ("failed:OUTPUT_SCHEMA_INVALID",), MISFITS, weight=6),
+    Kind("too-long", Mode.AUTO, ("failed:TIMEOUT",), ENDLESS, options=Options(timeout=1.5)),
+    Kind("silent", Mode.AUTO, ("failed:TIMEOUT",), ENDLESS, options=Options(stall=1.5), weight=5),
+    Kind("endless", Mode.AUTO, ("canceled",), ENDLESS, weight=8),
+    Kind("hangs", Mode.AUTO, SUCCEEDED, HANGS, options=Options(linger=0.5), weight=8),
+    Kind("asks", Mode.INTERACTIVE, SUCCEEDED, ASKS, profiles=RESUMABLE_PROFILES, answers=("blue",), weight=20),
+    Kind(
+        "asks-twice", Mode.INTERACTIVE, SUCCEEDED, ASKS_TWICE,
+        profiles=RESUMABLE_PROFILES, answers=("blue", "dark"), weight=15,
+    ),
+    Kind(
+        "sticky", Mode.INTERACTIVE, SUCCEEDED, ASKS_TWICE,
+        options=Options(continuation=STICKY), profiles=STICKY_PROFILES, answers=("blue", "dark"), weight=25,
+    ),
+    Kind(
+        "decided", Mode.INTERACTIVE, SUCCEEDED, DECIDED,
+        options=Options(session_timeout=1, reply_needed=False), profiles=RESUMABLE_PROFILES,
+    ),
+    Kind(
+        "sticky-decided", Mode.INTERACTIVE, SUCCEEDED, DECIDED,
+        options=Options(continuation=STICKY, session_timeout=1, reply_needed=False), profiles=STICKY_PROFILES,
+    ),
+    Kind(
+        "unanswered", Mode.INTERACTIVE, ("failed:INTERACTION_WAIT_TIMEOUT",), ASKS,
+        options=Options(continuation=STICKY, session_timeout=1), profiles=STICKY_PROFILES, weight=6,
+    ),
+    Kind(
+        "no-quota", Mode.AUTO, ("failed:ENGINE_FAILED",), NO_QUOTA,
+        options=Options(quota_retries=1), weight=6,
+    ),
+    Kind("acp-auto", Mode.AUTO, SUCCEEDED, scenario="slow", weight=12),
+    Kind(
+        "acp-asks", Mode.INTERACTIVE, SUCCEEDED, scenario="question",
+        options=Options(continuation=STICKY), answers=("blue",), weight=15,
+    ),
+    Kind(
+        "acp-loads", Mode.INTERACTIVE, SUCCEEDED, scenario="question",
+        options=Options(continuation=RESUMABLE), answers=("blue",), weight=12,
+    ),
+    # An answer may meet the process just as it leaves; then the turn has no end.
+    Kind(
+        "acp-leaves", Mode.INTERACTIVE, (*SUCCEEDED, "failed:ENGINE_END_MISSING"), scenario="leaves",
+        options=Options(continuation=STICKY), answers=("blue",), weight=6,
+    ),
+    Kind(
+        "acp-permission", Mode.INTERACTIVE, SUCCEEDED, scenario="permission",
+        options=Options(continuation=STICKY), answers=("yes",), marked=False, weight=12,
+    ),
+    Kind("acp-exits", Mode.AUTO, ("failed:ENGINE_FAILED",), scenario="exits", weight=4),
+)
+
+
+def kind(name: str) -> Kind:
+    return next(kind for kind in KINDS if kind.name == name)

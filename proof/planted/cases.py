@@ -1,0 +1,37 @@
+"""The faults that can be planted, and the law that must catch each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+PATCHES = Path(__file__).with_name("patches")
+
+
+@dataclass(frozen=True)
+class Case:
+    """`laws` are the first words of the breaches that count as caught: the oracle's, or the driver's own."""
+
+    name: str
+    laws: tuple[str, ...]
+    what: str
+
+    @property
+    def patch(self) -> Path:
+        return PATCHES / f"{self.name}.patch"
+
+
+CASES: tuple[Case, ...] = (
+    Case("lost-reply", ("replies",), "a reply is acknowledged two seconds before it is in the Log"),
+    Case("torn-line", ("seq",), "recovery leaves half a line where it is, and appends behind it"),
+    Case("told-twice", ("effects", "replies"), "a host writes an input again that it has written"),
+    Case("dropped-event", ("fcmp",), "the conversation lacks that nobody answered in time"),
+    Case("short-chunk", ("bytes",), "the index of stderr lacks the last byte of every read"),
+    Case("left-engine", ("processes",), "an engine whose host was killed is ended by nobody"),
+)
+
+
+def chosen(names: list[str]) -> tuple[Case, ...]:
+    """Those of these names, all of them where none is given. KeyError names one that there is not."""
+    by_name = {case.name: case for case in CASES}
+    return tuple(by_name[name] for name in names) or CASES

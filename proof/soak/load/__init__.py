@@ -1,0 +1,1 @@
+"""The load: clients with runs, followers, readers of pages, a receiver of webhooks."""
