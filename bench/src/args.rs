@@ -8,10 +8,13 @@ use crate::problem::Problem;
 pub(crate) const HELP: &str = "\
 Measures skillrun and writes docs/numbers.md.
 
-  --only PART      speed, memory, linearity, instructions, capture, runs, service or page; may
-                   come several times; the file is not written then
-  --size BYTES     size of the inputs of `memory` [1073741824]
-  --quick          smaller sizes in `service`, to see whether it works; the page is not written then
+  --only PART      speed, memory, linearity, instructions, capture, runs, service, load, page or
+                   soak; may come several times; the file is not written then
+  --update         write the file all the same: measured parts anew, others as they are
+  --soak FILE      a table that `make soak` has written, for the page
+  --size BYTES     size of the largest inputs of `memory` [1073741824]
+  --quick          smaller sizes in `service` and `load`, to see whether they work; the file is not
+                   written then
   --date DATE      date on the page [today]
   --page FILE      where the page goes [docs/numbers.md]
   --skillrun FILE  the program to measure [target/release/skillrun, built first]
@@ -28,24 +31,41 @@ pub(crate) enum Part {
     Capture,
     Runs,
     Service,
+    Load,
     Page,
+    /// Measured by another program, and taken in.
+    Soak,
 }
 
 impl Part {
-    /// Runs before captures: these remove tens of thousands of files, and for minutes after that a file system may take
-    /// long to make new ones.
-    const ALL: [Self; 8] = [
+    /// First what makes many small files: parts that remove some make that slow for those after them.
+    const MEASURED: [Self; 9] = [
+        Self::Capture,
+        Self::Runs,
+        Self::Service,
+        Self::Load,
+        Self::Page,
         Self::Speed,
         Self::Memory,
         Self::Linearity,
         Self::Instructions,
-        Self::Service,
-        Self::Page,
-        Self::Runs,
-        Self::Capture,
     ];
 
-    fn name(self) -> &'static str {
+    /// As they follow each other on the page.
+    pub(crate) const SHOWN: [Self; 10] = [
+        Self::Runs,
+        Self::Capture,
+        Self::Service,
+        Self::Load,
+        Self::Soak,
+        Self::Page,
+        Self::Speed,
+        Self::Memory,
+        Self::Instructions,
+        Self::Linearity,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Speed => "speed",
             Self::Memory => "memory",
@@ -54,7 +74,9 @@ impl Part {
             Self::Capture => "capture",
             Self::Runs => "runs",
             Self::Service => "service",
+            Self::Load => "load",
             Self::Page => "page",
+            Self::Soak => "soak",
         }
     }
 }
@@ -68,6 +90,8 @@ pub(crate) enum Task {
     Write(Vec<String>),
     /// The least that anybody could do with such lines.
     Relay(Vec<String>),
+    /// Work on a Log whose instructions are counted.
+    Log(Vec<String>),
     Help,
 }
 
@@ -78,12 +102,14 @@ pub(crate) struct Args {
     pub(crate) scale: Scale,
     date: Option<String>,
     pub(crate) page: PathBuf,
+    pub(crate) soak: Option<PathBuf>,
+    update: bool,
     pub(crate) skillrun: Option<PathBuf>,
     pub(crate) check: bool,
     pub(crate) accept: bool,
 }
 
-/// How much of `service` is done.
+/// How much of `service` and `load` is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scale {
     Full,
@@ -100,6 +126,8 @@ impl Args {
             scale: Scale::Full,
             date: None,
             page: PathBuf::from("docs/numbers.md"),
+            soak: None,
+            update: false,
             skillrun: None,
             check: false,
             accept: false,
@@ -109,7 +137,7 @@ impl Args {
             match word.as_str() {
                 "--only" => {
                     let name = value()?;
-                    let part = Part::ALL.into_iter().find(|part| part.name() == name);
+                    let part = Part::SHOWN.into_iter().find(|part| part.name() == name);
                     args.parts.push(part.ok_or_else(|| Problem(format!("there is no part {name}; see --help")))?);
                 }
                 "--size" => {
@@ -119,25 +147,30 @@ impl Args {
                 "--quick" => args.scale = Scale::Quick,
                 "--date" => args.date = Some(value()?),
                 "--page" => args.page = value()?.into(),
+                "--soak" => args.soak = Some(value()?.into()),
+                "--update" => args.update = true,
                 "--skillrun" => args.skillrun = Some(value()?.into()),
                 "--check" => args.check = true,
                 "--accept" => args.accept = true,
                 "--help" | "-h" => return Ok(Task::Help),
                 "copy" => return Ok(Task::Copy(words.map(PathBuf::from).collect())),
                 "write" => return Ok(Task::Write(words.collect())),
+                "log" => return Ok(Task::Log(words.collect())),
                 "relay" => return Ok(Task::Relay(words.collect())),
                 _ => return Err(Problem(format!("{word} is not understood; see --help"))),
             }
         }
         if args.parts.is_empty() {
-            args.parts = Part::ALL.to_vec();
+            args.parts = Part::MEASURED.to_vec();
+            args.parts.extend(args.soak.is_some().then_some(Part::Soak));
         }
         Ok(Task::Measure(args))
     }
 
-    /// Every part is measured, at full size.
-    pub(crate) fn is_whole(&self) -> bool {
-        Part::ALL.iter().all(|part| self.parts.contains(part)) && self.size >= GIB && self.scale == Scale::Full
+    /// What is measured may stand in the file.
+    pub(crate) fn writes(&self) -> bool {
+        let is_whole = Part::MEASURED.iter().all(|part| self.parts.contains(part));
+        (is_whole || self.update) && self.size >= GIB && self.scale == Scale::Full
     }
 
     pub(crate) fn date(&self) -> String {

@@ -1,6 +1,10 @@
 //! Exact instruction counts for small inputs, by callgrind. Unlike times they are the same on a busy machine, so a change
 //! of a few percent can be seen. They depend on compiler and processor; `bench --accept` writes them anew.
 //!
+//! The work of the parser and of the gate is counted in `skillrun normalize`; that of the Log in `bench log`, without
+//! what reading the same events costs. Only instructions of the process count, not those of the kernel: a sync costs
+//! nothing here, and is measured as time elsewhere.
+//!
 //! `bench/accepted.txt` has a line `NAME COUNT` per input; lines that begin with `#` are for people.
 
 use std::fs;
@@ -12,8 +16,9 @@ use testkit::streams::shapes::write_repeated;
 use testkit::streams::turns::write_turns;
 use testkit::streams::{Profile, Shape};
 
+use crate::args::Part;
 use crate::problem::Problem;
-use crate::program::{Output, Program};
+use crate::program::{Output, Program, cost_of};
 use crate::table::Table;
 
 const ACCEPTED: &str = "bench/accepted.txt";
@@ -29,10 +34,12 @@ enum Input {
     Translate,
     Settle,
     Noise,
+    Append,
+    Fold,
 }
 
 impl Input {
-    const ALL: [Self; 4] = [Self::Parse, Self::Translate, Self::Settle, Self::Noise];
+    const ALL: [Self; 6] = [Self::Parse, Self::Translate, Self::Settle, Self::Noise, Self::Append, Self::Fold];
 
     fn name(self) -> &'static str {
         match self {
@@ -40,6 +47,8 @@ impl Input {
             Self::Translate => "translate",
             Self::Settle => "settle",
             Self::Noise => "noise",
+            Self::Append => "append",
+            Self::Fold => "fold",
         }
     }
 
@@ -49,27 +58,14 @@ impl Input {
             Self::Translate => "translate, the same to files",
             Self::Settle => "settle, an answer of 1 MB",
             Self::Noise => "noise, 1 MB",
+            Self::Append => "append, the events of 1 MB of ordinary work to a Log",
+            Self::Fold => "fold, a Log of these events into its row of the catalog",
         }
     }
+}
 
-    fn output(self) -> Output {
-        match self {
-            Self::Translate => Output::Files,
-            Self::Parse | Self::Settle | Self::Noise => Output::Summary,
-        }
-    }
-
-    fn recording(self) -> Result<Recording, Problem> {
-        Ok(match self {
-            Self::Parse | Self::Translate => {
-                Recording::new(|out| write_turns(Profile::CodexNdjson, SIZE, out).map(drop))?
-            }
-            Self::Settle => Recording::of_bytes(Profile::CodexNdjson.message(&answer()).as_bytes())?,
-            Self::Noise => {
-                Recording::new(|out| write_repeated(b"DEBUG fetch: connection 17 is kept alive\n", SIZE, out))?
-            }
-        })
-    }
+fn work() -> Result<Recording, Problem> {
+    Ok(Recording::new(|out| write_turns(Profile::CodexNdjson, SIZE, out).map(drop))?)
 }
 
 /// A little of everything that the gate looks for, and the marker at the end.
@@ -85,10 +81,18 @@ pub(crate) fn measure(program: &Program, table: &mut Table) -> Result<(), Proble
     for input in Input::ALL {
         let count = count(program, input)?;
         let known = accepted_of(&accepted, input);
-        let target = known.map_or_else(|| "none accepted".to_owned(), |known| format!("{:.1} + 5 %", millions(known)));
-        table.row(format!("instructions: {}, millions", input.about()), &target, |profile| {
-            (profile == Profile::CodexNdjson).then(|| format!("{:.1}", millions(count)))
-        });
+        let shown = |count: u64| format!("{:.1}", millions(count));
+        let change = known.map(|known| format!("{:+.1} %", (count as f64 / known as f64 - 1.0) * 100.0));
+        table.row(
+            Part::Instructions,
+            vec![
+                input.about().to_owned(),
+                shown(count),
+                known.map_or_else(|| "none".to_owned(), shown),
+                change.unwrap_or_else(|| "–".to_owned()),
+                "at most 5 % more".to_owned(),
+            ],
+        );
         if let Some(missed) = known.and_then(|known| grown(input, count, known)) {
             table.missed(missed);
         }
@@ -129,14 +133,71 @@ fn millions(count: u64) -> f64 {
 }
 
 fn count(program: &Program, input: Input) -> Result<u64, Problem> {
-    let recording = input.recording()?;
-    let mut outer = Command::new("valgrind");
-    outer.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
-    let mut command = program.normalize_under(outer, &recording, Profile::CodexNdjson, input.output());
-    let told = command.stdin(Stdio::null()).stdout(Stdio::null()).output()?;
-    let told = String::from_utf8_lossy(&told.stderr).into_owned();
-    let collected = told.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());
-    let count = collected.ok_or_else(|| Problem(format!("callgrind told no count: {told}")))?;
+    let normalized = |recording: &Recording, output: Output| {
+        collected(&mut program.normalize_under(callgrind(), recording, Profile::CodexNdjson, output))
+    };
+    let count = match input {
+        Input::Parse => normalized(&work()?, Output::Summary)?,
+        Input::Translate => normalized(&work()?, Output::Files)?,
+        Input::Settle => {
+            let recording = Recording::of_bytes(Profile::CodexNdjson.message(&answer()).as_bytes())?;
+            normalized(&recording, Output::Summary)?
+        }
+        Input::Noise => {
+            let line = b"DEBUG fetch: connection 17 is kept alive\n";
+            normalized(&Recording::new(|out| write_repeated(line, SIZE, out))?, Output::Summary)?
+        }
+        Input::Append => {
+            let recording = events(program)?;
+            let (events, runs) = (recording.path("out/events.jsonl"), recording.path("runs"));
+            fs::create_dir(&runs)?;
+            let read = logged(&["read".as_ref(), &events])?;
+            logged(&["append".as_ref(), &events, &runs])?.saturating_sub(read)
+        }
+        Input::Fold => {
+            let recording = events(program)?;
+            let (events, runs) = (recording.path("out/events.jsonl"), recording.path("runs"));
+            fs::create_dir(&runs)?;
+            let empty = logged(&["fold".as_ref(), &runs, &recording.path("empty.sqlite")])?;
+            crate::log_work::work(&["append".to_owned(), text(&events), text(&runs)])?;
+            logged(&["fold".as_ref(), &runs, &recording.path("catalog.sqlite")])?.saturating_sub(empty)
+        }
+    };
     eprintln!("instructions: {} {:.1} million", input.name(), millions(count));
     Ok(count)
+}
+
+/// The events of ordinary work, in `out/events.jsonl`.
+fn events(program: &Program) -> Result<Recording, Problem> {
+    let recording = work()?;
+    cost_of(&mut program.normalize(&recording, Profile::CodexNdjson, Output::Files), Stdio::null())?;
+    Ok(recording)
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn callgrind() -> Command {
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    command
+}
+
+/// Instructions of `bench log`.
+fn logged(words: &[&Path]) -> Result<u64, Problem> {
+    let mut command = callgrind();
+    command.arg(std::env::current_exe()?).arg("log").args(words);
+    collected(&mut command)
+}
+
+fn collected(command: &mut Command) -> Result<u64, Problem> {
+    let told = command.stdin(Stdio::null()).stdout(Stdio::null()).output().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Problem("valgrind is not installed, and it counts the instructions".to_owned()),
+        _ => error.into(),
+    })?;
+    let success = told.status.success();
+    let told = String::from_utf8_lossy(&told.stderr).into_owned();
+    let collected = told.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());
+    collected.filter(|_| success).ok_or_else(|| Problem(format!("callgrind told no count: {told}")))
 }

@@ -1,4 +1,4 @@
-//! Measures the skillrun command from outside, prints one table and writes it to `docs/numbers.md`.
+//! Measures the skillrun command from outside, prints tables and writes them to `docs/numbers.md`.
 //!
 //! - [`speed`]: processor time for ordinary streams, beside `jq` and a plain copy.
 //! - [`memory`]: the most memory held for inputs of any size.
@@ -6,30 +6,38 @@
 //! - [`capture`]: what recording a process costs, beside the bare command.
 //! - [`runs`]: what running a skill costs, beside the bare engine.
 //! - [`service`]: what the server adds to a bare relay, and what it holds and answers under load.
+//! - [`load`]: how much one machine bears: many runs, floods, a killed server, disk.
 //! - [`web`]: the web page with a long run, in a browser.
 //! - [`instructions`]: exact counts for small inputs, compared with `bench/accepted.txt`.
 //!
-//! [`program`] runs skillrun, [`table`] collects what is printed, [`args`] reads the command line.
+//! [`program`] runs skillrun, [`table`] collects what was measured, [`page`] shows it, [`args`] reads the command line.
 
 mod args;
 mod capture;
 mod copy;
 mod instructions;
+mod later;
 mod linearity;
+mod load;
+mod log_work;
 mod memory;
+mod page;
 mod problem;
 mod program;
 mod runs;
 mod service;
 mod speed;
 mod table;
+mod terminal;
 mod web;
 
 use std::fs;
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use args::{Args, Task};
+use page::{Page, Stamp};
 use problem::Problem;
 use program::Program;
 use table::Table;
@@ -50,6 +58,7 @@ fn run() -> Result<(), Problem> {
         Task::Copy(paths) => return copy::copy(&paths),
         Task::Write(words) => return service::writer::write(&words),
         Task::Relay(words) => return service::relay::relay(&words),
+        Task::Log(words) => return log_work::work(&words),
         Task::Help => return print(args::HELP),
     };
     let program = Program::build(args.skillrun.as_deref())?;
@@ -59,27 +68,51 @@ fn run() -> Result<(), Problem> {
     if args.accept {
         return instructions::accept(&program);
     }
-    let mut table = Table::default();
+    service::children::guard()?;
+    let stamp = Stamp::now(args.date());
+    let (mut table, mut now) = (Table::default(), Page::default());
+    let mut before = Page::read(&fs::read_to_string(&args.page).unwrap_or_default());
     for part in &args.parts {
-        match part {
-            args::Part::Speed => speed::measure(&program, &mut table)?,
-            args::Part::Memory => memory::measure(&program, args.size, &mut table)?,
-            args::Part::Linearity => linearity::measure(&program, &mut table)?,
-            args::Part::Instructions => instructions::measure(&program, &mut table)?,
-            args::Part::Capture => capture::measure(&program, &mut table)?,
-            args::Part::Runs => runs::measure(&program, &mut table)?,
-            args::Part::Service => service::measure(&program, args.scale, &mut table)?,
-            args::Part::Page => web::measure(&program, &mut table)?,
+        let begin = Instant::now();
+        table.begin(*part);
+        // The others are measured all the same.
+        if let Err(problem) = measure(*part, &args, &program, &mut table) {
+            table.missed(format!("{}: not measured to its end: {problem}", part.name()));
+        }
+        eprintln!("{} took {}", part.name(), page::minutes(begin.elapsed()));
+        for page in [&mut now, &mut before] {
+            match (part, &args.soak) {
+                (args::Part::Soak, Some(file)) => page.put_made(*part, &fs::read_to_string(file)?, &stamp),
+                _ => page.put(*part, &table, &stamp, begin.elapsed()),
+            }
         }
     }
-    let page = table.page(&args.date())?;
-    print(&page)?;
-    // A page with a part missing would look as if that had never been measured.
-    if args.is_whole() {
-        fs::write(&args.page, &page)?;
+    print(&now.text(&stamp))?;
+    if args.writes() {
+        fs::write(&args.page, before.text(&stamp))?;
         eprintln!("written to {}", args.page.display());
     }
-    table.verdict()
+    later::remove_all();
+    match now.missed().len() {
+        0 => Ok(()),
+        missed => Err(Problem(format!("{missed} targets were missed"))),
+    }
+}
+
+fn measure(part: args::Part, args: &Args, program: &Program, table: &mut Table) -> Result<(), Problem> {
+    match part {
+        args::Part::Speed => speed::measure(program, table),
+        args::Part::Memory => memory::measure(program, args.size, table),
+        args::Part::Linearity => linearity::measure(program, table),
+        args::Part::Instructions => instructions::measure(program, table),
+        args::Part::Capture => capture::measure(program, table),
+        args::Part::Runs => runs::measure(program, table),
+        args::Part::Service => service::measure(program, args.scale, table),
+        args::Part::Load => load::measure(program, args.scale, table),
+        args::Part::Page => web::measure(program, table),
+        args::Part::Soak if args.soak.is_some() => Ok(()),
+        args::Part::Soak => Err(Problem("--soak FILE is needed".to_owned())),
+    }
 }
 
 fn print(text: &str) -> Result<(), Problem> {

@@ -9,6 +9,7 @@ use testkit::streams::shapes::write_repeated;
 use testkit::streams::turns::write_turns;
 use testkit::streams::{Profile, Shape};
 
+use crate::args::Part;
 use crate::problem::Problem;
 use crate::program::{Output, Program, cost_with_coverage};
 use crate::table::Table;
@@ -59,6 +60,15 @@ impl Input {
         }
     }
 
+    /// Input of this size or of a part of it: short lines take a hundred times the processor time of one long line, and
+    /// a quarter of the size would show growth as well.
+    fn size(self, largest: u64) -> u64 {
+        match self {
+            Self::Line(_) | Self::LongString | Self::Noise => largest,
+            Self::Lines(_) | Self::Blank | Self::Quotes | Self::OpenFence => largest / 4,
+        }
+    }
+
     fn write(self, bytes: u64, out: &mut dyn Write) -> io::Result<()> {
         const NOISE: &[u8] = b"2026-11-15T00:59:08Z DEBUG fetch: connection 17 is kept alive for 30 s\nok\n\n";
         let framed = |head: &[u8], unit: &[u8], tail: &[u8], out: &mut dyn Write| {
@@ -80,6 +90,7 @@ impl Input {
 
 pub(crate) fn measure(program: &Program, size: u64, table: &mut Table) -> Result<(), Problem> {
     for input in Input::ALL {
+        let size = input.size(size);
         let recording = Recording::new(|out| input.write(size, out))?;
         let run = |profile: Profile| one(program, &recording, profile, Output::Summary);
         let costs = in_parallel(run)?;
@@ -121,7 +132,7 @@ fn report(name: &str, costs: &[Cost], size: u64, table: &mut Table) {
     let worst = costs.iter().map(mb).fold(0.0, f64::max);
     let slowest = costs.iter().map(|cost| cost.cpu.as_secs_f64()).fold(0.0, f64::max);
     eprintln!("memory: {name}: at most {worst:.0} MB, {slowest:.1} s");
-    table.row(format!("memory: {name}, MB (s per GiB)"), "< 64 MB", |profile| {
+    table.profiles(Part::Memory, name, "< 64 MB", |profile| {
         let cost = of(profile)?;
         Some(format!("{:.0} ({:.1})", mb(cost), cost.cpu.as_secs_f64() * GIB / size as f64))
     });

@@ -15,6 +15,7 @@ use skillrun_runtime::{DataFolder, NewRun, Options, Runtime, Setup, SlotLimits, 
 use skillrun_skill::{Layers, Skill};
 
 use crate::capture::{median, wall};
+use crate::later;
 use crate::problem::Problem;
 use crate::program::Program;
 use crate::table::Table;
@@ -98,7 +99,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).ok();
+        later::remove(&self.0);
     }
 }
 

@@ -9,6 +9,7 @@ use testkit::scratch::Recording;
 use testkit::streams::Profile;
 use testkit::streams::turns::{Written, write_turns};
 
+use crate::args::Part;
 use crate::problem::Problem;
 use crate::program::{Output, Program, cost_of};
 use crate::table::Table;
@@ -43,7 +44,7 @@ pub(crate) fn measure(program: &Program, table: &mut Table) -> Result<(), Proble
     }
     let of = |profile: Profile| all.iter().find(|measured| measured.profile == profile);
     let row = |table: &mut Table, name: &str, target: &str, cell: &dyn Fn(&Measured) -> Option<String>| {
-        table.row(format!("speed: {name}"), target, |profile| of(profile).and_then(cell));
+        table.profiles(Part::Speed, name, target, |profile| of(profile).and_then(cell));
     };
     let seconds = |time: Duration| Some(format!("{:.3}", time.as_secs_f64()));
     let ratio = |time: Duration, to: Duration| Some(format!("{:.1}", time.as_secs_f64() / to.as_secs_f64()));

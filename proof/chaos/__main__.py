@@ -122,6 +122,8 @@ def main(given: list[str]) -> int:
     if (code := unshared(["--seed", str(words.seed), *given])) is not None:
         return code
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
+    # Whoever starts it in the background leaves this one ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     say(f"seed {words.seed}; the same plan again: {words.repeat()}")
     try:
         code = play(words)

@@ -36,12 +36,19 @@ class Follower(threading.Thread):
 
     def run(self) -> None:
         try:
+            self._follow()
+        except Exception as error:  # A thread that dies silently would be a law nobody looked at.
+            self.stage.problem(Law.DRIVER, f"{self.name} died: {error!r}")
+
+    def _follow(self) -> None:
+        try:
             while not self.kept.is_whole and not self.kept.problem and not self.over.is_set():
                 self._once()
                 if not self.kept.is_whole:
                     self.over.wait(PAUSE)
         finally:
             self._file.close()
+        if not self.over.is_set():
             self.stage.ledger.write(StreamSeen(self.followed, PROTOCOL[self.view], self.kept.path))
 
     def _once(self) -> None:

@@ -24,6 +24,7 @@ class Server:
     def __init__(self, place: Place, said: Path, words: tuple[str, ...] = (), patience: float = PATIENCE) -> None:
         self.place = place
         self.said = said
+        self._is_asked = False
         self._told = place.root / f"told-{time.monotonic_ns()}.txt"
         words = ("serve", "--listen", "127.0.0.1:0", *words)
         with self._told.open("wb") as told, said.open("ab") as heard:
@@ -56,10 +57,15 @@ class Server:
                 raise NotThere(f"the server is not ready\n{self._last_words()}")
             time.sleep(0.05)
 
+    def ask_to_stop(self) -> None:
+        """Once: whoever asks twice wants it to go at once."""
+        if self.is_alive and not self._is_asked:
+            self._is_asked = True
+            self.process.send_signal(signal.SIGTERM)
+
     def stop(self, patience: float = PATIENCE) -> int:
         """Asks it to stop. Gives its exit code; it is killed when it does not listen, which is an exit code too."""
-        if self.is_alive:
-            self.process.send_signal(signal.SIGTERM)
+        self.ask_to_stop()
         try:
             return self.process.wait(patience)
         except subprocess.TimeoutExpired:

@@ -11,6 +11,7 @@ import dataclasses
 import json
 import random
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -61,6 +62,8 @@ def main() -> int:
         tell(f"there is no {plan.skillrun}; `cargo build` makes it")
         return 2
     become_reaper()
+    # Asked to stop, it leaves nothing behind either.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     root = Path(tempfile.mkdtemp(prefix="skillrun-soak-"))
     try:
         outcome = Course(plan, root, tell).run()

@@ -86,9 +86,9 @@ class Course:
         server.wait_ready()
         client = SoakClient(server, self._book)
         before = at_rest(server)
-        parked = Parked(client, self._plan.seed)
+        parked = Parked(client, self._book, self._plan.seed)
         living = Living()
-        samples = self._load(server, client, living)
+        samples = self._load(server, client, living, parked)
         self._to_rest(client, parked, living)
         after = self._back_at_rest(server, before)
         self._stop(server)
@@ -99,12 +99,13 @@ class Course:
         findings = [(quantity, judged(quantity, measured)) for quantity in QUANTITIES]
         return Outcome(findings, before, after, self._book, samples, oracle)
 
-    def _load(self, server: Server, client: SoakClient, living: Living) -> list[Sample]:
+    def _load(self, server: Server, client: SoakClient, living: Living, parked: Parked) -> list[Sample]:
         """Everybody at work, until the time is up."""
         crew, watch = Crew(self._book), Crew(self._book)
         sampler = Sampler(server.pid, SoakClient(server, Book()), self._place.data)
         watch.repeat("sampler", sampler.take, lambda: SAMPLED)
         load.start(crew, client, living, self._book, self._plan.seed)
+        crew.repeat("parked", parked.one, parked.pause)
         keeping = keeper.Keeper(self._place, client, self._ages, self._book, f"{self._plan.seed} keeper")
         unread = leaks.Unread(client)
         if self._plan.leak is not Leak.RETENTION:
@@ -134,7 +135,7 @@ class Course:
 
     def _to_rest(self, client: SoakClient, parked: Parked, living: Living) -> None:
         """All runs come to their end, everybody has been told, and nothing is under way."""
-        parked.end(client, self._book)
+        parked.end()
         end = time.monotonic() + PATIENCE
         while any((numbers := metrics(client))[name] for name in (ACTIVE, UNTOLD)):
             if time.monotonic() > end:

@@ -84,7 +84,7 @@ def about(plan: Plan, outcome: Outcome) -> str:
         f"{of(Counted.ANSWERS):,} questions answered, {of(Counted.REQUESTS):,} requests, "
         f"{of(Counted.FOLLOWERS):,} followers that came and went with {of(Counted.EVENTS):,} events, "
         f"{of(Counted.TOLD):,} webhooks; {of(Counted.REMOVED):,} runs were removed meanwhile, the evidence of "
-        f"{of(Counted.EVIDENCE):,} before. Measured after a fifth of the time for warming up. The slope is the median "
-        f"over all pairs of {outcome.findings[0][0].name} and so on; the target is for the time measured. "
+        f"{of(Counted.EVIDENCE):,} before. Measured after a fifth of the time for warming up. *Slope*: the median over "
+        f"all pairs of samples. *Target*: for the time measured; larger rises that do not go on are none. "
         f"Without work: {at_rest(outcome)}."
     )

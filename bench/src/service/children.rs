@@ -21,10 +21,10 @@ fn living() -> MutexGuard<'static, Vec<u32>> {
 
 /// A child that is killed when it is dropped, and when this process is told to end.
 #[derive(Debug)]
-pub(super) struct Kept(Child);
+pub(crate) struct Kept(Child);
 
 impl Kept {
-    pub(super) fn spawn(command: &mut Command) -> Result<Self, Problem> {
+    pub(crate) fn spawn(command: &mut Command) -> Result<Self, Problem> {
         // Held over the start: whoever is told to end in between waits for the number.
         let mut living = living();
         let child = command.spawn()?;
@@ -57,7 +57,7 @@ impl Drop for Kept {
 }
 
 /// From now on a signal that ends this process ends its children first.
-pub(super) fn guard() -> Result<(), Problem> {
+pub(crate) fn guard() -> Result<(), Problem> {
     let (mut heard, said) = UnixStream::pair()?;
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         signal_hook::low_level::pipe::register(signal, said.try_clone()?)?;

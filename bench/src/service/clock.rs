@@ -5,18 +5,18 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 
 /// Nanoseconds of the clock that never goes back and is the same in all processes.
-pub(super) fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
 }
 
 /// How a moment stands in a line.
-pub(super) fn marked(moment: u64) -> String {
+pub(crate) fn marked(moment: u64) -> String {
     format!("at:{moment};")
 }
 
 /// How long ago the moment in a line was; none where there is no moment.
-pub(super) fn age(line: &[u8], now: u64) -> Option<Duration> {
+pub(crate) fn age(line: &[u8], now: u64) -> Option<Duration> {
     let from = memchr::memmem::find(line, b"at:")? + 3;
     let to = from + memchr::memchr(b';', line.get(from..)?)?;
     let moment: u64 = str::from_utf8(line.get(from..to)?).ok()?.parse().ok()?;

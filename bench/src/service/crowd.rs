@@ -13,34 +13,39 @@ use super::wire::Wire;
 use crate::problem::Problem;
 
 #[derive(Debug)]
-pub(super) struct Crowd {
+pub(crate) struct Crowd {
     epoll: OwnedFd,
     members: Vec<Member>,
     buffer: Vec<u8>,
     /// From writing to reading, of every event with a moment.
-    pub(super) ages: Vec<Duration>,
+    pub(crate) ages: Vec<Duration>,
 }
 
 /// One client.
 #[derive(Debug)]
-pub(super) struct Member {
+pub(crate) struct Member {
     socket: TcpStream,
     wire: Wire,
-    pub(super) events: u64,
+    pub(crate) events: u64,
     /// The number of its last event.
-    pub(super) last: u64,
+    pub(crate) last: u64,
     /// Events whose number was not the one after the last.
-    pub(super) jumps: u64,
+    pub(crate) jumps: u64,
     /// Its server hung up without an end.
-    pub(super) is_cut: bool,
+    pub(crate) is_cut: bool,
 }
 
 impl Crowd {
     /// Connects so many, each of which sends `request`.
-    pub(super) fn join(address: SocketAddr, request: &str, count: usize) -> Result<Self, Problem> {
+    pub(crate) fn join(address: SocketAddr, request: &str, count: usize) -> Result<Self, Problem> {
+        Self::join_each(address, std::iter::repeat_n(request, count))
+    }
+
+    /// Connects one for each request.
+    pub(crate) fn join_each<'a>(address: SocketAddr, requests: impl Iterator<Item = &'a str>) -> Result<Self, Problem> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(std::io::Error::from)?;
-        let mut members = Vec::with_capacity(count);
-        for number in 0..count {
+        let mut members = Vec::new();
+        for (number, request) in requests.enumerate() {
             let mut socket = TcpStream::connect_timeout(&address, Duration::from_secs(10))?;
             socket.set_nodelay(true)?;
             socket.write_all(request.as_bytes())?;
@@ -52,16 +57,16 @@ impl Crowd {
         Ok(Self { epoll, members, buffer: vec![0; 256 * 1024], ages: Vec::new() })
     }
 
-    pub(super) fn members(&self) -> &[Member] {
+    pub(crate) fn members(&self) -> &[Member] {
         &self.members
     }
 
-    pub(super) fn all(&self, is_so: impl Fn(&Member) -> bool) -> bool {
+    pub(crate) fn all(&self, is_so: impl Fn(&Member) -> bool) -> bool {
         self.members.iter().all(is_so)
     }
 
     /// Reads until `is_done`, which is asked after each round, or until the time is over.
-    pub(super) fn read_until(&mut self, patience: Duration, is_done: impl Fn(&Self) -> bool) -> Result<(), Problem> {
+    pub(crate) fn read_until(&mut self, patience: Duration, is_done: impl Fn(&Self) -> bool) -> Result<(), Problem> {
         let end = Instant::now() + patience;
         let mut ready = Vec::with_capacity(256);
         while !is_done(self) {
@@ -106,11 +111,11 @@ impl Member {
         })
     }
 
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.wire.is_open()
     }
 
-    pub(super) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.wire.is_over() || self.is_cut
     }
 }

@@ -13,7 +13,8 @@ use crate::problem::Problem;
 use crate::program::Program;
 use crate::table::Table;
 
-const TARGET: Duration = Duration::from_millis(50);
+/// For `/healthz`, and for a list of runs, which looks at the catalog.
+const TARGETS: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(100)];
 
 /// The whole flood is through by then.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -49,14 +50,13 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     let (took, cpu) = (begin.elapsed(), server.cpu()?.saturating_sub(before));
     succeeded(&server.wait(&run)?)?;
     let size = mb(sizes.flood_bytes);
-    for ((path, quiet), busy) in PATHS.into_iter().zip(quiet).zip(busy) {
+    for (((path, target), quiet), busy) in PATHS.into_iter().zip(TARGETS).zip(quiet).zip(busy) {
         let three = |spread: &Spread| format!("{}, {}, {}", ms(spread.p50()), ms(spread.p99()), ms(spread.max()));
         let (p50, p99) = (busy.p50().saturating_sub(quiet.p50()), busy.p99().saturating_sub(quiet.p99()));
         let name = format!("`{path}` while a run writes {size}, p50, p99, longest of {}", busy.len());
-        let has_target = path == PATHS[0];
-        let target = if has_target { "p99 under 50 ms" } else { "–" };
-        table.service(&name, &three(&busy), &three(&quiet), &format!("{} and {} more", ms(p50), ms(p99)), target);
-        if has_target && busy.p99() >= TARGET {
+        let aim = format!("p99 under {}", ms(target));
+        table.service(&name, &three(&busy), &three(&quiet), &format!("{} and {} more", ms(p50), ms(p99)), &aim);
+        if busy.p99() >= target {
             table.missed(format!("service: {name}: p99 {}", ms(busy.p99())));
         }
     }

@@ -10,20 +10,20 @@
 //! [`writer`] and [`relay`] are programs of their own, as modes of this one. [`place`] is a data folder with a server,
 //! [`crowd`] and [`wire`] are clients of streams, [`children`] end with us, [`clock`] and [`spread`] count.
 
-mod children;
-mod clock;
-mod crowd;
+pub(crate) mod children;
+pub(crate) mod clock;
+pub(crate) mod crowd;
 mod flood;
 mod follow;
 mod history;
 mod hold;
-mod place;
+pub(crate) mod place;
 pub(crate) mod relay;
 mod sizes;
-mod spread;
+pub(crate) mod spread;
 mod start;
 mod through;
-mod wire;
+pub(crate) mod wire;
 pub(crate) mod writer;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -35,7 +35,6 @@ use crate::table::Table;
 use sizes::Sizes;
 
 pub(crate) fn measure(program: &Program, scale: Scale, table: &mut Table) -> Result<(), Problem> {
-    children::guard()?;
     let sizes = Sizes::of(scale);
     more_descriptors(sizes.idle_streams as u64 + 200);
     start::measure(program, sizes, table)?;
@@ -47,7 +46,7 @@ pub(crate) fn measure(program: &Program, scale: Scale, table: &mut Table) -> Res
 }
 
 /// Each stream needs a descriptor here and one in the server, which inherits the limit.
-fn more_descriptors(needed: u64) {
+pub(crate) fn more_descriptors(needed: u64) {
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= needed) {
         return;

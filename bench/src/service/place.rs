@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -13,25 +14,39 @@ use serde_json::{Value, json};
 use testkit::http::Client;
 
 use super::children::Kept;
+use crate::later;
 use crate::problem::Problem;
 use crate::program::Program;
 
 const TOKEN: &str = "a-token-for-measuring-only";
 
 /// Longest time for a start, a stop or a run.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(super) struct Place {
+pub(crate) struct Place {
     root: PathBuf,
     program: PathBuf,
+    user: User,
+}
+
+/// As whom the program is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum User {
+    Ours,
+    /// Nobody special, with the limits that such a user has.
+    Ordinary {
+        id: u32,
+        open_files: u32,
+        processes: u32,
+    },
 }
 
 /// An engine of the folder: a name, how its output is read, and the words it is started with.
-pub(super) struct Engine<'a> {
-    pub(super) name: &'a str,
-    pub(super) profile: &'a str,
-    pub(super) program: &'a Path,
-    pub(super) words: &'a [&'a str],
+pub(crate) struct Engine<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) profile: &'a str,
+    pub(crate) program: &'a Path,
+    pub(crate) words: &'a [&'a str],
 }
 
 impl Engine<'_> {
@@ -49,9 +64,17 @@ impl Engine<'_> {
 }
 
 impl Place {
-    pub(super) fn new(program: &Program, name: &str, engines: &[Engine<'_>]) -> Result<Self, Problem> {
-        let root = std::env::temp_dir().join(format!("skillrun-bench-{}-service-{name}", std::process::id()));
-        let place = Self { root, program: fs::canonicalize(program.path())? };
+    pub(crate) fn new(program: &Program, name: &str, engines: &[Engine<'_>]) -> Result<Self, Problem> {
+        Self::at(Self::root(name), program.path(), engines)
+    }
+
+    /// Where [`Place::new`] makes a folder of this name, for engines that are told so before.
+    pub(crate) fn root(name: &str) -> PathBuf {
+        std::env::temp_dir().join(format!("skillrun-bench-{}-service-{name}", std::process::id()))
+    }
+
+    pub(crate) fn at(root: PathBuf, program: &Path, engines: &[Engine<'_>]) -> Result<Self, Problem> {
+        let place = Self { root, program: fs::canonicalize(program)?, user: User::Ours };
         for folder in ["engines", "home", "data/skills/skill"] {
             fs::create_dir_all(place.path(folder))?;
         }
@@ -67,34 +90,58 @@ impl Place {
         Ok(place)
     }
 
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
 
-    pub(super) fn data(&self) -> PathBuf {
+    pub(crate) fn data(&self) -> PathBuf {
         self.path("data")
     }
 
-    pub(super) fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(&self.program);
+    /// So many runs at once.
+    pub(crate) fn allow(&self, runs: usize) -> Result<(), Problem> {
+        let mut config = fs::read_to_string(self.path("config.toml"))?;
+        config += &format!("[slots]\ntotal = {runs}\nper_engine = {runs}\n");
+        Ok(fs::write(self.path("config.toml"), config)?)
+    }
+
+    /// From now on the program is run as this user, to whom all of it belongs.
+    pub(crate) fn hand_over(&mut self, user: User) -> Result<(), Problem> {
+        self.user = user;
+        match user {
+            User::Ours => Ok(()),
+            User::Ordinary { id, .. } => give(&self.root, id),
+        }
+    }
+
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = match self.user {
+            User::Ours => Command::new(&self.program),
+            User::Ordinary { id, open_files, processes } => {
+                let mut command = Command::new("prlimit");
+                command.arg(format!("--nofile={open_files}")).arg(format!("--nproc={processes}"));
+                command.arg("--").arg(&self.program).uid(id).gid(id).env("TMPDIR", self.path("home"));
+                command
+            }
+        };
         command.args(words).arg("--data").arg(self.data()).arg("--config").arg(self.path("config.toml"));
         command.env("HOME", self.path("home")).current_dir(&self.root).stdin(Stdio::null());
         command
     }
 
     /// `skillrun serve`, not started yet.
-    pub(super) fn serve_command(&self, listen: &str) -> Result<Command, Problem> {
+    pub(crate) fn serve_command(&self, listen: &str) -> Result<Command, Problem> {
         let mut command = self.command(&["serve", "--listen", listen]);
         command.arg("--token-file").arg(self.path("token")).stderr(File::create(self.path("server.err"))?);
         Ok(command)
     }
 
-    pub(super) fn client(&self, address: std::net::SocketAddr) -> Client {
+    pub(crate) fn client(&self, address: std::net::SocketAddr) -> Client {
         Client { address, token: Some(TOKEN.to_owned()) }
     }
 
     /// A server on a free port, ready.
-    pub(super) fn serve(&self) -> Result<Server, Problem> {
+    pub(crate) fn serve(&self) -> Result<Server, Problem> {
         let mut child = Kept::spawn(self.serve_command("127.0.0.1:0")?.stdout(Stdio::piped()))?;
         let stdout = child.stdout.take();
         let mut server = Server { child, client: self.client(std::net::SocketAddr::from(([127, 0, 0, 1], 0))) };
@@ -115,45 +162,63 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         self.end_hosts();
-        fs::remove_dir_all(&self.root).ok();
+        later::remove(&self.root);
     }
 }
 
 impl Place {
     /// Hosts outlive their server. Those that are still there were left by something that went wrong.
     fn end_hosts(&self) {
-        for run in fs::read_dir(self.data().join("runs")).into_iter().flatten().flatten() {
-            let claim = fs::read(run.path().join(".audit/claim.1")).ok();
-            let claim = claim.and_then(|claim| serde_json::from_slice::<Value>(&claim).ok());
-            let Some(pid) = claim.and_then(|claim| i32::try_from(claim["host_pid"].as_i64()?).ok()) else { continue };
-            // The number may be that of another process by now.
-            let is_ours = fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(&self.root))
-                || fs::read_to_string(format!("/proc/{pid}/environ"))
-                    .is_ok_and(|environ| environ.contains(&*self.root.to_string_lossy()));
-            if let Some(pid) = Pid::from_raw(pid).filter(|_| is_ours) {
+        for pid in self.hosts() {
+            if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
                 kill_process(pid, Signal::KILL).ok();
             }
         }
     }
+
+    /// The hosts that are alive.
+    pub(crate) fn hosts(&self) -> Vec<u32> {
+        let runs = fs::read_dir(self.data().join("runs")).into_iter().flatten().flatten();
+        let claims = runs.filter_map(|run| {
+            let claim: Value = serde_json::from_slice(&fs::read(run.path().join(".audit/claim.1")).ok()?).ok()?;
+            Some((u32::try_from(claim["host_pid"].as_u64()?).ok()?, claim["host_began"].as_u64()?))
+        });
+        // The number may be that of another process by now; the moment of its beginning is not.
+        claims.filter(|(pid, began)| began_of(*pid) == Some(*began)).map(|(pid, _)| pid).collect()
+    }
+}
+
+fn give(path: &Path, id: u32) -> Result<(), Problem> {
+    std::os::unix::fs::lchown(path, Some(id), Some(id))?;
+    if path.is_dir() {
+        for entry in fs::read_dir(path)?.flatten() {
+            give(&entry.path(), id)?;
+        }
+    }
+    Ok(())
 }
 
 /// A server that runs. Killed when it is dropped.
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Kept,
-    pub(super) client: Client,
+    pub(crate) client: Client,
 }
 
 impl Server {
-    pub(super) fn of(child: Kept, client: Client) -> Self {
+    pub(crate) fn of(child: Kept, client: Client) -> Self {
         Self { child, client }
     }
 
-    pub(super) fn has_ended(&mut self) -> bool {
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn has_ended(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
     /// Asks it to stop, and tells how long that took.
-    pub(super) fn stop(mut self) -> Result<Duration, Problem> {
+    pub(crate) fn stop(mut self) -> Result<Duration, Problem> {
         let begin = Instant::now();
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or_else(|| Problem("service: the server has no number".to_owned()))?;
@@ -185,31 +250,31 @@ impl Server {
     }
 
     /// Memory it has at this moment, pages of its program included.
-    pub(super) fn memory(&self) -> Result<u64, Problem> {
+    pub(crate) fn memory(&self) -> Result<u64, Problem> {
         self.memory_of("VmRSS:")
     }
 
     /// The same without pages of files.
-    pub(super) fn own_memory(&self) -> Result<u64, Problem> {
+    pub(crate) fn own_memory(&self) -> Result<u64, Problem> {
         self.memory_of("RssAnon:")
     }
 
-    pub(super) fn peak_memory(&self) -> Result<u64, Problem> {
+    pub(crate) fn peak_memory(&self) -> Result<u64, Problem> {
         self.memory_of("VmHWM:")
     }
 
     /// Processor time of the server alone.
-    pub(super) fn cpu(&self) -> Result<Duration, Problem> {
+    pub(crate) fn cpu(&self) -> Result<Duration, Problem> {
         cpu_of(self.child.id())
     }
 
-    pub(super) fn get(&self, path: &str) -> Result<Value, Problem> {
+    pub(crate) fn get(&self, path: &str) -> Result<Value, Problem> {
         let answer = self.client.get(path)?;
         if answer.status == 200 { Ok(answer.json()) } else { Err(refused(path, answer.status, &answer.text())) }
     }
 
     /// Starts a run, and waits for its end if so many seconds are given.
-    pub(super) fn run(&self, engine: &str, wait: Option<u32>) -> Result<Value, Problem> {
+    pub(crate) fn run(&self, engine: &str, wait: Option<u32>) -> Result<Value, Problem> {
         let query = wait.map(|seconds| format!("?wait={seconds}")).unwrap_or_default();
         let answer = self.client.post(&format!("/v1/runs{query}"), &json!({ "skill": "skill", "engine": engine }))?;
         if matches!(answer.status, 200 | 202) {
@@ -220,7 +285,7 @@ impl Server {
     }
 
     /// Starts a run and gives its name.
-    pub(super) fn start(&self, engine: &str) -> Result<String, Problem> {
+    pub(crate) fn start(&self, engine: &str) -> Result<String, Problem> {
         let run = self.run(engine, None)?;
         run["run_id"]
             .as_str()
@@ -228,7 +293,7 @@ impl Server {
             .ok_or_else(|| Problem(format!("service: a run without a name: {run}")))
     }
 
-    pub(super) fn wait(&self, run: &str) -> Result<Value, Problem> {
+    pub(crate) fn wait(&self, run: &str) -> Result<Value, Problem> {
         let begin = Instant::now();
         loop {
             let view = self.get(&format!("/v1/runs/{run}?wait=20"))?;
@@ -246,17 +311,23 @@ fn refused(path: &str, status: u16, text: &str) -> Problem {
     Problem(format!("service: {path} was answered with {status} {text}"))
 }
 
-pub(super) fn is_over(view: &Value) -> bool {
+pub(crate) fn is_over(view: &Value) -> bool {
     matches!(view["status"].as_str(), Some("succeeded" | "failed" | "canceled"))
 }
 
 /// Insists that a run came to a good end.
-pub(super) fn succeeded(view: &Value) -> Result<(), Problem> {
+pub(crate) fn succeeded(view: &Value) -> Result<(), Problem> {
     if view["status"] == "succeeded" { Ok(()) } else { Err(Problem(format!("service: a run did not succeed: {view}"))) }
 }
 
+/// When a process began, in ticks since the start of the machine; none where it is gone.
+fn began_of(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
 /// Processor time of a process, without its children.
-pub(super) fn cpu_of(pid: u32) -> Result<Duration, Problem> {
+pub(crate) fn cpu_of(pid: u32) -> Result<Duration, Problem> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     // utime and stime, in hundredths of a second on every Linux.

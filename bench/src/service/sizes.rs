@@ -15,7 +15,6 @@ pub(super) struct Sizes {
     pub(super) starts: usize,
     pub(super) single_runs: usize,
     pub(super) small_runs: usize,
-    pub(super) together: usize,
 }
 
 impl Sizes {
@@ -32,7 +31,6 @@ impl Sizes {
                 starts: 7,
                 single_runs: 31,
                 small_runs: 100,
-                together: 200,
             },
             Scale::Quick => Self {
                 seconds: 2,
@@ -45,7 +43,6 @@ impl Sizes {
                 starts: 3,
                 single_runs: 5,
                 small_runs: 10,
-                together: 20,
             },
         }
     }

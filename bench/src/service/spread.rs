@@ -4,27 +4,27 @@ use std::time::Duration;
 
 /// Durations in order.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Spread(Vec<Duration>);
+pub(crate) struct Spread(Vec<Duration>);
 
 impl Spread {
-    pub(super) fn new(mut all: Vec<Duration>) -> Self {
+    pub(crate) fn new(mut all: Vec<Duration>) -> Self {
         all.sort_unstable();
         Self(all)
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub(super) fn p50(&self) -> Duration {
+    pub(crate) fn p50(&self) -> Duration {
         self.percentile(50)
     }
 
-    pub(super) fn p99(&self) -> Duration {
+    pub(crate) fn p99(&self) -> Duration {
         self.percentile(99)
     }
 
-    pub(super) fn max(&self) -> Duration {
+    pub(crate) fn max(&self) -> Duration {
         self.percentile(100)
     }
 
@@ -35,16 +35,16 @@ impl Spread {
     }
 }
 
-pub(super) fn ms(time: Duration) -> String {
+pub(crate) fn ms(time: Duration) -> String {
     let ms = time.as_secs_f64() * 1e3;
     if ms < 10.0 { format!("{ms:.2} ms") } else { format!("{ms:.0} ms") }
 }
 
-pub(super) fn us(time: Duration) -> String {
+pub(crate) fn us(time: Duration) -> String {
     format!("{:.1} µs", time.as_secs_f64() * 1e6)
 }
 
-pub(super) fn mb(bytes: u64) -> String {
+pub(crate) fn mb(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }
 

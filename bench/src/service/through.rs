@@ -1,13 +1,12 @@
-//! What a run costs when it goes through the service: one after the other, and many together.
+//! What a run costs when it goes through the service. Many together are measured under load.
 
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
 use super::place::{Engine, Place, succeeded};
 use super::sizes::Sizes;
-use super::spread::{Spread, ms, us};
+use super::spread::{Spread, ms};
 use crate::capture::wall;
 use crate::problem::Problem;
 use crate::program::Program;
@@ -28,22 +27,5 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     let name = format!("one run by `POST /v1/runs?wait=60`, engine `echo`, median of {}", through.len());
     let more = format!("{} more", ms(through.p50().saturating_sub(bare.p50())));
     table.service(&name, &ms(through.p50()), &ms(bare.p50()), &more, "–");
-
-    let (begin, before) = (Instant::now(), server.cpu()?);
-    let runs = (0..sizes.together).map(|_| server.start("quick")).collect::<Result<Vec<_>, _>>()?;
-    let mut events = 0;
-    for run in &runs {
-        succeeded(&server.wait(run)?)?;
-        let log = fs::read(place.data().join("runs").join(run).join("events.jsonl"))?;
-        events += memchr::memchr_iter(b'\n', &log).count();
-    }
-    let (took, used) = (begin.elapsed(), server.cpu()?.saturating_sub(before));
-    let per = |count: usize| used / u32::try_from(count.max(1)).unwrap_or(u32::MAX);
-    let name = format!(
-        "{} runs together, processor time of the server for each; {:.1} s in all",
-        runs.len(),
-        took.as_secs_f64()
-    );
-    table.service(&name, &ms(per(runs.len())), "–", &format!("{} for each event", us(per(events))), "–");
     server.stop().map(drop)
 }

@@ -24,7 +24,7 @@ enum Stage {
 
 /// One stream, and how far it was read.
 #[derive(Debug)]
-pub(super) struct Wire {
+pub(crate) struct Wire {
     stage: Stage,
     /// A line of the protocol that is not whole yet.
     head: Vec<u8>,
@@ -34,12 +34,12 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { stage: Stage::Status, head: Vec::new(), line: Vec::new(), id: None }
     }
 
     /// The answer was 200 and its headers are read.
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         match self.stage {
             Stage::Status | Stage::Headers => false,
             Stage::Size | Stage::Chunk { .. } | Stage::ChunkEnd | Stage::Last | Stage::Over => true,
@@ -47,12 +47,12 @@ impl Wire {
     }
 
     /// It ended as it should.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.stage == Stage::Over
     }
 
     /// Takes bytes, and gives each event that is whole: its number, if it has one, and its data.
-    pub(super) fn take(&mut self, mut bytes: &[u8], each: &mut impl FnMut(Option<u64>, &[u8])) -> Result<(), Problem> {
+    pub(crate) fn take(&mut self, mut bytes: &[u8], each: &mut impl FnMut(Option<u64>, &[u8])) -> Result<(), Problem> {
         while !bytes.is_empty() {
             if let Stage::Chunk { left } = self.stage {
                 let (now, later) = bytes.split_at(left.min(bytes.len()));

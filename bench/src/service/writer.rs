@@ -3,16 +3,24 @@
 //! ```text
 //! bench write steady RATE LINES GO    waits for the file GO, then writes so many lines a second, each with its moment
 //! bench write flood BYTES             writes so much as fast as it is read
+//! bench write held GATE LINES         waits until the gate is open, then writes so many lines as fast as they are read
+//! bench write paced GATE RATE LINES   the same, but so many lines a second, each with the moment at which it was due
+//! bench write beat GATE               a line with its moment every quarter of a second until the gate is open
+//! bench write play FILE               what the file has
 //! ```
+//!
+//! A gate is a file that somebody has locked; see [`Gate`](crate::load::gate::Gate).
 //!
 //! Words after these are the prompt, and mean nothing here.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::clock;
+use crate::load::gate;
 use crate::problem::Problem;
 
 const OPENING: &str = "{\"type\":\"thread.started\",\"thread_id\":\"bench\"}\n{\"type\":\"turn.started\"}\n";
@@ -26,7 +34,12 @@ pub(crate) fn write(words: &[String]) -> Result<(), Problem> {
         let word = words.get(at).map(String::as_str).unwrap_or_default();
         word.parse().map_err(|_| Problem(format!("write: {word:?} is no number")))
     };
+    let path = || Path::new(words.get(1).map(String::as_str).unwrap_or_default());
     let mut out = io::stdout().lock();
+    if words.first().is_some_and(|word| word == "play") {
+        io::copy(&mut File::open(path())?, &mut out)?;
+        return Ok(out.flush()?);
+    }
     match words.first().map(String::as_str) {
         Some("steady") => {
             out.write_all(OPENING.as_bytes())?;
@@ -38,7 +51,23 @@ pub(crate) fn write(words: &[String]) -> Result<(), Problem> {
             out.write_all(OPENING.as_bytes())?;
             flood(&mut out, number(1)?)?;
         }
-        _ => return Err(Problem("write: steady or flood is needed".to_owned())),
+        Some("held") => {
+            out.write_all(OPENING.as_bytes())?;
+            out.flush()?;
+            gate::pass(path())?;
+            lines(&mut out, number(2)?)?;
+        }
+        Some("paced") => {
+            out.write_all(OPENING.as_bytes())?;
+            out.flush()?;
+            gate::pass(path())?;
+            paced(&mut out, number(2)?, number(3)?)?;
+        }
+        Some("beat") => {
+            out.write_all(OPENING.as_bytes())?;
+            beat(&mut out, path())?;
+        }
+        _ => return Err(Problem("write: what is to be written?".to_owned())),
     }
     out.write_all(message("The end.").as_bytes())?;
     out.write_all(CLOSING.as_bytes())?;
@@ -70,14 +99,61 @@ fn steady(out: &mut impl Write, rate: u64, lines: u64) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Lines that are due go out together, a thousand times a second: above some rate every writer does so. Whoever is not
+/// read in time is late with all that follows, and their moments tell.
+fn paced(out: &mut impl Write, rate: u64, lines: u64) -> Result<(), Problem> {
+    const EVERY: Duration = Duration::from_millis(1);
+    let (begin, first) = (Instant::now(), clock::now());
+    let (mut written, mut block) = (0, Vec::new());
+    while written < lines {
+        let due = u64::try_from(begin.elapsed().as_nanos() * u128::from(rate) / 1_000_000_000).unwrap_or(lines);
+        block.clear();
+        for number in written..due.min(lines) {
+            let text = format!("{} line {number}", clock::marked(first + number * 1_000_000_000 / rate.max(1)));
+            block.extend_from_slice(thought(number, &text).as_bytes());
+        }
+        written = written.max(due.min(lines));
+        out.write_all(&block)?;
+        out.flush()?;
+        sleep(EVERY);
+    }
+    Ok(())
+}
+
+fn beat(out: &mut impl Write, gate: &Path) -> Result<(), Problem> {
+    const EVERY: Duration = Duration::from_millis(250);
+    let mut number = 0;
+    while !gate::is_open(gate)? {
+        out.write_all(thought(number, &clock::marked(clock::now())).as_bytes())?;
+        out.flush()?;
+        number += 1;
+        sleep(EVERY);
+    }
+    Ok(())
+}
+
+const WORDS: &str =
+    "This is what an engine thinks while it works on something that is larger than it looked at first. ";
+const AT_ONCE: usize = 64 * 1024;
+
+fn lines(out: &mut impl Write, count: u64) -> Result<(), Problem> {
+    let mut block = Vec::with_capacity(AT_ONCE + 1024);
+    for number in 0..count {
+        block.extend_from_slice(thought(number, WORDS).as_bytes());
+        if block.len() >= AT_ONCE {
+            out.write_all(&block)?;
+            block.clear();
+        }
+    }
+    Ok(out.write_all(&block)?)
+}
+
 fn flood(out: &mut impl Write, bytes: u64) -> Result<(), Problem> {
-    const AT_ONCE: usize = 64 * 1024;
-    let words = "This is what an engine thinks while it works on something that is larger than it looked at first. ";
     let (mut written, mut number, mut block) = (0, 0, Vec::with_capacity(AT_ONCE + 1024));
     while written < bytes {
         block.clear();
         while block.len() < AT_ONCE {
-            block.extend_from_slice(thought(number, words).as_bytes());
+            block.extend_from_slice(thought(number, WORDS).as_bytes());
             number += 1;
         }
         out.write_all(&block)?;

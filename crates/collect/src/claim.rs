@@ -97,6 +97,16 @@ impl Claim {
         audit.join(format!("{}.{}", names::claim(self.attempt), self.nonce))
     }
 
+    /// Whether this is the name of a file that the host of the attempt had not finished. Others write some of them too,
+    /// under names of their own.
+    pub(crate) fn has_drafted(&self, name: &str) -> bool {
+        let Some(name) = name.strip_suffix(".tmp") else { return false };
+        let of_snapshot = ["fs-before", "fs-after", "fs-diff"];
+        let is_snapshot = || of_snapshot.iter().any(|word| name.starts_with(&format!("{word}.{}.", self.attempt)));
+        let whole = [names::host(self.attempt), names::meta(self.attempt)];
+        whole.iter().any(|whole| name == format!("{whole}.{}", self.host_pid)) || is_snapshot()
+    }
+
     /// Gives back what was taken, when nothing came of it.
     pub(crate) fn give_back(&self, audit: &Path) {
         fs::remove_file(audit.join(names::claim(self.attempt))).ok();
@@ -112,8 +122,13 @@ impl Claim {
     }
 
     pub(crate) fn host_is_alive(&self) -> bool {
-        let now = Process::read(self.host_pid);
-        self.boot_id == list::boot_id() && now.is_some_and(|now| now.began == self.host_began && !now.is_over)
+        self.host().is_some()
+    }
+
+    /// The host, if it is alive.
+    pub(crate) fn host(&self) -> Option<Process> {
+        let is_it = |now: &Process| now.began == self.host_began && !now.is_over;
+        Process::read(self.host_pid).filter(|now| is_it(now) && self.boot_id == list::boot_id())
     }
 
     /// All attempts of a folder that somebody has or had, in order.

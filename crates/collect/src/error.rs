@@ -9,6 +9,9 @@ pub enum CollectError {
     File { path: PathBuf, doing: &'static str, error: io::Error },
     #[error("{0}")]
     Refused(String),
+    /// Somebody else has the attempt, or had it; who that is can be found out by attaching.
+    #[error("{0}")]
+    Taken(String),
     #[error("the host could not be started ({0})")]
     NoHost(io::Error),
     #[error("the host ended before it could begin; nothing was recorded")]

@@ -12,17 +12,21 @@
 //! - [`mod@start`]: starts a host. [`owner`]: attaches to one, or finds that it is gone. [`protocol`]: what they say.
 //! - [`host`]: the host itself, one thread, one loop. Its record outlives everybody. [`withdraw()`]: an attempt that was
 //!   claimed and never begun is nobody's again. [`put_aside()`]: what a process left that ended between two attempts.
+//!   [`end_host()`]: a host that hears nobody any more is ended.
 //! - `wiring`, `spawn`: pipes and terminals, fork and exec. `process`: signals, the tree, leftovers of a dead host.
+//! - [`memory`]: how a process that lives long gives memory back.
 //! - `secrets`: finds values that must be masked. `snapshot`: which files an attempt changed. `temporary`: its own go.
 //!
 //! Nothing here interprets what an engine writes.
 
 mod aside;
 mod claim;
+mod deaf;
 pub mod environment;
 pub mod error;
 pub mod host;
 mod lines;
+pub mod memory;
 pub mod owner;
 pub mod plan;
 mod process;
@@ -39,8 +43,9 @@ mod withdraw;
 
 pub use aside::put_aside;
 pub use claim::host_is_alive;
+pub use deaf::end_host;
 pub use error::CollectError;
-pub use owner::{Attached, Owner, attach};
+pub use owner::{Attached, Hears, Owner, attach, attach_within, hears};
 pub use plan::Plan;
 pub use secrets::Secrets;
 pub use start::start;

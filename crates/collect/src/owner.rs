@@ -3,12 +3,14 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::net::Shutdown;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use skillrun_evidence::HostRecord;
 use skillrun_evidence::host_record::Survivor;
 use skillrun_evidence::names;
@@ -18,7 +20,7 @@ use crate::claim::{Claim, Claimed};
 use crate::error::CollectError;
 use crate::lines::{Line, Lines};
 use crate::protocol::{CloseReason, HostHello, Notice, OwnerHello, ProcessState, Request, VERSION};
-use crate::recover::recover;
+use crate::recover::{recover, tidy};
 
 /// What became of an attempt.
 #[derive(Debug)]
@@ -41,6 +43,12 @@ const LONG_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Attaches to an attempt, or tells what became of it.
 pub fn attach(audit: &Path, attempt: AttemptNumber) -> Result<Attached, CollectError> {
+    attach_within(audit, attempt, LONG_PATIENCE)
+}
+
+/// The same for whoever would rather look again later: a host that lives and says nothing is waited for no longer than
+/// this, and a moment.
+pub fn attach_within(audit: &Path, attempt: AttemptNumber, patience: Duration) -> Result<Attached, CollectError> {
     let begin = Instant::now();
     // The host itself is asked first: its engine may be able to write where the files are.
     let mut answer = match Connection::open(audit) {
@@ -55,7 +63,13 @@ pub fn attach(audit: &Path, attempt: AttemptNumber) -> Result<Attached, CollectE
     };
     loop {
         let failed = |doing| move |error: io::Error| CollectError::file(audit, doing, error);
-        if let Some(record) = HostRecord::read(audit, attempt).map_err(failed("the record cannot be read"))? {
+        let record = match HostRecord::read(audit, attempt) {
+            // Only a host writes one, whole, at its end. While it lives it was somebody else, and it writes over it.
+            Err(_) if is_alive(audit, attempt) => None,
+            other => other.map_err(failed("the record cannot be read"))?,
+        };
+        if let Some(record) = record {
+            tidy_after(audit, attempt);
             return Ok(Attached::Ended(Box::new(record)));
         }
         let claim = match Claim::read(audit, attempt).map_err(failed("the claim cannot be read"))? {
@@ -73,11 +87,47 @@ pub fn attach(audit: &Path, attempt: AttemptNumber) -> Result<Attached, CollectE
         match answer.take().unwrap_or_else(|| Owner::connect(audit)) {
             Ok(owner) => return Ok(Attached::Live(Box::new(owner))),
             // Just begun, just over, or bringing much to the disk: look again.
-            Err(CollectError::Silent(_)) if begin.elapsed() < LONG_PATIENCE => {
+            Err(CollectError::Silent(_)) if begin.elapsed() < patience => {
                 std::thread::sleep(Duration::from_millis(5));
             }
             Err(error) => return Err(error),
         }
+    }
+}
+
+/// Whether the host of an attempt is alive.
+fn is_alive(audit: &Path, attempt: AttemptNumber) -> bool {
+    matches!(Claim::read(audit, attempt), Ok(Claimed::By(claim)) if claim.host_is_alive())
+}
+
+/// A host may have been killed between its record and the end of what is of no use to anybody.
+fn tidy_after(audit: &Path, attempt: AttemptNumber) {
+    match Claim::read(audit, attempt) {
+        Ok(Claimed::By(claim)) if !claim.host_is_alive() => tidy(audit, attempt, &claim),
+        Ok(Claimed::By(_) | Claimed::BySomebody | Claimed::ByNobody) | Err(_) => {}
+    }
+}
+
+/// Whether a host hears.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hears {
+    Yes,
+    /// It is there and lets nobody in.
+    No,
+    /// There is nobody to ask: it is gone, or at its very end.
+    NoSocket,
+}
+
+/// Asks a host whether it hears, whoever is attached to it. It greets everybody, whatever it is doing.
+pub fn hears(audit: &Path) -> Hears {
+    match Connection::open(audit) {
+        Ok(_) | Err(CollectError::Version(_)) => Hears::Yes,
+        Err(CollectError::Silent(error))
+            if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) =>
+        {
+            Hears::No
+        }
+        Err(_) => Hears::NoSocket,
     }
 }
 
@@ -174,7 +224,14 @@ impl Owner {
             match self.stream.write(rest) {
                 Ok(written) => rest = &rest[written..],
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    wait_for(&self.stream, PollFlags::OUT, PATIENCE.saturating_sub(begin.elapsed()))?;
+                    let waited = wait_for(&self.stream, PollFlags::OUT, PATIENCE.saturating_sub(begin.elapsed()));
+                    if let Err(error) = waited {
+                        if rest.len() < line.len() {
+                            // Whatever came after half a line would be no message. Whoever attaches anew begins anew.
+                            self.stream.shutdown(Shutdown::Both).ok();
+                        }
+                        return Err(error);
+                    }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -241,8 +298,7 @@ impl Connection {
     /// Connects and hears the host's greeting.
     fn open(audit: &Path) -> Result<(Self, HostHello), CollectError> {
         let place = SocketPlace::open(audit).map_err(CollectError::Silent)?;
-        let stream = UnixStream::connect(place.path()).map_err(CollectError::Silent)?;
-        stream.set_nonblocking(true).map_err(CollectError::Silent)?;
+        let stream = connect(&place.path()).map_err(CollectError::Silent)?;
         let mut connection = Self { stream, lines: Lines::default() };
         let hello = connection.hello()?;
         Ok((connection, hello))
@@ -268,6 +324,14 @@ impl Connection {
             }
         }
     }
+}
+
+/// A host that was stopped lets nobody in, and when enough wait at its door the next would wait for ever to get in line.
+fn connect(path: &Path) -> io::Result<UnixStream> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    Ok(socket.into())
 }
 
 /// The version is looked at first: what else another one says is not ours to know.

@@ -12,7 +12,7 @@ use skillrun_model::AttemptNumber;
 use crate::claim::{Claim, Claimed};
 use crate::error::CollectError;
 use crate::process::leftovers;
-use crate::temporary;
+use crate::{snapshot, temporary};
 
 /// Ends what a dead host left. Without a readable claim there is nothing to find it by.
 pub(crate) fn recover(
@@ -22,11 +22,24 @@ pub(crate) fn recover(
 ) -> Result<Vec<Survivor>, CollectError> {
     let survivors = claim.map(|claim| leftovers::end(&claim.nonce)).unwrap_or_default();
     if let Some(claim) = claim {
-        remove_temporary(claim);
+        tidy(audit, attempt, claim);
         remove_reserve(audit, claim);
     }
     host_record::write_lost_meta(audit, attempt, &survivors)
         .map_err(|error| CollectError::file(audit, "that the host is gone cannot be noted", error))
+}
+
+/// Removes what a host that is gone would have removed or given its name. It may have been killed when its record was
+/// written already.
+pub(crate) fn tidy(audit: &Path, attempt: AttemptNumber, claim: &Claim) {
+    remove_temporary(claim);
+    // Texts of the workspace, which are of no use without the host and hide nothing.
+    snapshot::forget_texts(audit, attempt);
+    for entry in fs::read_dir(audit).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(|name| claim.has_drafted(name)) {
+            fs::remove_file(entry.path()).ok();
+        }
+    }
 }
 
 /// Removes the engine's folder for temporary files. The claim may lie where the engine can write, so it is only believed

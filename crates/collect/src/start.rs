@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -25,6 +27,8 @@ pub(crate) enum Ready {
     Listening,
     /// Nothing was begun.
     Refused(String),
+    /// Nothing was begun: somebody else has the attempt.
+    Taken(String),
 }
 
 /// Creates the `.audit` folder of `dir`.
@@ -40,9 +44,14 @@ pub fn prepare_folder(dir: &Path) -> Result<std::path::PathBuf, CollectError> {
 
 /// The number after the last attempt that was begun in a folder.
 pub fn next_number(audit: &Path) -> Result<AttemptNumber, CollectError> {
-    let numbers = recorded(audit).map_err(|error| CollectError::file(audit, "the folder cannot be read", error))?;
     // After the largest number there is none; whoever asks for it again is told so.
-    Ok(AttemptNumber(numbers.last().map_or(1, |last| last.0.saturating_add(1))))
+    last_number(audit).map(|last| AttemptNumber(last.0.saturating_add(1)))
+}
+
+/// The last attempt that was begun in a folder.
+pub fn last_number(audit: &Path) -> Result<AttemptNumber, CollectError> {
+    let numbers = recorded(audit).map_err(|error| CollectError::file(audit, "the folder cannot be read", error))?;
+    Ok(numbers.last().copied().unwrap_or(AttemptNumber::BEFORE_FIRST))
 }
 
 /// Attempts that a folder has any file of, whoever made it.
@@ -70,22 +79,23 @@ pub fn start(mut command: Command, plan: &Plan) -> Result<Child, CollectError> {
         .stderr(Stdio::null())
         .spawn()
         .map_err(CollectError::NoHost)?;
-    // A host that ends at once tells why below; that it did not take the plan does not matter then.
-    host.stdin.take().map(|mut stdin| stdin.write_all(&plan));
-    let mut answer = Vec::new();
-    if let Some(stdout) = host.stdout.take() {
-        if let Err(error) = wait_for(&stdout) {
+    let answer = match converse(&mut host, &plan) {
+        Ok(answer) => answer,
+        Err(error) => {
             // Nothing may begin any more that nobody knows of.
             host.kill().and_then(|()| host.wait()).ok();
-            return Err(error);
+            return Err(CollectError::Silent(error));
         }
-        stdout.take(64 * 1024).read_to_end(&mut answer).map_err(CollectError::Silent)?;
-    }
+    };
     match serde_json::from_slice(&answer) {
         Ok(Ready::Listening) => Ok(host),
         Ok(Ready::Refused(reason)) => {
             host.wait().ok();
             Err(CollectError::Refused(reason))
+        }
+        Ok(Ready::Taken(reason)) => {
+            host.wait().ok();
+            Err(CollectError::Taken(reason))
         }
         Err(_) => {
             host.wait().ok();
@@ -94,16 +104,58 @@ pub fn start(mut command: Command, plan: &Plan) -> Result<Child, CollectError> {
     }
 }
 
-/// How long a host may take to claim an attempt. It does nothing long before; only a file system that hangs holds it up.
-const PATIENCE: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
+/// How long a host may take to claim an attempt. It does nothing long before; only a file system that hangs holds it up,
+/// or somebody who has stopped it.
+const PATIENCE: Duration = Duration::from_secs(60);
 
-fn wait_for(answer: &ChildStdout) -> Result<(), CollectError> {
+/// Most bytes of an answer.
+const ANSWER_MAX: usize = 64 * 1024;
+
+/// Hands over the plan and hears the answer, to its end.
+fn converse(host: &mut Child, plan: &[u8]) -> io::Result<Vec<u8>> {
+    let until = Instant::now() + PATIENCE;
+    match host.stdin.take().map(|stdin| write_all(&stdin, plan, until)) {
+        Some(Err(error)) if error.kind() == io::ErrorKind::TimedOut => return Err(error),
+        // A host that ends at once tells why below; that it did not take the plan does not matter then.
+        Some(Ok(()) | Err(_)) | None => {}
+    }
+    let mut answer = Vec::new();
+    let Some(mut stdout) = host.stdout.take() else { return Ok(answer) };
+    let mut buffer = [0; 4096];
+    while answer.len() < ANSWER_MAX {
+        wait_for(&stdout, PollFlags::IN, until)?;
+        match stdout.read(&mut buffer)? {
+            0 => break,
+            read => answer.extend_from_slice(&buffer[..read]),
+        }
+    }
+    Ok(answer)
+}
+
+/// A plan may be larger than a pipe, and a host that was stopped takes none of it.
+fn write_all(stdin: &ChildStdin, plan: &[u8], until: Instant) -> io::Result<()> {
+    rustix::io::ioctl_fionbio(stdin, true)?;
+    let mut rest = plan;
+    while !rest.is_empty() {
+        match rustix::io::write(stdin, rest) {
+            Ok(written) => rest = &rest[written..],
+            Err(Errno::AGAIN) => wait_for(stdin, PollFlags::OUT, until)?,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+fn wait_for(pipe: &impl AsFd, what: PollFlags, until: Instant) -> io::Result<()> {
     loop {
-        match poll(&mut [PollFd::new(answer, PollFlags::IN)], Some(&PATIENCE)) {
-            Ok(0) => return Err(CollectError::Silent(io::ErrorKind::TimedOut.into())),
+        let left = until.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(pipe, what)], Some(&left)) {
+            Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
             Ok(_) => return Ok(()),
             Err(Errno::INTR) => {}
-            Err(error) => return Err(CollectError::Silent(error.into())),
+            Err(error) => return Err(error.into()),
         }
     }
 }

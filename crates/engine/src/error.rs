@@ -22,9 +22,19 @@ impl fmt::Display for LoadError {
             write!(f, ", line {line}")?;
         }
         if let Some(key) = &self.key {
-            write!(f, ", key \"{key}\"")?;
+            write!(f, ", key \"{}\"", short(key))?;
         }
-        write!(f, ": {}", self.kind)
+        write!(f, ": {}", short(&self.kind.to_string()))
+    }
+}
+
+/// Longest part of a sentence; a file may have a key of a megabyte.
+const WORDS_MAX: usize = 500;
+
+fn short(words: &str) -> String {
+    match words.char_indices().nth(WORDS_MAX) {
+        Some((cut, _)) => format!("{}…", &words[..cut]),
+        None => words.to_owned(),
     }
 }
 
@@ -76,4 +86,20 @@ pub enum GetError {
     Unknown { given: String, suggestion: Option<String>, known: Vec<String> },
     #[error("the engine \"{name}\" cannot be used: {error}")]
     Broken { name: String, error: Box<LoadError> },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Found by fuzzing: the sentence was as long as what was wrong in the file.
+    #[test]
+    fn what_is_wrong_is_told_in_a_sentence_that_can_be_read() {
+        let kind = LoadErrorKind::UnknownWord { given: "é".repeat(100_000), suggestion: None, known: Vec::new() };
+        let key = Some("k".repeat(100_000));
+        let error = LoadError { origin: Origin::Shipped("x.toml"), line: Some(1), key, kind };
+        let words = error.to_string();
+        assert!(words.chars().count() < 1_100, "{}", words.chars().count());
+        assert!(words.contains("kk…\": \"é"), "{words}");
+    }
 }

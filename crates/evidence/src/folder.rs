@@ -62,8 +62,10 @@ impl Folder {
             let Some((what, number)) = name.to_str().and_then(attempt_file) else { continue };
             let files = attempts.entry(number).or_default();
             match what {
-                Some(stream) => files.streams[stream.index()] = true,
-                None => files.meta = true,
+                Says::Log(stream) => files.streams[stream.index()] = true,
+                Says::Meta => files.meta = true,
+                // On a full disk it may be all there is.
+                Says::Record => {}
             }
         }
         if attempts.is_empty() {
@@ -145,11 +147,20 @@ impl Folder {
     }
 }
 
-/// What a file name in `.audit` says: a stream's log or, as `None`, a meta file; and the attempt.
-fn attempt_file(name: &str) -> Option<(Option<Stream>, AttemptNumber)> {
-    let meta = names::number_in(name, names::meta).map(|number| (None, number));
-    let log = |stream| Some((Some(stream), names::number_in(name, |number| names::log(stream, number))?));
-    meta.or_else(|| Stream::ALL.into_iter().find_map(log))
+/// What a file in `.audit` is of an attempt.
+#[derive(Debug, Clone, Copy)]
+enum Says {
+    Log(Stream),
+    Meta,
+    Record,
+}
+
+/// What a file name in `.audit` says, and the attempt.
+fn attempt_file(name: &str) -> Option<(Says, AttemptNumber)> {
+    let meta = names::number_in(name, names::meta).map(|number| (Says::Meta, number));
+    let record = || names::number_in(name, names::host).map(|number| (Says::Record, number));
+    let log = |stream| Some((Says::Log(stream), names::number_in(name, |number| names::log(stream, number))?));
+    meta.or_else(record).or_else(|| Stream::ALL.into_iter().find_map(log))
 }
 
 impl Attempt {
@@ -221,8 +232,9 @@ mod tests {
             ("pty-output.3.log", b""),
             ("meta.7.json", b""),
             ("stdout.7.log", b""),
+            ("host.12.json", b""),
         ]);
-        assert_eq!(numbers(&recording), [2, 3, 7, 10]);
+        assert_eq!(numbers(&recording), [2, 3, 7, 10, 12]);
     }
 
     #[test]

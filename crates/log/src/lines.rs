@@ -202,7 +202,9 @@ impl LineReader {
 
     fn envelope(&self, line: &[u8]) -> Result<Envelope, DamageKind> {
         let zeros = || if memchr::memchr(0, line).is_some() { DamageKind::Zeros } else { DamageKind::NotAnEvent };
-        serde_json::from_slice(line).map_err(|_| zeros())
+        // Texts that are passed over are not looked at by the parser, so bytes that are no text would go unseen.
+        let text = std::str::from_utf8(line).map_err(|_| zeros())?;
+        serde_json::from_str(text).map_err(|_| zeros())
     }
 }
 
@@ -256,5 +258,18 @@ mod tests {
         let mut broken = line.to_vec();
         broken[200] = b'"';
         assert_eq!(reader.check(&broken, Seq(7)), Err(DamageKind::NotAnEvent));
+    }
+
+    /// Found by fuzzing: a line with a flipped bit in its text was taken, and then could not be read as an event.
+    #[test]
+    fn a_line_that_is_not_utf8_is_no_event() {
+        let run = run_id(1);
+        let batch = Batch::new(run, Seq(7), &[event(run, 7, 1_234)]).expect("a batch");
+        let mut line = batch.bytes[..batch.bytes.len() - 1].to_vec();
+        let text = line.windows(6).position(|window| window == b"line 7").expect("its text");
+        line[text] ^= 0x80;
+        let reader = LineReader::new(run);
+        assert_eq!(reader.check(&line, Seq(7)), Err(DamageKind::NotAnEvent));
+        assert!(!reader.is_event(&line));
     }
 }

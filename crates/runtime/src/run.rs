@@ -21,7 +21,7 @@ use crate::clock::Clock;
 use crate::data_folder::{DataFolder, RunFolder};
 use crate::error::RuntimeError;
 use crate::record::RunRecord;
-use crate::result::ResultFold;
+use crate::result::{ResultFold, RunResult};
 use crate::runtime::Counters;
 use crate::{blobs, result, workspace};
 
@@ -164,6 +164,10 @@ impl Run {
             self.append(&batch, Durability::Synced)?;
             batch.iter().for_each(|event| self.state.evolve(event));
         }
+        if self.state.is_over() {
+            // What it was kept for is written; the views may have it.
+            self.free_reserve();
+        }
         Ok(effects)
     }
 
@@ -218,16 +222,22 @@ impl Run {
         };
         match appended {
             Ok(_) => self.counters.appended(batch.len()),
-            Err(_) => self.builder.renumber(self.state.last_seq + 1, &mut []),
+            Err(_) => {
+                self.builder.renumber(self.state.last_seq + 1, &mut []);
+                self.builder.set_attempt(self.state.attempt, EngineName::new(self.record.engine.name.clone()));
+            }
         }
         appended.map(drop).map_err(RuntimeError::from)
     }
 
-    /// Keeps room for the end.
+    /// Keeps room for the end, if there is none yet: what was kept may have been used up when the disk was full before.
     pub(crate) fn keep_reserve(&self) {
-        // Without it a full disk is only found out later.
-        let file = fs::File::create(self.folder.root().join(RESERVE));
-        file.and_then(|file| Ok(fallocate(&file, FallocateFlags::empty(), 0, RESERVE_BYTES)?)).ok();
+        let file = fs::File::create_new(self.folder.root().join(RESERVE));
+        let kept = file.map(|file| fallocate(&file, FallocateFlags::empty(), 0, RESERVE_BYTES));
+        if let Ok(Err(_)) = kept {
+            // Without it a full disk is only found out later.
+            self.free_reserve();
+        }
     }
 
     pub(crate) fn free_reserve(&self) {
@@ -235,23 +245,34 @@ impl Run {
     }
 
     /// Writes `result.json` as it is with these events at the end of the Log.
-    fn write_result(&mut self, batch: &[Event]) -> Result<(), RuntimeError> {
-        let mut fold = ResultFold::default();
-        read_all(&self.log, self.id, |event| {
-            fold.event(&event);
-            Ok(())
-        })?;
-        batch.iter().for_each(|event| fold.event(event));
-        if let Some((attempt, _)) = fold.missing_output()
-            && let Some(output) = blobs::read_output(&self.folder, attempt)
-        {
-            fold.large_output(output);
+    fn write_result(&self, batch: &[Event]) -> Result<(), RuntimeError> {
+        if let Some(result) = result_with(&self.log, self.id, &self.folder, batch)? {
+            // A view: the Log has everything that stands in it, and room that is kept is kept for the Log.
+            result::write(&self.folder, &result).ok();
         }
-        let Some(result) = fold.finish(self.id) else { return Ok(()) };
-        // A view: the Log has everything that stands in it, and room that is kept is kept for the Log.
-        result::write(&self.folder, &result).ok();
         Ok(())
     }
+}
+
+/// The result of a run with these events at the end of its Log; none where it is not over then.
+pub(crate) fn result_with(
+    log: &FileLog,
+    run: RunId,
+    folder: &RunFolder,
+    batch: &[Event],
+) -> Result<Option<RunResult>, RuntimeError> {
+    let mut fold = ResultFold::default();
+    read_all(log, run, |event| {
+        fold.event(&event);
+        Ok(())
+    })?;
+    batch.iter().for_each(|event| fold.event(event));
+    if let Some((attempt, _)) = fold.missing_output()
+        && let Some(output) = blobs::read_output(folder, attempt)
+    {
+        fold.large_output(output);
+    }
+    Ok(fold.finish(run))
 }
 
 /// Reads a Log from its first event to its last.

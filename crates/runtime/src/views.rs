@@ -1,5 +1,6 @@
-//! Views that are written when a run is over: `fcmp.jsonl` and `parser_diagnostics.jsonl`. They can be made from the Log
-//! at any time, so a failure to write them loses nothing. The cache learns of the run at the same time.
+//! Views that are written when a run is over: `fcmp.jsonl` and `parser_diagnostics.jsonl`, and `result.json` where the disk
+//! was too full for it before. They can be made from the Log at any time, so a failure to write them loses nothing; what
+//! is lacking is written later. Whoever writes them has the run. The cache learns of the run at the same time.
 
 use std::fs::File;
 use std::io;
@@ -16,12 +17,17 @@ use crate::data_folder::RunFolder;
 use crate::error::RuntimeError;
 use crate::record::RunRecord;
 use crate::result;
-use crate::run::{Tools, read_all};
+use crate::run::{Tools, read_all, result_with};
 
 pub(crate) fn write(tools: &Tools, run: RunId) {
     let folder = tools.data.run(run);
+    if is_lacking(&folder.result())
+        && let Ok(Some(result)) = result_with(&tools.log, run, &folder, &[])
+    {
+        result::write(&folder, &result).ok();
+    }
     // Written once, and never again by another version.
-    if !folder.fcmp().exists() {
+    if is_lacking(&folder.fcmp()) || !folder.diagnostics().exists() {
         make(&tools.log, run, &folder.fcmp(), &folder.diagnostics()).ok();
     }
     // A hint; whoever uses it looks at the run again.
@@ -33,6 +39,16 @@ pub(crate) fn write(tools: &Tools, run: RunId) {
     {
         cache::remember(&tools.data, &key, run).ok();
     }
+}
+
+/// Whether nothing of it is lacking.
+pub(crate) fn are_there(folder: &RunFolder) -> bool {
+    !is_lacking(&folder.result()) && !is_lacking(&folder.fcmp()) && folder.diagnostics().exists()
+}
+
+/// After a power failure a file may have its name and nothing in it.
+fn is_lacking(path: &Path) -> bool {
+    std::fs::metadata(path).map_or(true, |file| file.len() == 0)
 }
 
 /// Removes them, because the Log they were made from has changed. They are made again when the run is over again, and

@@ -3,22 +3,25 @@
 //!
 //! A worker begins the same way whether the run is new, goes on after an answer, or was left by an owner that died: it
 //! looks at what there is, and asks the reducer. `turn` follows a living attempt, `calls` puts the questions inside it,
-//! `between` waits with a process between two. `host` is the conversation with the host, `tell` what its process is told.
+//! `between` waits with a process between two. `host` is the conversation with the host, `deaf` what is done about one that
+//! hears nobody, `tell` what its process is told, `untold` what it never heard.
 
 mod between;
 mod calls;
+mod deaf;
 mod host;
 mod settle;
 mod settled_meta;
 mod start;
 mod tell;
 mod turn;
+mod untold;
 
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use skillrun_collect::protocol::Request;
-use skillrun_collect::{Attached, CollectError, attach, host_is_alive};
+use skillrun_collect::{Attached, CollectError, attach_within, end_host, host_is_alive};
 use skillrun_lifecycle::run::{Effect, Found, Input, ProcessLeft, SessionLeft};
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, InteractionId, RunStatus, Timestamp};
@@ -32,9 +35,14 @@ use crate::login;
 use crate::mailbox::{Mail, Mailbox, Said};
 use crate::run::Run;
 use crate::runtime::Surroundings;
+use crate::views;
 
 /// A host that is left by an owner may take a moment to notice.
 const OWNED_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a host that says nothing is waited for before the run is left for a while. What is said to the run meanwhile
+/// waits as long.
+const ATTACH: Duration = Duration::from_secs(10);
 
 /// Why a worker left a run.
 #[derive(Debug)]
@@ -104,6 +112,7 @@ impl<'a> Worker<'a> {
                 Next::Rest(rest) => {
                     if matches!(rest, Rest::Over) {
                         self.give_up_login();
+                        views::write(&self.surroundings.tools, self.run.id);
                     }
                     return Ok(rest);
                 }
@@ -134,7 +143,7 @@ impl<'a> Worker<'a> {
         let audit = self.run.folder.audit();
         let begin = Instant::now();
         loop {
-            match attach(&audit, attempt) {
+            match attach_within(&audit, attempt, ATTACH) {
                 Ok(Attached::Live(owner)) => {
                     self.host = Some(Host::new(owner, None));
                     return Ok(Found::Alive);
@@ -142,7 +151,7 @@ impl<'a> Worker<'a> {
                 Ok(Attached::Ended(record)) => {
                     if record.process_continues {
                         // Whoever was here before had asked for the next attempt.
-                        if let Ok(Attached::Live(owner)) = attach(&audit, next(attempt)) {
+                        if let Ok(Attached::Live(owner)) = attach_within(&audit, next(attempt), ATTACH) {
                             self.host = Some(Host::new(owner, None));
                         }
                     }
@@ -153,6 +162,7 @@ impl<'a> Worker<'a> {
                 Err(CollectError::Owned) if begin.elapsed() < OWNED_PATIENCE => {
                     std::thread::sleep(Duration::from_millis(20));
                 }
+                Err(CollectError::Silent(_)) if self.is_overdue() => end_host(&audit, attempt)?,
                 Err(error) => return Err(error.into()),
             }
         }
@@ -239,6 +249,12 @@ impl<'a> Worker<'a> {
                 return Ok(Some(Next::Rest(Rest::LetGo)));
             }
         };
+        if let (Input::Cancel { .. }, Some(host)) = (&input, &mut self.host)
+            && !self.run.state.attempt_is_open
+        {
+            // This is the end of the run, and nobody looks for the process of a run that is over: it hears of it first.
+            host.end_now();
+        }
         // Whoever asked may have left.
         match self.run.happens(input) {
             Ok(effects) => {
@@ -254,8 +270,8 @@ impl<'a> Worker<'a> {
 
     /// The host has hung up; nothing is left of it in the list of processes.
     fn bury_host(&mut self) {
-        if let Some(mut child) = self.host.take().and_then(|host| host.child) {
-            child.wait().ok();
+        if let Some(child) = self.host.take().and_then(|host| host.child) {
+            host::bury(child);
         }
     }
 
@@ -278,9 +294,13 @@ impl<'a> Worker<'a> {
     fn see_out(&mut self) -> Result<Next, RuntimeError> {
         loop {
             let Some(host) = &mut self.host else { return Ok(Next::Rest(Rest::Over)) };
+            host.is_to_leave();
             let attempt = host.owner.attempt();
             if host.hear(attempt)?.is_gone {
                 self.bury_host();
+                if self.is_still_there() {
+                    continue;
+                }
                 // The Log has its last event. What was not kept was told when the turn was settled; what was refreshed
                 // on the way out lies where all lie that were not kept.
                 login::give_back(&self.surroundings.tools.data, self.run.id, ProcessLeft::Gone);
@@ -289,6 +309,7 @@ impl<'a> Worker<'a> {
             if let Some(next @ Next::Rest(Rest::LetGo)) = self.heed()? {
                 return Ok(next);
             }
+            self.see_to_deaf_host();
             self.wait(None)?;
         }
     }

@@ -1,4 +1,5 @@
-//! What is done without being asked: runs of owners that died are taken up, old ones removed, leftovers cleared.
+//! What is done without being asked: runs of owners that died are taken up, old ones removed, leftovers cleared, files
+//! that nobody reads any more closed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +15,8 @@ use crate::blocking::blocking;
 use crate::service::Service;
 use crate::stopping::stopped;
 
-/// How long the runs of an owner that died may be without one.
+/// How long the runs of an owner that died may be without one, and how often conversations that nobody reads are looked
+/// for.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// How often old runs are looked for.
@@ -36,7 +38,11 @@ pub(crate) async fn keep(service: Arc<Service>, retention: Retention, mut stop: 
             () = stopped(&mut stop) => return,
         }
         let looking = service.clone();
-        blocking(move || take_up_orphans(&looking)).await;
+        blocking(move || {
+            looking.feeds.let_go();
+            take_up_orphans(&looking);
+        })
+        .await;
         if removed.is_none_or(|at| at.elapsed() >= REMOVE) {
             removed = Some(Instant::now());
             let (removing, retention) = (service.clone(), retention.clone());

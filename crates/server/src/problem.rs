@@ -15,7 +15,7 @@ use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::RunId;
 use skillrun_runtime::record::RecordError;
 use skillrun_runtime::{AcceptError, RuntimeError, owners};
-use skillrun_skill::InputError;
+use skillrun_skill::{InputError, SkillErrorKind};
 
 /// Whether the same request may succeed later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -321,9 +321,11 @@ impl From<AcceptError> for Problem {
                 };
                 Self::new(ProblemCode::InputInvalid, words.clone()).naming(misfits.iter().map(field).collect())
             }
-            AcceptError::Skill(_) | AcceptError::Input(InputError::Schema(_)) => {
-                about("skill").with_code(ProblemCode::SkillInvalid)
+            AcceptError::Skill(ref wrong) => {
+                let full = if let SkillErrorKind::Io(cause) = &wrong.kind { of_io(cause) } else { None };
+                full.unwrap_or_else(|| about("skill").with_code(ProblemCode::SkillInvalid))
             }
+            AcceptError::Input(InputError::Schema(_)) => about("skill").with_code(ProblemCode::SkillInvalid),
             AcceptError::Engine(GetError::Unknown { .. } | GetError::Broken { .. })
             | AcceptError::NotInstalled(_)
             | AcceptError::EngineNotSupported { .. }
@@ -357,5 +359,29 @@ impl Problem {
         let mut told = Self::new(code, detail).0;
         (told.run_id, told.errors, told.current, told.headers) = (run_id, errors, current, headers);
         Self(told)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+
+    use skillrun_skill::SkillError;
+
+    use super::*;
+
+    /// Regression: a skill that could not be copied because the disk was full was called invalid, and whoever asked gave
+    /// up. Found by `make chaos`.
+    #[test]
+    fn a_full_disk_is_told_as_such_wherever_it_is_met() {
+        let skill = |cause: ErrorKind| {
+            let error = SkillError { path: "SKILL.md".into(), kind: Error::from(cause).into() };
+            Problem::from(AcceptError::Skill(error))
+        };
+        let write = AcceptError::Write { path: "run.json".into(), error: ErrorKind::StorageFull.into() };
+        for full in [skill(ErrorKind::StorageFull), skill(ErrorKind::QuotaExceeded), write.into()] {
+            assert_eq!((full.code, full.retryable), (ProblemCode::DiskFull, true));
+        }
+        assert_eq!(skill(ErrorKind::PermissionDenied).code, ProblemCode::SkillInvalid);
     }
 }

@@ -1,11 +1,13 @@
 //! Local JSON Schema validation. A schema is hostile input: nothing is fetched, and it is bounded in size, in what its
-//! references expand to and in the steps a regular expression may go back for each text.
+//! references expand to (see `extent`) and in the steps a regular expression may go back for each text.
 
-use std::collections::HashMap;
+mod extent;
+
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use extent::extent;
 use jsonschema::PatternOptions;
 use serde_json::{Map, Value};
 use skillrun_lifecycle::OutputValidator;
@@ -17,8 +19,10 @@ const ERRORS_MAX: usize = 20;
 /// Longest single error; values in them can be large.
 const ERROR_TEXT_MAX: usize = 500;
 /// Most parts a schema may have with all its references written out. Thirty definitions that each refer twice to the
-/// next are a billion parts, and each is visited for every value.
-const PARTS_MAX: u64 = 1_000_000;
+/// next are a billion parts, and each is visited for every value, and may hold a copy of it where it does not fit.
+const PARTS_MAX: u64 = 100_000;
+/// Deepest nesting of parts, in the same way. A validator calls itself for each, and for each level of a value again.
+const DEPTH_MAX: usize = 128;
 
 /// How often a regular expression may go back in one text. A value can have a hundred thousand texts, and the million
 /// that the library allows takes a while for each.
@@ -47,6 +51,8 @@ pub enum SchemaErrorKind {
     NotSchema(String),
     #[error("the schema's references expand to more than {PARTS_MAX} parts")]
     Expands,
+    #[error("the schema's parts lie in each other more than {DEPTH_MAX} deep, with its references written out")]
+    TooDeep,
 }
 
 /// A compiled schema.
@@ -78,7 +84,8 @@ impl Schema {
     }
 
     fn compile(schema: &Value) -> Result<Self, SchemaErrorKind> {
-        if parts(schema) > PARTS_MAX {
+        let extent = extent(schema, DEPTH_MAX).ok_or(SchemaErrorKind::TooDeep)?;
+        if extent.parts > PARTS_MAX {
             return Err(SchemaErrorKind::Expands);
         }
         let patterns = PatternOptions::fancy_regex().backtrack_limit(STEPS_BACK_MAX);
@@ -124,42 +131,6 @@ pub(crate) fn shorten(text: &str) -> String {
     match text.char_indices().nth(ERROR_TEXT_MAX) {
         Some((cut, _)) => format!("{}…", &text[..cut]),
         None => text.to_owned(),
-    }
-}
-
-/// Parts of a schema with its local references written out; one that leads back to itself counts once.
-fn parts(schema: &Value) -> u64 {
-    let mut known = HashMap::new();
-    count(schema, schema, &mut known)
-}
-
-/// `known`: what a reference stands for, None while it is being counted.
-fn count<'a>(part: &'a Value, root: &'a Value, known: &mut HashMap<&'a str, Option<u64>>) -> u64 {
-    match part {
-        Value::Object(fields) => {
-            let mut sum = 1u64;
-            for (key, value) in fields {
-                let more = match (key.as_str(), value) {
-                    // Counted where they are referred to.
-                    ("$defs" | "definitions", _) => 0,
-                    ("$ref", Value::String(target)) => match known.get(target.as_str()) {
-                        Some(counted) => counted.unwrap_or(1),
-                        None => {
-                            known.insert(target, None);
-                            let found = target.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
-                            let counted = found.map_or(1, |found| count(found, root, known));
-                            known.insert(target, Some(counted));
-                            counted
-                        }
-                    },
-                    (_, value) => count(value, root, known),
-                };
-                sum = sum.saturating_add(more);
-            }
-            sum
-        }
-        Value::Array(items) => items.iter().fold(1, |sum: u64, item| sum.saturating_add(count(item, root, known))),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
     }
 }
 
@@ -213,6 +184,60 @@ mod tests {
         };
         assert!(matches!(doubled(40), Err(SchemaErrorKind::Expands)));
         assert!(doubled(8).is_ok());
+    }
+
+    /// Found by fuzzing: what was not a plain pointer was not counted, and went on for hours.
+    #[test]
+    fn however_references_are_written_they_are_counted() {
+        type Way = (fn(usize) -> Value, Option<&'static str>);
+        let ways: [Way; 6] = [
+            (|level| json!({"$ref": format!("#/%24defs/d{level}")}), None),
+            (|level| json!({"$ref": format!("urn:x#/$defs/d{level}")}), None),
+            (|level| json!({"$ref": format!("d{level}")}), Some("$id")),
+            (|level| json!({"$ref": format!("#d{level}")}), Some("$anchor")),
+            (|level| json!({"$dynamicRef": format!("#d{level}")}), Some("$dynamicAnchor")),
+            (|level| json!({"$ref": format!("#/$defs/x/$defs/d{level}")}), None),
+        ];
+        for (to, naming) in ways {
+            let level = |level: usize| {
+                let mut part = if level < 40 { json!({"allOf": [to(level + 1), to(level + 1)]}) } else { json!({}) };
+                if let Some(key) = naming {
+                    part[key] = json!(format!("d{level}"));
+                }
+                (format!("d{level}"), part)
+            };
+            let mut defs: Map<String, Value> = (0..=40).map(level).collect();
+            defs.insert("x".to_owned(), json!({"$defs": defs}));
+            let refused = compile(json!({"$id": "urn:x", "$defs": defs, "allOf": [to(0)]}));
+            assert!(matches!(refused, Err(SchemaErrorKind::Expands)), "{} {refused:?}", to(0));
+        }
+    }
+
+    /// Found by trying: a chain of twenty thousand references ended the process.
+    #[test]
+    fn a_long_chain_of_references_is_refused() {
+        let chain = |levels: usize| {
+            let to = |level: usize| json!({"allOf": [{"$ref": format!("#/$defs/{level}")}]});
+            let mut defs: Map<String, Value> = (0..levels).map(|level| (level.to_string(), to(level + 1))).collect();
+            defs.insert(levels.to_string(), json!({"type": "object"}));
+            compile(json!({"$defs": defs, "$ref": "#/$defs/0"}))
+        };
+        assert!(matches!(chain(20_000), Err(SchemaErrorKind::TooDeep)));
+        assert!(chain(40).is_ok());
+    }
+
+    /// The stack is that of a thread, and a value can be as deep as JSON is read.
+    #[test]
+    fn the_deepest_schema_and_the_deepest_value_fit_a_thread() {
+        let deepest = || {
+            let to = |level: usize| json!({"$ref": format!("#/$defs/{level}")});
+            let mut defs: Map<String, Value> = (0..60).map(|level| (level.to_string(), to(level + 1))).collect();
+            defs.insert("60".to_owned(), json!({"type": "object", "additionalProperties": {"$ref": "#"}}));
+            let schema = compile(json!({"$defs": defs, "$ref": "#/$defs/0"})).unwrap();
+            let value = (0..126).fold(json!(3), |value, _| json!({"a": value}));
+            schema.problems(&value).len()
+        };
+        assert_eq!(std::thread::spawn(deepest).join().unwrap(), 1);
     }
 
     #[test]

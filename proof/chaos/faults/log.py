@@ -1,5 +1,4 @@
-"""The last line of a Log is what a crash can leave: half a line, garbage, zeroes, and no line end. Whole lines are never
-touched."""
+"""The last line of a Log is what a crash can leave: half a line, garbage, zeroes. Whole lines are never touched."""
 
 from __future__ import annotations
 
@@ -20,6 +19,7 @@ class Torn(StrEnum):
     HALF = "half a line"
     GARBAGE = "garbage"
     ZEROES = "zeroes"
+    LINE = "a line of garbage"
 
 
 class TearLog(Fault):
@@ -44,6 +44,9 @@ class TearLog(Fault):
         with hold(folder) as is_ours:
             if not is_ours or not tear(folder / "events.jsonl", kind, self.dice):
                 return None
+        if kind is Torn.LINE:
+            # A whole line may have been good once and read by somebody, so the Log gets a new epoch.
+            self.stage.book.rewound(run)
         return f"{kind} behind the Log of {run}"
 
 
@@ -71,3 +74,5 @@ def _bytes(last: dict, kind: Torn, dice: Random) -> bytes:
             return dice.randbytes(dice.randrange(1, 400)).replace(b"\n", b" ")
         case Torn.ZEROES:
             return bytes(dice.randrange(1, 400))
+        case Torn.LINE:
+            return dice.randbytes(dice.randrange(1, 400)).replace(b"\n", b" ") + b"\n"

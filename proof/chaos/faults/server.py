@@ -32,7 +32,7 @@ class StopServer(Fault):
         server = self.stage.forget_server()
         if server is None:
             return None
-        server.process.send_signal(signal.SIGTERM)
+        server.ask_to_stop()
         # It may have been paused meanwhile, and then it does not hear.
         server.process.send_signal(signal.SIGCONT)
         self._stopping = server

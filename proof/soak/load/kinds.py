@@ -39,11 +39,11 @@ def load_kind(name: str) -> Kind:
 
 KINDS: tuple[Kind, ...] = tuple(load_kind(name) for name in SHARES)
 
-# Seconds; longer than any soak. A script sleeps ten minutes at a time.
+# Seconds; longer than any of them stays. A script sleeps ten minutes at a time.
 EVER = 100_000
 FOR_EVER = "- - say: I begin.\n" + "  - sleep_ms: 600000\n" * (EVER // 600)
 
-# One that waits without a process, one that waits with it, and one at work: they must outlive everything.
+# One that waits without a process, one that waits with it, and one at work: no retention may touch them.
 PARKED: tuple[Kind, ...] = (
     kind("asks"),
     replace(kind("sticky"), options=Options(continuation=Continuation.STICKY, session_timeout=EVER)),

@@ -1,4 +1,8 @@
-"""Runs that wait or work from the beginning to the end. Nothing may remove them, and they must still come to their end."""
+"""Runs that wait or work for long. Nothing may remove them, and they must still come to their end.
+
+One that has no process waits from the beginning to the end. A process of the scripted engine lives for ten minutes at
+most, whatever it is told; so those that have one are ended and begun again before that.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +10,58 @@ import random
 import time
 
 from lab.client import OVER
-from lab.kinds import Kind
+from lab.kinds import Continuation, Kind
 from soak.book import Book
 from soak.load.client import SoakClient
 from soak.load.kinds import PARKED
 from soak.load.runs import Refused, cancel, drive, good, is_right, submit
 
 PATIENCE = 60.0
+# Seconds until those with a process are begun again: many times what runs are kept, and well below ten minutes.
+STAY = 240.0
 
 
 class Parked:
     """One of each kind that stays."""
 
-    def __init__(self, client: SoakClient, seed: int) -> None:
+    def __init__(self, client: SoakClient, book: Book, seed: int) -> None:
+        self._client, self._book = client, book
         self._dice = random.Random(f"{seed} parked")
-        self.runs: dict[str, Kind] = {submit(client, kind, self._dice): kind for kind in PARKED}
-        for run, kind in self.runs.items():
-            wait_for(client, run, "waiting_user" if kind.answers else "running")
+        self._runs: dict[str, Kind] = {}
+        for kind in PARKED:
+            self._begin(kind)
 
-    def end(self, client: SoakClient, book: Book) -> None:
-        """Answers them all, after so long a time."""
-        for run, kind in self.runs.items():
-            if not kind.answers:
-                cancel(client, run)
-            end = drive(client, kind, run, self._dice, book)
-            if not is_right(kind, end):
-                book.breach(f"{run}: {kind.name}, which stayed all the time, ended as {end}")
+    def pause(self) -> float:
+        return STAY
+
+    def one(self) -> None:
+        """Those with a process come to their end, and others take their places."""
+        for run, kind in list(self._runs.items()):
+            if has_process(kind):
+                self._end(run)
+                self._begin(kind)
+
+    def end(self) -> None:
+        """All come to their end, after so long a time."""
+        for run in list(self._runs):
+            self._end(run)
+
+    def _begin(self, kind: Kind) -> None:
+        run = submit(self._client, kind, self._dice)
+        self._runs[run] = kind
+        wait_for(self._client, run, "waiting_user" if kind.answers else "running")
+
+    def _end(self, run: str) -> None:
+        kind = self._runs.pop(run)
+        if not kind.answers:
+            cancel(self._client, run)
+        end = drive(self._client, kind, run, self._dice, self._book)
+        if not is_right(kind, end):
+            self._book.breach(f"{run}: {kind.name}, which was to stay, ended as {end}")
+
+
+def has_process(kind: Kind) -> bool:
+    return not kind.answers or kind.options.continuation is Continuation.STICKY
 
 
 def wait_for(client: SoakClient, run: str, status: str) -> None:

@@ -38,7 +38,7 @@ class TestTorn(unittest.TestCase):
                 self.assertTrue(text.startswith(whole))
                 added = text[len(whole):]
                 self.assertTrue(added)
-                self.assertNotIn(b"\n", added)
+                self.assertEqual(added.find(b"\n"), len(added) - 1 if kind is Torn.LINE else -1)
                 with self.assertRaises(ValueError):
                     json.loads(added)
 

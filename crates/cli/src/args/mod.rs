@@ -163,9 +163,6 @@ pub(crate) enum Command {
     /// An owner in the background
     #[command(hide = true)]
     Own(Own),
-    /// The host of one attempt; reads its plan from standard input
-    #[command(hide = true)]
-    AttemptHost,
     /// An engine that plays a script, for demonstrations and tests
     #[command(hide = true, disable_help_flag = true)]
     SimulateScripted {
@@ -229,6 +226,11 @@ pub(crate) fn report(error: &clap::Error) -> ExitCode {
     })
 }
 
+/// Whether we are started as the host of one attempt, which reads its plan from standard input.
+pub(crate) fn is_host(words: impl IntoIterator<Item = OsString>) -> bool {
+    words.into_iter().eq(["attempt-host"])
+}
+
 /// Whether the first word that is neither a global option nor its value is `capture`.
 fn runs_a_command(words: impl IntoIterator<Item = OsString>) -> bool {
     let mut words = words.into_iter();
@@ -260,5 +262,12 @@ mod tests {
         assert!(!runs(&["--data", "capture", "skills"]));
         assert!(!runs(&["skills", "capture"]));
         assert!(!runs(&[]));
+    }
+
+    #[test]
+    fn a_host_is_asked_for_by_one_word_alone() {
+        let asks = |words: &[&str]| is_host(words.iter().map(OsString::from));
+        assert!(asks(&["attempt-host"]));
+        assert!(!asks(&["attempt-host", "--help"]) && !asks(&["run", "attempt-host"]) && !asks(&[]));
     }
 }

@@ -68,7 +68,6 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Schema { document } => schema::run(document).map(done),
         Command::Explain { code } => explain::run(code.as_deref()).map(done),
         Command::Completions { shell } => completions::run(shell).map(done),
-        Command::AttemptHost => Ok(skillrun_collect::host::main()),
         Command::SimulateScripted { words } => Ok(skillrun_simulate::scripted::main(words)),
         Command::SimulateIflow { words } => Ok(skillrun_simulate::iflow::main(words)),
         Command::SimulateModel { words } => Ok(skillrun_simulate::model::main(words)),

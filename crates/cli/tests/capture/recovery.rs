@@ -2,9 +2,13 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use serde_json::Value;
-use skillrun_collect::{Attached, attach};
+use skillrun_collect::plan::SnapshotPlan;
+use skillrun_collect::{Attached, CollectError, Hears, Plan, attach, attach_within, end_host, hears};
 use skillrun_model::EndedBy;
 
 use crate::lab::{self, FIRST, Lab, eventually, is_gone, kill};
@@ -112,4 +116,94 @@ fn a_link_planted_in_the_folder_is_not_followed() {
     assert_eq!(fs::read_to_string(&victim).expect("the file"), "precious");
     let record = fs::symlink_metadata(lab.workspace().join(".audit/host.1.json")).expect("the record");
     assert!(record.file_type().is_file());
+}
+
+/// Regression: unmasked texts of the workspace, drafts and folders for temporary files were there for ever (found by
+/// killing hosts).
+#[test]
+fn what_a_killed_host_would_have_removed_is_removed() {
+    let lab = Lab::new();
+    lab.put("text.txt", "some text\n");
+    let snapshot = SnapshotPlan::On { ignore: Vec::new() };
+    let owner = lab.start(&Plan { snapshot, ..lab.plan(&["pid", "main.pid", "forever"]) });
+    lab.await_pid("main.pid");
+    kill(owner.host_pid(), "KILL");
+    eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
+    assert!(lab.audit().join("blobs/text.1.pack").exists());
+    let drafts = ["fs-after.1.json.tmp".to_owned(), format!("host.1.json.{}.tmp", owner.host_pid())];
+    // Somebody else writes that one at this moment.
+    let others = ["meta.1.json.1.tmp", "fs-after.10.json.tmp"];
+    for name in drafts.iter().map(String::as_str).chain(others) {
+        fs::write(lab.audit().join(name), "x").expect("written");
+    }
+    assert_eq!(survivors(&lab), 0);
+    let left = lab.left();
+    assert!(!left.iter().any(|name| drafts.contains(name) || name.ends_with(".pack")), "{left:?}");
+    assert!(others.iter().all(|name| left.iter().any(|left| left == name)), "{left:?}");
+}
+
+#[test]
+fn a_host_killed_after_its_record_leaves_no_folder_for_temporary_files() {
+    let lab = Lab::new();
+    lab.run(&[], &["out", "hello\n"]);
+    let claim: Value = serde_json::from_slice(&lab.evidence("claim.1")).expect("JSON");
+    let temporary = claim["temporary"].as_str().expect("a path");
+    fs::create_dir(temporary).expect("as if it had not come to that");
+    assert!(matches!(attach(&lab.audit(), FIRST), Ok(Attached::Ended(_))));
+    assert!(!fs::exists(temporary).expect("an answer"));
+}
+
+/// Whoever waits at the door of a host that was stopped waits in a line of bounded length, and the next would wait for
+/// ever to get in line.
+#[test]
+fn nobody_waits_for_a_host_that_was_stopped() {
+    let lab = Lab::new();
+    let owner = lab.start(&lab.plan(&["pid", "main.pid", "forever"]));
+    lab.await_pid("main.pid");
+    assert_eq!(hears(&lab.audit()), Hears::Yes, "whoever is attached");
+    kill(owner.host_pid(), "STOP");
+    let place = fs::File::open(lab.audit()).expect("a folder");
+    let door = format!("/proc/self/fd/{}/host.sock", std::os::fd::AsRawFd::as_raw_fd(&place));
+    let door = SocketAddrUnix::new(door.as_str()).expect("an address");
+    let comes = || {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).expect("a socket");
+        connect(&socket, &door)
+    };
+    // Who leaves keeps its place in the line.
+    assert!((0..1_000_000).any(|_| comes().is_err()), "the line has no end");
+    assert_eq!(hears(&lab.audit()), Hears::No);
+    let begin = Instant::now();
+    let silent = attach_within(&lab.audit(), FIRST, Duration::from_millis(50));
+    assert!(matches!(silent, Err(CollectError::Silent(_))), "{silent:?}");
+    assert!(begin.elapsed() < Duration::from_secs(20), "it took {:?}", begin.elapsed());
+    end_host(&lab.audit(), FIRST).expect("ended");
+    assert!(is_gone(owner.host_pid()));
+    lab.assert_nobody_is_left();
+    assert_eq!(survivors(&lab), 0);
+    end_host(&lab.audit(), FIRST).expect("nobody is there");
+}
+
+#[test]
+fn a_forged_claim_ends_nobody() {
+    let (lab, mut claim) = lost(&["pid", "main.pid", "forever"]);
+    let mut precious = Command::new("sleep").arg("60").spawn().expect("a process");
+    let stat = fs::read_to_string(format!("/proc/{}/stat", precious.id())).expect("a process");
+    let began: u64 = stat
+        .rsplit(')')
+        .next()
+        .expect("fields")
+        .split_whitespace()
+        .nth(19)
+        .expect("a field")
+        .parse()
+        .expect("a number");
+    claim["host_pid"] = precious.id().into();
+    claim["host_began"] = began.into();
+    fs::write(lab.audit().join("claim.1"), claim.to_string()).expect("written");
+    let refused = end_host(&lab.audit(), FIRST);
+    let is_alive = precious.try_wait().expect("an answer").is_none();
+    precious.kill().and_then(|()| precious.wait()).expect("ended");
+    assert!(matches!(refused, Err(CollectError::Refused(_))), "{refused:?}");
+    assert!(is_alive);
 }

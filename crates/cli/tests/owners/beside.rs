@@ -146,7 +146,8 @@ fn a_run_takes_over_what_a_crash_left() {
     wait_type(&lab, &run, "agent.message.final");
     owner.kill().expect("killed");
     owner.wait().expect("waited");
-    assert!(lab.output(&["run", "./quick", "--engine", "scripted", "--json"]).status.success());
+    let output = lab.output(&["run", "./quick", "--engine", "scripted", "--json"]);
+    assert!(output.status.success(), "{output:?}");
     assert_eq!(kind(&wait_end(&lab, &run)), "run.completed");
     lab.wait_quiet();
     let left: Vec<_> = fs::read_dir(lab.data().join("owners")).expect("a folder").flatten().collect();
@@ -165,5 +166,76 @@ fn a_reader_who_leaves_leaves_no_run_without_an_owner() {
     wait_exit(&mut owner);
     let run = only_run(&lab);
     assert_eq!(kind(&wait_end(&lab, &run)), "run.completed");
+    lab.wait_quiet();
+}
+
+/// Regression: the answer was acknowledged and the run failed, because the process ended at the moment of the answer,
+/// though its session could be loaded.
+#[test]
+fn an_answer_that_meets_a_process_just_leaving_goes_to_the_next() {
+    let lab = Lab::new();
+    lab.skill("asks", ASKS);
+    lab.agent("question");
+    let words = ["--engine", "agent", "--mode", "interactive", "--continuation", "sticky", "--json"];
+    let mut owner = lab.start(&[&["run", "./asks"][..], &words].concat());
+    let run = only_run(&lab);
+    wait_type(&lab, &run, "interaction.requested");
+    let claim = lab.data().join("runs").join(&run).join(".audit/claim.2");
+    let claim: Value = serde_json::from_slice(&fs::read(claim).expect("a claim")).expect("JSON");
+    let host = claim["host_pid"].to_string();
+    let send = |signal: &str, pid: &str| {
+        assert!(Command::new("kill").args([signal, pid]).status().expect("sent").success());
+    };
+    let children = fs::read_to_string(format!("/proc/{host}/task/{host}/children")).expect("a list");
+    // The host learns of both at once: that its process is gone, and what it should be told.
+    send("-STOP", &host);
+    children.split_whitespace().for_each(|child| send("-KILL", child));
+    let answered = lab.output(&["reply", &run, "blue", "--json", "--no-wait"]);
+    assert!(answered.status.success(), "{}", String::from_utf8_lossy(&answered.stderr));
+    send("-CONT", &host);
+    assert_eq!(wait_exit(&mut owner).code(), Some(0), "{:#}", wait_end(&lab, &run));
+    let replies = lab.events(&run).iter().filter(|event| kind(event) == "interaction.replied").count();
+    assert_eq!((kind(&wait_end(&lab, &run)), replies), ("run.completed", 1));
+    lab.wait_quiet();
+    let verified = lab.output(&["verify", &run]);
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
+}
+
+/// Regression: whoever had asked stayed until the question's time was up, though somebody else had brought the run to its
+/// end.
+#[test]
+fn who_waits_with_a_question_leaves_when_somebody_else_has_ended_the_run() {
+    let lab = Lab::new();
+    lab.skill("asks", ASKS);
+    let words = ["--mode", "interactive", "--no-reply-needed", "--session-timeout", "3600", "--json"];
+    let mut owner = lab.start(&[&["run", "./asks", "--engine", "scripted"][..], &words].concat());
+    let run = only_run(&lab);
+    wait_type(&lab, &run, "interaction.requested");
+    let answered = lab.output(&["reply", &run, "blue", "--json"]);
+    assert!(answered.status.success(), "{}", String::from_utf8_lossy(&answered.stderr));
+    assert_eq!(kind(&wait_end(&lab, &run)), "run.completed");
+    assert_eq!(wait_exit(&mut owner).code(), Some(0));
+    lab.wait_quiet();
+}
+
+/// Regression: an owner in the background stayed until the deadline of a question that somebody else had answered, for
+/// twenty minutes. Found by `make chaos`.
+#[test]
+fn an_owner_leaves_when_somebody_else_has_answered_its_question() {
+    let lab = Lab::new();
+    lab.skill("asks", "leaves");
+    lab.agent("leaves");
+    let words = ["run", "./asks", "--engine", "agent", "--mode", "interactive", "--continuation", "sticky"];
+    let made = lab.json(&[&words[..], &["--no-wait", "--json"]].concat());
+    let run = made["run_id"].as_str().expect("an id").to_owned();
+    let folder = lab.data().join("runs").join(&run);
+    wait_for("end of the process", || folder.join(".audit/host.1.json").exists().then_some(()));
+    // The agent can load its session, so the run waits on, and the owner has nothing of it but the time.
+    wait_for("rest", || {
+        let free = Command::new("flock").arg("-n").arg(folder.join("lock")).arg("true").status().expect("flock");
+        free.success().then_some(())
+    });
+    let output = lab.output(&["reply", &run, "blue", "--json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     lab.wait_quiet();
 }

@@ -83,6 +83,61 @@ fn a_disk_that_fills_up_ends_the_run_with_a_sentence_and_a_last_event() {
     assert_eq!(text("second.code").trim(), "0", "room was made: {}", text("second.txt"));
 }
 
+/// Regression: a run that ended on a full disk had no result and no views for ever, one whose files did not fit ended for
+/// a reason that was none, and 64 KiB were kept of every run that was over (found by running on disks of every size).
+#[test]
+fn when_there_is_room_again_nothing_is_lacking() {
+    let lab = Lab::new();
+    lab.skill("neighbour", DONE);
+    let script = r#"
+        for size in 32k 48k 52k 376k 4m,nr_inodes=18 4m,nr_inodes=24 4m,nr_inodes=30 4m,nr_inodes=33 4m,nr_inodes=36 1m; do
+            mount -t tmpfs -o "size=$size" none "$DATA" || exit 99
+            "$SKILLRUN" run ./neighbour --engine scripted --json > /dev/null 2> run.txt
+            mount -o remount,size=16m,nr_inodes=1000 "$DATA" || exit 99
+            "$SKILLRUN" recover > recover.txt 2>&1 || echo "$size: $(cat recover.txt)"
+            for run in "$DATA"/runs/*-*; do
+                [ -s "$run/events.jsonl" ] || continue
+                echo >> ended
+                "$SKILLRUN" verify "${run##*/}" > verify.txt 2>&1 || echo "$size: $(cat verify.txt)"
+                grep EXIT_UNKNOWN "$run/events.jsonl"
+                ls "$run" | grep -x reserve
+            done
+            umount "$DATA" || exit 99
+        done
+    "#;
+    let Some(output) = in_own_mounts(&lab, script) else { return };
+    assert!(output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!(fs::read_to_string(lab.path("ended")).expect("runs").lines().count(), 10, "{}", said(&output));
+}
+
+/// Regression: a full disk kept the events of a turn out of the Log and with them the name of the engine's session, and the
+/// answer to its question ended the run with `SESSION_ID_MISSING`. Found by `make chaos`.
+#[test]
+fn a_session_is_known_though_the_events_that_told_it_did_not_fit() {
+    let lab = Lab::new();
+    let long = "x".repeat(20_000);
+    let asks = format!("- - sleep_ms: 3000\n  - say: {long}\n  - ask: {{kind: open_text, prompt: Which colour?}}\n");
+    lab.skill("asks", &format!("{asks}- - expect_reply: blue\n  - output: {{answer: blue}}\n    done: true\n"));
+    // The owner dies before the engine has said anything, and the next one finds it all there and no room for it.
+    let script = r#"
+        mount -t tmpfs -o size=8m none "$DATA" || exit 99
+        "$SKILLRUN" run ./asks --engine scripted --mode interactive > /dev/null 2>&1 &
+        for _ in $(seq 1500); do grep -qs attempt.started "$DATA"/runs/*/events.jsonl && break; sleep 0.02; done
+        kill -9 $!
+        for _ in $(seq 1500); do [ -e "$DATA"/runs/*/.audit/host.1.json ] && break; sleep 0.02; done
+        head -c 20000000 /dev/zero > "$DATA/filler" 2> /dev/null
+        "$SKILLRUN" recover > recover.txt 2>&1
+        rm "$DATA/filler"
+        "$SKILLRUN" reply "$(basename "$DATA"/runs/*-*)" blue --json > reply.json 2> reply.txt; echo $? > reply.code
+        cat "$DATA"/runs/*/events.jsonl > events.jsonl
+    "#;
+    let Some(output) = in_own_mounts(&lab, script) else { return };
+    let text = |name: &str| fs::read_to_string(lab.path(name)).unwrap_or_default();
+    let events = text("events.jsonl");
+    assert!(events.contains("EVENTS_NOT_LOGGED"), "{} {} {events}", text("recover.txt"), said(&output));
+    assert_eq!(text("reply.code").trim(), "0", "{} {}", text("reply.json"), text("reply.txt"));
+}
+
 #[test]
 fn a_full_disk_refuses_new_runs_in_a_sentence() {
     let lab = Lab::new();

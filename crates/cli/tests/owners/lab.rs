@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-// A host that was never told to start leaves after 60 s.
+/// Far longer than anything takes; more than a host waits for the word to start.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
 const AGENT: &str = r#"

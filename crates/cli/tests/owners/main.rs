@@ -1,7 +1,9 @@
 //! Owners of runs as processes of their own: killed at any moment, beside each other, on full and read-only disks.
 
 mod beside;
+mod deaf;
 mod faults;
+mod held;
 mod kill;
 mod lab;
 mod quota;

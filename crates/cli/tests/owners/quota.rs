@@ -157,3 +157,25 @@ fn without_waiting_an_owner_in_the_background_goes_on() {
     assert_eq!(lab.runs().len(), 2);
     lab.wait_quiet();
 }
+
+/// Several owners have it in their queues; the lock lets one of them run it.
+#[test]
+fn a_run_that_waits_with_two_owners_runs_once() {
+    let lab = Lab::new();
+    let skill = lab.skill("probe", &no_quota("2s"));
+    let skill = skill.to_str().expect("a path");
+    let mut owner = lab.start(&words(skill, &["--retry-quota-max", "1", "--json"]));
+    let again = wait_for("retry", || second(&lab).filter(|run| lab.events(run).len() > 1));
+    owner.kill().expect("killed");
+    owner.wait().expect("waited");
+    let mut owners = [lab.start(&["own", "--all"]), lab.start(&["own", "--all"]), lab.start(&["own", "--all"])];
+    wait_for("end", || lab.events(&again).last().is_some_and(is_end).then_some(()));
+    for owner in &mut owners {
+        let status = wait_for("exit", || owner.try_wait().expect("waited"));
+        assert!(status.success(), "{status}");
+    }
+    let events = lab.events(&again);
+    let count = |word: &str| events.iter().filter(|event| kind(event) == word).count();
+    assert_eq!((count("attempt.started"), count("attempt.ended"), lab.runs().len()), (1, 1, 2));
+    lab.wait_quiet();
+}

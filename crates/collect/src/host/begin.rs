@@ -1,5 +1,6 @@
 //! The beginning of a host: from the plan on its standard input to the answer on its standard output.
 
+use std::ffi::CStr;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -17,9 +18,12 @@ use super::desk::Desk;
 use super::run::Host;
 use crate::claim::{Claim, Claimed, temporary_name};
 use crate::environment::{TAG, TEMPORARY};
-use crate::plan::{Plan, SnapshotPlan, Variable, VariableKind};
+use crate::plan::{Plan, SnapshotPlan, StartWhen, Variable, VariableKind};
 use crate::snapshot::{Limits, Rules, Snapshots};
 use crate::start::{self, Ready};
+
+/// What a host is called in the list of processes.
+pub(crate) const NAME: &CStr = c"skillrun-host";
 
 /// Largest plan; environments are limited to two megabytes by the kernel.
 const PLAN_MAX: u64 = 16 << 20;
@@ -48,34 +52,52 @@ pub(super) struct Signals {
 /// Runs a host to its end. The exit code is of no meaning to anybody; the record is.
 pub fn main() -> ExitCode {
     // Whoever lists processes should know us, by whatever path we were started.
-    rustix::thread::set_name(c"skillrun-host").ok();
+    rustix::thread::set_name(NAME).ok();
     // A terminal's interrupt is for the starter, not for us.
     rustix::process::setsid().ok();
     let begun = read_plan().and_then(begin);
     let answer = match &begun {
         Ok(_) => Ready::Listening,
-        Err(reason) => Ready::Refused(reason.clone()),
+        Err(NotBegun::Refused(reason)) => Ready::Refused(reason.clone()),
+        Err(NotBegun::Taken(reason)) => Ready::Taken(reason.clone()),
     };
     let told = serde_json::to_vec(&answer).map_err(io::Error::from).and_then(|json| {
         let mut out = io::stdout();
         out.write_all(&json).and_then(|()| out.flush())
     });
-    // The starter may be gone by now; that is its affair.
-    drop(told);
     let_go_of_starter();
     match begun {
         Ok(begun) => {
-            Host::new(begun).live();
+            let host = Host::new(begun);
+            match (host.plan.start, told) {
+                // The starter is gone, and nobody else knows of this host: the next owner may have looked for it before
+                // it had its claim. One that waited would be in the way of the host that the next owner starts.
+                (StartWhen::Told { .. }, Err(_)) => host.withdraw(),
+                (StartWhen::Told { .. }, Ok(())) | (StartWhen::AtOnce, Ok(()) | Err(_)) => host.live(),
+            }
             ExitCode::SUCCESS
         }
         Err(_) => ExitCode::FAILURE,
     }
 }
 
-fn read_plan() -> Result<Plan, String> {
+/// Why nothing was begun.
+enum NotBegun {
+    Refused(String),
+    /// Somebody else has the attempt.
+    Taken(String),
+}
+
+impl From<String> for NotBegun {
+    fn from(reason: String) -> Self {
+        Self::Refused(reason)
+    }
+}
+
+fn read_plan() -> Result<Plan, NotBegun> {
     let mut bytes = Vec::new();
     io::stdin().take(PLAN_MAX).read_to_end(&mut bytes).map_err(|error| format!("no plan could be read ({error})"))?;
-    serde_json::from_slice(&bytes).map_err(|error| format!("the plan is not readable ({error})"))
+    Ok(serde_json::from_slice(&bytes).map_err(|error| format!("the plan is not readable ({error})"))?)
 }
 
 /// The starter's pipes are closed, so that it sees the end of the answer and we do not hold what it waits for.
@@ -86,7 +108,7 @@ fn let_go_of_starter() {
     }
 }
 
-fn begin(mut plan: Plan) -> Result<Begun, String> {
+fn begin(mut plan: Plan) -> Result<Begun, NotBegun> {
     let audit = plan.audit.as_path().to_owned();
     let why = |doing: &'static str| move |error: io::Error| format!("{doing} ({error})");
     let snapshots = match &plan.snapshot {
@@ -111,7 +133,7 @@ fn begin(mut plan: Plan) -> Result<Begun, String> {
         if error.kind() == io::ErrorKind::AlreadyExists {
             already_begun(&plan)
         } else {
-            format!("the attempt cannot be claimed in {} ({error})", audit.display())
+            NotBegun::Refused(format!("the attempt cannot be claimed in {} ({error})", audit.display()))
         }
     })?;
     let opened = (|| {
@@ -153,7 +175,7 @@ fn refuse_beside_living_host(audit: &Path, plan: &Plan) -> Result<(), String> {
 }
 
 /// A recording that was made without a claim, by an older program or by hand, is not written over either.
-fn refuse_over_recording(audit: &Path, plan: &Plan) -> Result<(), String> {
+fn refuse_over_recording(audit: &Path, plan: &Plan) -> Result<(), NotBegun> {
     let numbers = start::recorded(audit).map_err(|error| format!("{} cannot be read ({error})", audit.display()))?;
     if numbers.contains(&plan.attempt) {
         return Err(already_begun(plan));
@@ -161,8 +183,8 @@ fn refuse_over_recording(audit: &Path, plan: &Plan) -> Result<(), String> {
     Ok(())
 }
 
-fn already_begun(plan: &Plan) -> String {
-    format!("attempt {} was already begun here", plan.attempt)
+fn already_begun(plan: &Plan) -> NotBegun {
+    NotBegun::Taken(format!("attempt {} was already begun here", plan.attempt))
 }
 
 fn reserve(path: &Path) -> io::Result<()> {

@@ -29,4 +29,5 @@ mod requests;
 mod run;
 mod streams;
 
+pub(crate) use begin::NAME;
 pub use begin::main;

@@ -18,6 +18,9 @@ const READ: usize = 256 * 1024;
 /// Reads of one stream in a row, so that no stream keeps the others and the clock waiting.
 const READS: usize = 4;
 
+/// A read of so little has emptied the stream. A terminal gives 4 KiB at a time of all that waits in it.
+const LITTLE: usize = 2048;
+
 #[derive(Debug)]
 pub(crate) struct Streams {
     ends: [Option<OwnedFd>; 3],
@@ -58,7 +61,7 @@ impl Streams {
             match self.read_once(stream, now) {
                 Some(count) => {
                     total += count;
-                    if count < READ / 2 {
+                    if count < LITTLE {
                         break;
                     }
                 }

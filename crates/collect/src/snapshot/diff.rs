@@ -1,5 +1,5 @@
 //! The file of changes. They come in the order of paths, all kinds mixed, and the file has them apart; so two of the
-//! three parts go through files without a name, and no list is ever held in memory.
+//! three parts wait beside it, in files without a name where they are long: no list is ever held in memory as a whole.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, Write};
@@ -66,9 +66,9 @@ pub(super) fn diff_path(audit: &Path, attempt: AttemptNumber) -> PathBuf {
 
 pub(super) struct DiffWriter<'a> {
     draft: Draft,
-    created: Part,
-    modified: Part,
-    deleted: Part,
+    created: Part<BufWriter<File>>,
+    modified: Part<Aside>,
+    deleted: Part<Aside>,
     /// A folder of which nothing is known in one of the listings. What is in it is in the other one only, and was not
     /// for that reason created or deleted.
     blind: Option<Vec<u8>>,
@@ -87,14 +87,15 @@ impl<'a> DiffWriter<'a> {
         // First of all: it is removed when it is dropped, also when nothing else can be made.
         let pack = PackReader::open(audit, attempt);
         let path = diff_path(audit, attempt);
-        let part = |name: &str| Part::nameless(&audit.join(format!("fs-diff.{attempt}.{name}.tmp")));
-        let parts = || -> io::Result<_> {
+        let part = |name: &str| Part::new(Aside::new(audit.join(format!("fs-diff.{attempt}.{name}.tmp"))));
+        let begin = || -> io::Result<_> {
             let (draft, file) = Draft::create(path.clone())?;
-            let mut created = Part::new(file);
+            let mut created = Part::new(BufWriter::with_capacity(HELD, file));
             write!(created.out, "{{\"attempt\":{attempt},\"created\":[")?;
-            Ok((draft, created, part("modified")?, part("deleted")?))
+            Ok((draft, created))
         };
-        let (draft, created, modified, deleted) = parts().map_err(|error| SnapshotError::write(&path, error))?;
+        let (draft, created) = begin().map_err(|error| SnapshotError::write(&path, error))?;
+        let (modified, deleted) = (part("modified"), part("deleted"));
         let texts = TextDiffs::new(mask, limits);
         Ok(Self { draft, created, modified, deleted, blind: None, limits, pack, texts })
     }
@@ -149,9 +150,9 @@ impl<'a> DiffWriter<'a> {
         let out = &mut self.created.out;
         let mut join = || -> io::Result<()> {
             write!(out, "\n],\"modified\":[")?;
-            self.modified.copy_to(out)?;
+            self.modified.out.copy_to(out)?;
             write!(out, "\n],\"deleted\":[")?;
-            self.deleted.copy_to(out)?;
+            self.deleted.out.copy_to(out)?;
             let counts = serde_json::to_string(&counts)?;
             writeln!(out, "\n],\"counts\":{counts},\"limited\":{limited},\"truncated\":{truncated}}}")?;
             out.flush()
@@ -194,21 +195,14 @@ impl<'a> DiffWriter<'a> {
 }
 
 /// One of the three lists.
-struct Part {
-    out: BufWriter<File>,
+struct Part<W> {
+    out: W,
     lines: u64,
 }
 
-impl Part {
-    fn new(file: File) -> Self {
-        Self { out: BufWriter::with_capacity(16 << 10, file), lines: 0 }
-    }
-
-    /// A list of its own, gone when it is closed.
-    fn nameless(path: &Path) -> io::Result<Self> {
-        let file = private_file::create(path)?;
-        fs::remove_file(path)?;
-        Ok(Self::new(file))
+impl<W: Write> Part<W> {
+    fn new(out: W) -> Self {
+        Self { out, lines: 0 }
     }
 
     fn line(&mut self, item: &impl Serialize) -> io::Result<()> {
@@ -217,12 +211,57 @@ impl Part {
         self.lines += 1;
         Ok(())
     }
+}
 
-    fn copy_to(&mut self, to: &mut BufWriter<File>) -> io::Result<()> {
-        self.out.flush()?;
-        let mut file = self.out.get_ref();
-        file.rewind()?;
-        io::copy(&mut file, to)?;
+/// So many bytes of a list are held before they are written.
+const HELD: usize = 16 << 10;
+
+/// A list that waits for its turn. Most are short; only a long one gets a file, which has no name and is gone when it is
+/// closed.
+struct Aside {
+    path: PathBuf,
+    file: Option<File>,
+    held: Vec<u8>,
+}
+
+impl Aside {
+    fn new(path: PathBuf) -> Self {
+        Self { path, file: None, held: Vec::new() }
+    }
+
+    fn spill(&mut self) -> io::Result<()> {
+        let mut file = match &self.file {
+            Some(file) => file,
+            None => {
+                let file = private_file::create(&self.path)?;
+                fs::remove_file(&self.path)?;
+                self.file.insert(file)
+            }
+        };
+        file.write_all(&self.held)?;
+        self.held.clear();
+        Ok(())
+    }
+
+    fn copy_to(&mut self, to: &mut impl Write) -> io::Result<()> {
+        if let Some(mut file) = self.file.as_ref() {
+            file.rewind()?;
+            io::copy(&mut file, to)?;
+        }
+        to.write_all(&self.held)
+    }
+}
+
+impl Write for Aside {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.held.len() >= HELD {
+            self.spill()?;
+        }
+        self.held.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

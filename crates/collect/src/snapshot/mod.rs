@@ -69,4 +69,4 @@ pub(crate) use error::SnapshotError;
 pub(crate) use limits::Limits;
 pub(crate) use listing::Taken;
 pub(crate) use rules::Rules;
-pub(crate) use take::{Snapshots, remove_before};
+pub(crate) use take::{Snapshots, forget_texts, remove_before};

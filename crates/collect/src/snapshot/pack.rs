@@ -16,27 +16,35 @@ use super::private_file;
 
 #[derive(Debug)]
 pub(super) struct PackWriter {
+    folder: PathBuf,
     path: PathBuf,
-    out: BufWriter<File>,
+    /// None until there is a text: many workspaces have none.
+    out: Option<BufWriter<File>>,
     len: u64,
     limit: u64,
     kept: bool,
 }
 
 impl PackWriter {
-    /// Begins the pack of an attempt. It is kept if it is finished. Those of attempts that never came to their end are
-    /// removed.
-    pub(super) fn create(audit: &Path, attempt: AttemptNumber, limit: u64) -> Result<Self, SnapshotError> {
-        let folder = folder(audit);
-        match DirBuilder::new().mode(0o700).create(&folder) {
-            // A link would lead our texts to wherever an engine wants them.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_folder(&folder) => remove_all(&folder),
-            Ok(()) => {}
-            Err(error) => return Err(SnapshotError::write(folder, error)),
+    /// The pack of an attempt. Its file is made with the first text, and kept if it is finished. Those of attempts that
+    /// never came to their end are removed.
+    pub(super) fn new(audit: &Path, attempt: AttemptNumber, limit: u64) -> Self {
+        let (folder, path) = (folder(audit), path(audit, attempt));
+        if is_folder(&folder) {
+            remove_all(&folder);
         }
-        let path = path(audit, attempt);
-        let file = private_file::create(&path).map_err(|error| SnapshotError::write(&path, error))?;
-        Ok(Self { path, out: BufWriter::with_capacity(64 << 10, file), len: 0, limit, kept: false })
+        Self { folder, path, out: None, len: 0, limit, kept: false }
+    }
+
+    fn begin(&self) -> Result<BufWriter<File>, SnapshotError> {
+        match DirBuilder::new().mode(0o700).create(&self.folder) {
+            Ok(()) => {}
+            // A link would lead our texts to wherever an engine wants them.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_folder(&self.folder) => {}
+            Err(error) => return Err(SnapshotError::write(&self.folder, error)),
+        }
+        let file = private_file::create(&self.path).map_err(|error| SnapshotError::write(&self.path, error))?;
+        Ok(BufWriter::with_capacity(64 << 10, file))
     }
 
     pub(super) fn has_room_for(&self, size: u64) -> bool {
@@ -45,14 +53,21 @@ impl PackWriter {
 
     /// Adds a text, and tells where it stands.
     pub(super) fn add(&mut self, text: &[u8]) -> Result<u64, SnapshotError> {
-        self.out.write_all(text).map_err(|error| SnapshotError::write(&self.path, error))?;
+        let mut out = match self.out.take() {
+            Some(out) => out,
+            None => self.begin()?,
+        };
+        let written = out.write_all(text);
+        self.out = Some(out);
+        written.map_err(|error| SnapshotError::write(&self.path, error))?;
         let at = self.len;
         self.len += text.len() as u64;
         Ok(at)
     }
 
     pub(super) fn finish(mut self) -> Result<(), SnapshotError> {
-        self.out.flush().map_err(|error| SnapshotError::write(&self.path, error))?;
+        let flushed = self.out.as_mut().map_or(Ok(()), BufWriter::flush);
+        flushed.map_err(|error| SnapshotError::write(&self.path, error))?;
         self.kept = true;
         Ok(())
     }
@@ -136,8 +151,11 @@ mod tests {
     fn texts_come_back_and_the_file_goes() {
         let audit = tempfile::tempdir().expect("a folder");
         let (one, two) = (AttemptNumber(1), AttemptNumber(2));
-        PackWriter::create(audit.path(), one, 100).expect("created").finish().expect("written");
-        let mut writer = PackWriter::create(audit.path(), two, 10).expect("created");
+        let mut writer = PackWriter::new(audit.path(), one, 100);
+        writer.add(b"abc").expect("room");
+        writer.finish().expect("written");
+        assert!(path(audit.path(), one).exists());
+        let mut writer = PackWriter::new(audit.path(), two, 10);
         assert!(!path(audit.path(), one).exists(), "left by an attempt that never ended");
         assert!(writer.has_room_for(10) && !writer.has_room_for(11));
         assert_eq!((writer.add(b"abc").expect("room"), writer.add(b"defgh").expect("room")), (0, 3));
@@ -157,10 +175,17 @@ mod tests {
     }
 
     #[test]
+    fn where_there_is_no_text_there_is_no_file() {
+        let audit = tempfile::tempdir().expect("a folder");
+        PackWriter::new(audit.path(), AttemptNumber(1), 10).finish().expect("nothing to write");
+        assert_eq!(fs::read_dir(audit.path()).expect("readable").count(), 0);
+    }
+
+    #[test]
     fn a_link_in_place_of_the_folder_is_refused() {
         let (audit, outside) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
         symlink(outside.path(), folder(audit.path())).expect("a link");
-        PackWriter::create(audit.path(), AttemptNumber(1), 10).expect_err("refused");
+        PackWriter::new(audit.path(), AttemptNumber(1), 10).add(b"abc").expect_err("refused");
         assert_eq!(fs::read_dir(outside.path()).expect("readable").count(), 0);
     }
 }

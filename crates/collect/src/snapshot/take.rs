@@ -20,7 +20,7 @@ use super::walk::{Walk, in_words};
 
 /// Removes what was written before an attempt that was never begun.
 pub(crate) fn remove_before(audit: &Path, attempt: AttemptNumber) -> io::Result<()> {
-    drop(PackReader::open(audit, attempt));
+    forget_texts(audit, attempt);
     let listing = before_path(audit, attempt);
     for path in [draft_path(&listing), listing] {
         match std::fs::remove_file(path) {
@@ -29,6 +29,11 @@ pub(crate) fn remove_before(audit: &Path, attempt: AttemptNumber) -> io::Result<
         }
     }
     Ok(())
+}
+
+/// Removes the texts that were kept until the end of an attempt.
+pub(crate) fn forget_texts(audit: &Path, attempt: AttemptNumber) {
+    drop(PackReader::open(audit, attempt));
 }
 
 /// The snapshots of one workspace. It holds nothing of them between two calls: all is in the files.
@@ -57,7 +62,7 @@ impl Snapshots {
         // A cache that cannot be used costs time and nothing else.
         let mut cache = cache.and_then(|cached| ListingReader::open(after_path(&self.audit, cached)).ok());
         let mut listing = ListingWriter::create(before_path(&self.audit, attempt), attempt, now_ns)?;
-        let mut pack = PackWriter::create(&self.audit, attempt, self.limits.pack)?;
+        let mut pack = PackWriter::new(&self.audit, attempt, self.limits.pack);
         let mut pass = Pass::new(self, breathe)?;
         while let Some(mut entry) = pass.walk.next(breathe) {
             let known = match cache.as_mut().map(|cache| find_quietly(cache, &entry, breathe)) {
@@ -141,7 +146,7 @@ impl Snapshots {
 impl Snapshots {
     /// No second listing will be made: the old texts are of no use any more.
     pub(crate) fn forget_texts(&self, attempt: AttemptNumber) {
-        drop(PackReader::open(&self.audit, attempt));
+        forget_texts(&self.audit, attempt);
     }
 
     /// Gives up what was written after an attempt, to make room on a full disk.

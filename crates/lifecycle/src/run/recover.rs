@@ -4,10 +4,10 @@
 //! written first, by [`completed`]; then the run is as some decision left it, and goes on from there.
 
 use skillrun_model::codes::Code;
-use skillrun_model::interaction::Scope;
-use skillrun_model::rasp::data::{AttemptStarted, RunCanceled};
+use skillrun_model::interaction::{Pending, Scope};
+use skillrun_model::rasp::data::{AttemptStarted, RunCanceled, RunStatusChange};
 use skillrun_model::rasp::{Data, Level};
-use skillrun_model::status::Continuation;
+use skillrun_model::status::{Continuation, Phase};
 use skillrun_model::{RunId, RunStatus, Timestamp};
 
 use super::decision::{Decision, Effect, ProcessLeft, SessionLeft};
@@ -47,7 +47,7 @@ pub fn recover(
     match status {
         RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => only(Effect::WriteResult),
         RunStatus::Queued => only(Effect::Enqueue { attempt: next_attempt(state) }),
-        RunStatus::Running => running(state, found),
+        RunStatus::Running => running(state, options, found),
         RunStatus::WaitingUser => waiting(state, options, run_id, found, session),
     }
 }
@@ -70,8 +70,9 @@ fn completed(
     }
     let verdict = state.verdict.as_ref().filter(|_| state.is_unfinished);
     if !state.attempt_is_open {
-        // The turn record is there, or no turn will end any more. Nothing is settled again.
-        if let Some(by) = state.canceling.as_ref().filter(|_| verdict.is_none()) {
+        // The turn record is there, or no turn will end any more. Nothing is settled again. Who canceled after the turn
+        // and before its end was written has canceled the run, as if nobody had died.
+        if let Some(by) = &state.canceling {
             return Some(canceled(by.clone()));
         }
         if let Some(code) = state.failing.filter(|_| verdict.is_none_or(|v| v.run_status != RunStatus::Canceled)) {
@@ -87,11 +88,20 @@ fn completed(
             then.effects.retain(|effect| !matches!(effect, Effect::ArmTimer { .. }));
             then.effects.extend(timer(question));
         }
+        if process == ProcessLeft::Gone
+            && options.continuation == Continuation::Sticky
+            && let Some(question) = state.question.clone().or_else(|| asked_by(&then))
+        {
+            // Nobody waits for the answer; whoever settled the turn would have said so next.
+            let gone = timeout::without_process(options, run_id, &question, session, state.process_ended);
+            then.events.extend(gone.events);
+            then.effects.extend(gone.effects);
+        }
         return Some(then);
     }
     match (status, &state.question, &state.reply) {
         (RunStatus::Running, Some(question), _) => {
-            let mut then = running(state, found);
+            let mut then = running(state, options, found);
             then.events.push(closing::status(RunStatus::WaitingUser));
             then.effects.extend(timer(question));
             Some(then)
@@ -108,12 +118,30 @@ fn completed(
     }
 }
 
+/// The question that a decision asks.
+fn asked_by(decision: &Decision) -> Option<Pending> {
+    decision.events.iter().find_map(|event| {
+        let Data::InteractionRequested(question) = &event.data else { return None };
+        Some(question.clone())
+    })
+}
+
 fn queued(state: &State) -> Decision {
     Decision {
         events: vec![closing::status(RunStatus::Queued)],
         opening: None,
         effects: vec![Effect::Enqueue { attempt: next_attempt(state) }],
     }
+}
+
+/// The same where the process that was to have the answer is gone. Whoever starts another must know: what the one before
+/// has left of the attempt is put aside.
+fn queued_without_process(state: &State) -> Decision {
+    let detail =
+        "the process that was to have the answer has ended; another is started and loads its session".to_owned();
+    let change =
+        RunStatusChange { status: Some(RunStatus::Queued), phase: Some(Phase::ProcessEnded), detail: Some(detail) };
+    Decision { events: vec![closing::control(Level::Warning, Data::RunStatus(change))], ..queued(state) }
 }
 
 /// The answer is in the Log, and what follows from it is not.
@@ -127,7 +155,7 @@ fn replied(
 ) -> Decision {
     match (reply.scope, options.continuation) {
         (Scope::Call, _) => {
-            let mut then = running(state, found);
+            let mut then = running(state, options, found);
             then.events.push(closing::status(RunStatus::Running));
             then
         }
@@ -139,7 +167,7 @@ fn replied(
                 effects: vec![Effect::Adopt { attempt: next_attempt(state) }, Effect::WriteInput(reply.clone())],
             },
             (Some(_) | None, _) => match session {
-                SessionLeft::Loadable => queued(state),
+                SessionLeft::Loadable => queued_without_process(state),
                 SessionLeft::Lost => failed(run_id, timeout::session_lost()),
             },
         },
@@ -163,7 +191,7 @@ fn ending_process(mut decision: Decision) -> Decision {
     decision
 }
 
-fn running(state: &State, found: Found) -> Decision {
+fn running(state: &State, options: RunOptions, found: Found) -> Decision {
     let attempt = state.attempt;
     let mut effects = match found {
         // Nothing was begun, and nothing is begun any more.
@@ -174,8 +202,13 @@ fn running(state: &State, found: Found) -> Decision {
         Found::Ended | Found::Lost => vec![Effect::Settle { attempt }],
     };
     if found == Found::Alive {
-        // The host refuses what it has written, so it does no harm to send it again.
-        effects.extend(state.reply.clone().map(Effect::WriteInput));
+        // The host refuses what it has written, so it does no harm to send it again. A process that was started with the
+        // answer has written nothing of it.
+        let is_written = |reply: &&GivenReply| match (reply.scope, options.continuation) {
+            (Scope::Call, _) | (Scope::Turn, Continuation::Sticky) => true,
+            (Scope::Turn, Continuation::Resumable | Continuation::None) => false,
+        };
+        effects.extend(state.reply.as_ref().filter(is_written).cloned().map(Effect::WriteInput));
         if state.canceling.is_some() || state.failing.is_some() {
             effects.push(Effect::EndProcess);
         }
@@ -184,8 +217,9 @@ fn running(state: &State, found: Found) -> Decision {
 }
 
 fn waiting(state: &State, options: RunOptions, run_id: RunId, found: Found, session: SessionLeft) -> Decision {
-    // A question that was closed without an answer leaves an attempt that is being ended.
-    let Some(question) = &state.question else { return running(state, found) };
+    // A question that was closed without an answer leaves an attempt that is being ended, and so does a cancel.
+    let open = state.question.as_ref().filter(|_| state.canceling.is_none());
+    let Some(question) = open else { return running(state, options, found) };
     let arm = timer(question);
     let attempt = state.attempt;
     let effects = match (state.attempt_is_open, options.continuation, found) {

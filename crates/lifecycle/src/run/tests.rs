@@ -635,6 +635,88 @@ fn a_batch_that_was_cut_after_the_turn_record_is_finished_from_it() {
     );
 }
 
+/// Regression: an owner died after the turn record, and a client, who canceled before anybody had recovered the run, while
+/// it wrote that; the run then ended as the turn had (found by the simulation).
+#[test]
+fn a_cancel_between_a_turn_and_the_end_of_its_run_counts() {
+    for status in [RunStatus::Succeeded, RunStatus::Failed, RunStatus::WaitingUser] {
+        let mut world = World::new(RunOptions::default());
+        world.all(&[Happening::Accept, Happening::HostReady]);
+        world.dies_writing(&Happening::Settle(status), 1);
+        assert!(world.state.is_unfinished, "{:?}", world.types());
+        world.dies_writing(&Happening::Cancel, 1);
+        assert!(world.state.canceling.is_some() && !world.state.is_over(), "{:?}", world.types());
+        let decision = recover(&world.state, world.options, run_id(), world.now(), Found::Ended, SessionLeft::Lost);
+        world.carry_out(decision);
+        assert_eq!(world.state.status, Some(RunStatus::Canceled), "{:?}", world.types());
+    }
+}
+
+/// Regression: the answer was in the Log, its owner and then the process that waited for it died, and whoever started the
+/// next one was not told that there was one before, whose files it refused to touch (found by the simulation).
+#[test]
+fn a_process_that_died_after_its_answer_is_known_to_be_gone() {
+    for kept in [1, 2] {
+        let mut world = with(Continuation::Sticky, true);
+        world.dies_writing(&Happening::Reply { id: 1, request: None }, kept);
+        let options = world.options;
+        let decision = recover(&world.state, options, run_id(), world.now(), Found::Ended, SessionLeft::Loadable);
+        assert_eq!(decision.effects, [Effect::Enqueue { attempt: AttemptNumber(2) }]);
+        world.carry_out(decision);
+        assert_eq!((world.state.status, world.state.process_ended), (Some(RunStatus::Queued), true));
+        assert!(world.state.reply.is_some(), "the next process begins with the answer");
+    }
+}
+
+/// Regression: the answer that a process was started with was given to it once more by the next owner, where the engine
+/// has an open standard input (found by the simulation).
+#[test]
+fn what_a_process_was_started_with_is_not_written_to_it() {
+    let mut world = with(Continuation::Resumable, true);
+    world.all(&[Happening::Reply { id: 1, request: None }, Happening::HostReady]);
+    let after = |world: &World| {
+        recover(&world.state, world.options, run_id(), world.now(), Found::Alive, SessionLeft::Lost).effects
+    };
+    assert_eq!(after(&world), [Effect::Adopt { attempt: AttemptNumber(2) }]);
+    world.all(&[Happening::Call, Happening::Reply { id: 2, request: None }]);
+    assert!(after(&world).iter().any(|effect| matches!(effect, Effect::WriteInput(_))), "a question inside a turn");
+}
+
+/// Regression: an owner died after somebody had canceled a run that asks inside a turn; its process went on waiting until
+/// the time of the question was up, and longer (found by the simulation).
+#[test]
+fn a_process_that_asks_is_ended_by_whoever_finds_a_cancel() {
+    let mut world = World::new(RunOptions::default());
+    world.all(&[Happening::Accept, Happening::HostReady, Happening::Call, Happening::Cancel]);
+    assert_eq!(world.state.status, Some(RunStatus::WaitingUser));
+    let decision = recover(&world.state, world.options, run_id(), world.now(), Found::Alive, SessionLeft::Lost);
+    assert_eq!(decision.effects, [Effect::Adopt { attempt: AttemptNumber(1) }, Effect::EndProcess]);
+}
+
+/// Regression: an owner died after the turn record of a process that waits between turns, and then the process did; the run
+/// waited for an answer that nobody could be given (found by the simulation).
+#[test]
+fn a_question_is_not_put_for_a_process_that_is_gone() {
+    for kept in [1, 2] {
+        let world = |session| {
+            let options = RunOptions { continuation: Continuation::Sticky, ..RunOptions::default() };
+            let mut world = World::new(options);
+            world.all(&[Happening::Accept, Happening::HostReady]);
+            world.dies_writing(&Happening::Settle(RunStatus::WaitingUser), kept);
+            let decision = recover(&world.state, options, run_id(), world.now(), Found::Lost, session);
+            world.carry_out(decision);
+            world
+        };
+        let lost = world(SessionLeft::Lost);
+        let Some(Data::RunFailed(failed)) = lost.log.last().map(|event| event.data.clone()) else { panic!("no end") };
+        assert_eq!(failed.error.code, Code::SessionLost);
+        lost.check();
+        let loadable = world(SessionLeft::Loadable);
+        assert!(loadable.state.rests(), "{:?}", loadable.types());
+        loadable.check();
+    }
+}
+
 /// An owner died after `attempt.started` and before it told the host, and then somebody canceled.
 #[test]
 fn nothing_is_begun_after_a_cancel() {

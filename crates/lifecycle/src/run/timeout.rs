@@ -87,19 +87,30 @@ pub(super) fn process_gone(
         // Its evidence tells how it ended, and what that means.
         return Ok(Decision::default());
     }
+    Ok(without_process(options, run_id, question, session, state.process_ended))
+}
+
+/// What becomes of a question whose process is gone. `is_known`: the Log tells that already.
+pub(super) fn without_process(
+    options: RunOptions,
+    run_id: RunId,
+    question: &Pending,
+    session: SessionLeft,
+    is_known: bool,
+) -> Decision {
     match (options.continuation, session) {
         // There was no process to wait for.
-        (Continuation::Resumable, _) => Ok(Decision::default()),
-        (Continuation::Sticky, SessionLeft::Loadable) => Ok(Decision {
-            events: if state.process_ended { Vec::new() } else { vec![process_ended()] },
+        (Continuation::Resumable, _) => Decision::default(),
+        (Continuation::Sticky, SessionLeft::Loadable) => Decision {
+            events: if is_known { Vec::new() } else { vec![process_ended()] },
             opening: None,
             effects: timer(question).into_iter().chain([Effect::ReleaseSlot]).collect(),
-        }),
+        },
         (Continuation::Sticky, SessionLeft::Lost) | (Continuation::None, _) => {
             let disarm = Effect::DisarmTimer { interaction_id: question.interaction_id };
             let mut decision = failed(run_id, session_lost());
             decision.effects.insert(0, disarm);
-            Ok(decision)
+            decision
         }
     }
 }

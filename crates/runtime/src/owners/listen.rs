@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
+
 use super::message::{Ask, Asked, Envelope, Kind, LINE_MAX, Trouble, VERSION};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
@@ -147,11 +149,18 @@ fn bind(folder: &Path, name: &str) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
+/// Does not wait to be let in: an owner that was stopped lets nobody in, and the line at its door has an end.
 pub(super) fn connect(socket: &Path) -> io::Result<UnixStream> {
     let missing = || io::Error::from(io::ErrorKind::NotFound);
     let folder = File::open(socket.parent().ok_or_else(missing)?)?;
     let name = socket.file_name().and_then(|name| name.to_str()).ok_or_else(missing)?;
-    UnixStream::connect(through(&folder, name))
+    let address = SocketAddrUnix::new(through(&folder, name))?;
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let stream = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    rustix::net::connect(&stream, &address)?;
+    let stream = UnixStream::from(stream);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
 }
 
 fn converse(runtime: &Arc<Runtime>, client: &UnixStream) -> io::Result<()> {

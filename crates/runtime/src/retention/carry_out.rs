@@ -16,6 +16,7 @@ use super::{NOTE, Removal, Standing, What, Why, left_tests};
 use crate::cache;
 use crate::data_folder::{DataFolder, RunFolder};
 use crate::login;
+use crate::requests;
 
 /// A file under another name that is this old was left by a process that died.
 const ABANDONED_MS: u64 = 24 * 60 * 60 * 1000;
@@ -162,8 +163,8 @@ fn open_up(root: &Path) {
     }
 }
 
-/// Removes entries of the cache whose run is gone, and files that dead processes were writing. What cannot be removed is
-/// tried again next time.
+/// Removes entries of the cache and of requests whose run is gone, and files that dead processes were writing. What cannot
+/// be removed is tried again next time.
 fn tidy(data: &DataFolder, now: Timestamp) {
     let runs = runs(data).unwrap_or_default();
     for path in files(&data.cache()) {
@@ -182,6 +183,8 @@ fn tidy(data: &DataFolder, now: Timestamp) {
         remove_older(&path, LOGIN_KEPT_MS, now);
     }
     left_tests::remove_old(data, now);
+    // A server that is never started again would keep them for ever.
+    requests::tidy(data, now);
 }
 
 fn remove_older(path: &Path, limit_ms: u64, now: Timestamp) {

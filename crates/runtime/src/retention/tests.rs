@@ -399,6 +399,27 @@ fn a_login_that_was_kept_goes_after_a_month() {
     assert_eq!(names(world.data.logins()), ["new.kept", "note.json"]);
 }
 
+/// Found by reading for `make soak`: only a start of the server removed them.
+#[test]
+fn keys_of_requests_go_a_week_after_their_run() {
+    let world = World::new();
+    world.run(1, Standing::Succeeded);
+    fs::create_dir_all(world.data.requests()).expect("a folder");
+    let entry = |key: &str, number: u8, written: u32| {
+        let name = blake3::hash(key.as_bytes()).to_hex().to_string();
+        let path = world.data.requests().join(&name);
+        fs::write(&path, format!("{} {}\n", id(number), blake3::hash(b"request").to_hex())).expect("written");
+        let file = fs::File::options().write(true).open(path).expect("a file");
+        file.set_modified(std::time::UNIX_EPOCH + DAY * written).expect("a time");
+        name
+    };
+    let _gone = entry("gone", 2, 92);
+    let mut kept = [entry("there", 1, 92), entry("young", 2, 94)];
+    kept.sort();
+    world.carry_out(What::Run, &[]);
+    assert_eq!(names(world.data.requests()), kept);
+}
+
 #[test]
 fn folders_of_tests_go_after_a_week_unless_somebody_is_at_work() {
     let world = World::new();

@@ -10,6 +10,9 @@ use crate::limits::SlotLimits;
 use crate::mailbox::Mailbox;
 use crate::queue::Queue;
 
+/// Runs whose views are written later, at most; what is beyond that is found at the next start.
+const LACKING_MAX: usize = 1000;
+
 #[derive(Debug)]
 pub(super) struct Desk {
     pub(super) queue: Queue,
@@ -22,6 +25,8 @@ pub(super) struct Desk {
     places: HashMap<RunId, (Timestamp, u64)>,
     armed: u64,
     pub(super) troubles: HashMap<RunId, Trouble>,
+    /// Runs that are over and whose views could not be written, and when that is tried again. Nobody waits for it.
+    lacking: HashMap<RunId, Instant>,
     pub(super) is_leaving: bool,
     /// Their workers broke off because we leave.
     left: HashSet<RunId>,
@@ -60,6 +65,7 @@ impl Desk {
             places: HashMap::new(),
             armed: 0,
             troubles: HashMap::new(),
+            lacking: HashMap::new(),
             is_leaving: false,
             left: HashSet::new(),
             has_clockwork: false,
@@ -134,6 +140,19 @@ impl Desk {
         }
     }
 
+    /// The same, if it is for this question still.
+    pub(super) fn disarm_question(&mut self, run: RunId, interaction_id: InteractionId) {
+        let armed = self.places.get(&run).and_then(|place| self.timers.get(place));
+        if armed == Some(&(run, interaction_id)) {
+            self.disarm(run);
+        }
+    }
+
+    /// Questions whose time will be up, the first ones first; so many at most.
+    pub(super) fn armed(&self, limit: usize) -> Vec<(RunId, InteractionId)> {
+        self.timers.values().take(limit).copied().collect()
+    }
+
     /// The first that is due, taken out.
     pub(super) fn take_due(&mut self, now: Timestamp) -> Option<(RunId, InteractionId)> {
         let first = *self.timers.first_key_value().filter(|((at, _), _)| *at <= now)?.0;
@@ -148,7 +167,28 @@ impl Desk {
 
     /// Something is due at some moment.
     pub(super) fn has_moments(&self) -> bool {
-        self.next_timer().is_some() || self.next_retry().is_some() || self.queue.next_moment().is_some()
+        self.next_timer().is_some()
+            || self.next_retry().is_some()
+            || self.next_lacking().is_some()
+            || self.queue.next_moment().is_some()
+    }
+
+    /// The views of a run are written later.
+    pub(super) fn lacks_views(&mut self, run: RunId, at: Instant) {
+        if self.lacking.len() < LACKING_MAX {
+            self.lacking.insert(run, at);
+        }
+    }
+
+    /// A run whose views are written now.
+    pub(super) fn take_lacking(&mut self, now: Instant) -> Option<RunId> {
+        let run = self.lacking.iter().find(|(_, at)| **at <= now).map(|(run, _)| *run)?;
+        self.lacking.remove(&run);
+        Some(run)
+    }
+
+    pub(super) fn next_lacking(&self) -> Option<Instant> {
+        self.lacking.values().min().copied()
     }
 
     /// A run that is tried again now.

@@ -71,7 +71,13 @@ impl Inner {
             Said::Cancel { by } => Input::Cancel { by },
             Said::LetGo => return Ok(()),
         };
-        let effects = run.happens(input)?;
+        let ends = matches!(input, Input::Cancel { .. }) && !run.state.attempt_is_open && !run.state.is_over();
+        if ends {
+            // Nobody looks for the process of a run that is over, so it hears of the end first.
+            self.end_left_process(run.id);
+        }
+        let mut effects = run.happens(input)?;
+        effects.retain(|effect| !ends || *effect != Effect::EndProcess);
         self.go_on(run, &effects);
         Ok(())
     }
@@ -100,16 +106,18 @@ impl Inner {
         self.desk().disarm(id);
         if run.state.is_over() {
             self.desk().queue.remove(id);
-            // A process that waited between two turns must go too; a worker sees to it.
-            let has_process = effects.contains(&Effect::EndProcess) && run.state.attempt.0 > 0;
-            drop(run);
+            // A process that waited between two turns must go too.
+            let has_process = effects.contains(&Effect::EndProcess);
             views::write(&self.surroundings.tools, id);
+            drop(run);
+            self.see_to_views(id);
             if has_process {
                 self.end_left_process(id);
             }
         } else {
             self.take_up_run(run);
         }
+        self.wind_up();
         self.changed.notify_all();
     }
 

@@ -5,19 +5,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skillrun_collect::protocol::Request;
-use skillrun_collect::{Attached, attach};
+use skillrun_collect::{Attached, CollectError, attach_within, end_host, start};
 use skillrun_lifecycle::run::{Found, ProcessLeft, SessionLeft};
-use skillrun_log::catalog::Catalog;
+use skillrun_log::catalog::{Catalog, Query};
 use skillrun_log::{LogError, LogErrorKind};
-use skillrun_model::status::Continuation;
-use skillrun_model::{AttemptNumber, RunId, RunStatus, Timestamp};
+use skillrun_model::{RunId, RunStatus, Timestamp};
 
 use super::{Inner, Runtime};
 use crate::error::RuntimeError;
 use crate::login;
 use crate::owners;
-use crate::record::RunRecord;
 use crate::run::Run;
+use crate::views;
+
+/// How long a host is waited for that says nothing, though its run is over.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// So many of the newest runs that are over are looked at, whether a view is lacking.
+const LOOKED_AT: usize = 1000;
+
+fn over() -> Vec<RunStatus> {
+    vec![RunStatus::Succeeded, RunStatus::Failed, RunStatus::Canceled]
+}
 
 /// What became of a run that was taken up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +86,12 @@ impl Runtime {
                 Ok(TakenUp::Stuck) => recovered.stuck.push((run, self.trouble(run).unwrap_or_default())),
                 Ok(TakenUp::SomebodyElses) => recovered.somebody_elses.push(run),
                 Err(error) => recovered.broken.push((run, error.to_string())),
+            }
+        }
+        for row in catalog.list(&Query { statuses: over(), limit: Some(LOOKED_AT), ..Query::default() })? {
+            // A disk that was full when they ended has room by now, perhaps.
+            if !views::are_there(&self.data().run(row.run_id)) {
+                self.inner.write_views(row.run_id);
             }
         }
         self.inner.wind_up();
@@ -172,17 +187,13 @@ impl Inner {
         TakenUp::Working
     }
 
-    /// A run is over, and a process that waited with it may not be.
+    /// A run is over, and a process that waited with it may not be, or a host that was never told to start one.
     pub(super) fn end_left_process(&self, id: RunId) {
         let folder = self.surroundings.tools.data.run(id);
-        let Ok(record) = RunRecord::read(&folder.record()) else { return };
-        if record.engine.continuation != Continuation::Sticky {
-            return;
-        }
         let audit = folder.audit();
-        let Ok(number) = skillrun_collect::start::next_number(&audit) else { return };
-        let last = AttemptNumber(number.0.saturating_sub(1));
-        match attach(&audit, last) {
+        // Nobody has begun anything, and there is no folder.
+        let Ok(last) = start::last_number(&audit) else { return };
+        match attach_within(&audit, last, PATIENCE) {
             // Its login is found by the next run.
             Ok(Attached::Live(mut owner)) => {
                 owner.send(&Request::Cancel { ladder: None }).ok();
@@ -192,6 +203,8 @@ impl Inner {
             Ok(Attached::Ended(_) | Attached::Lost { .. } | Attached::NotBegun) => {
                 login::give_back(&self.surroundings.tools.data, id, ProcessLeft::Gone);
             }
+            Err(CollectError::Silent(_)) => drop(end_host(&audit, last)),
+            // Its owner ends it.
             Err(_) => {}
         }
     }

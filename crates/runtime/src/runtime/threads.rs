@@ -1,5 +1,7 @@
 //! Threads: one per run with a process, and one that waits for moments.
 
+use std::collections::HashMap;
+use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 use std::thread;
@@ -28,6 +30,9 @@ const TRY_AGAIN: [Duration; 5] = [
     Duration::from_secs(60),
 ];
 
+/// When views that could not be written are tried again.
+const VIEWS_PAUSE: Duration = Duration::from_secs(5);
+
 /// How often it is looked whether another process leaves a run that was to be worked on here.
 const HELD_TRIES: u32 = 10;
 const HELD_PAUSE: Duration = Duration::from_secs(1);
@@ -35,8 +40,11 @@ const HELD_PAUSE: Duration = Duration::from_secs(1);
 /// How long another thread of ours may have a run.
 const OWN_PATIENCE: Duration = Duration::from_secs(10);
 
-/// The longest wait of the clockwork, so that a clock that was set is noticed.
-const LOOK_AGAIN: Duration = Duration::from_secs(30);
+/// The longest wait of the clockwork, so that a clock that was set is noticed, and what others have answered.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
+
+/// Of so many questions whose time will be up it is looked whether somebody has answered them.
+const ARMED_LOOKED_AT: usize = 100;
 
 pub(super) fn demand(record: &RunRecord) -> Demand {
     let kind = match record.engine.continuation {
@@ -150,7 +158,7 @@ impl Inner {
         mailbox.close();
         let mut unretried = None;
         if matches!(outcome, Ok(Rest::Over)) {
-            views::write(&self.surroundings.tools, id);
+            self.see_to_views(id);
             // What hindered this run does not count for the next.
             self.desk().troubles.remove(&id);
             // Before anybody finds nothing left to do for the run.
@@ -229,6 +237,26 @@ impl Inner {
         self.changed.notify_all();
     }
 
+    /// Where the disk was too full for the views of a run that is over, they are written later.
+    pub(super) fn see_to_views(&self, id: RunId) {
+        if !views::are_there(&self.surroundings.tools.data.run(id)) {
+            self.desk().lacks_views(id, Instant::now() + VIEWS_PAUSE);
+        }
+    }
+
+    /// Writes what is lacking. Who has the run does so too; and of one that is gone nothing is lacking.
+    pub(super) fn write_views(&self, id: RunId) {
+        match self.open(id) {
+            Ok(run) => {
+                views::write(&self.surroundings.tools, id);
+                drop(run);
+                self.see_to_views(id);
+            }
+            Err(RuntimeError::Log(LogError { kind: LogErrorKind::Gone | LogErrorKind::Held { .. }, .. })) => {}
+            Err(_) => self.see_to_views(id),
+        }
+    }
+
     /// Sees to it that somebody waits for what is due.
     pub(super) fn wind_up(self: &Arc<Self>) {
         let mut desk = self.desk();
@@ -240,8 +268,32 @@ impl Inner {
         }
     }
 
+    /// Others answer questions too, and then their time is nobody's business here. Looked at are Logs that are not as large
+    /// as they were.
+    fn forget_answered(&self, sizes: &mut HashMap<RunId, u64>) {
+        let armed = self.desk().armed(ARMED_LOOKED_AT);
+        sizes.retain(|run, _| armed.iter().any(|(armed, _)| armed == run));
+        for (id, interaction_id) in armed {
+            let size = fs::metadata(self.surroundings.tools.data.run(id).events()).map_or(0, |log| log.len());
+            if sizes.insert(id, size) == Some(size) {
+                continue;
+            }
+            let is_open = match self.open(id) {
+                Ok(run) => run.state.question.as_ref().is_some_and(|open| open.interaction_id == interaction_id),
+                // Whoever has it waits for it too, or brings it on.
+                Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. } | LogErrorKind::Gone, .. })) => false,
+                Err(_) => true,
+            };
+            if !is_open {
+                self.desk().disarm_question(id, interaction_id);
+                self.changed.notify_all();
+            }
+        }
+    }
+
     /// Waits for moments until there is none left to wait for.
     fn clockwork(self: Arc<Self>) {
+        let (mut looked, mut sizes) = (Instant::now(), HashMap::new());
         loop {
             let now = self.surroundings.tools.clock.now();
             let mut desk = self.desk();
@@ -251,13 +303,19 @@ impl Inner {
             }
             let due = desk.take_due(now);
             let retry = if due.is_none() { desk.take_retry(Instant::now()) } else { None };
+            let lacking = desk.take_lacking(Instant::now());
             let begins = desk.queue.is_due(now);
-            if due.is_none() && retry.is_none() && !begins {
+            if due.is_none() && retry.is_none() && lacking.is_none() && !begins {
                 let moment = [desk.next_timer(), desk.queue.next_moment()].into_iter().flatten().min();
                 let timer = moment.map_or(LOOK_AGAIN, |at| until_moment(now, at));
-                let retry = desk.next_retry().map_or(LOOK_AGAIN, |at| at.saturating_duration_since(Instant::now()));
+                let retry = [desk.next_retry(), desk.next_lacking()].into_iter().flatten().min();
+                let retry = retry.map_or(LOOK_AGAIN, |at| at.saturating_duration_since(Instant::now()));
                 let wait = timer.min(retry).min(LOOK_AGAIN);
                 drop(self.changed.wait_timeout(desk, wait).unwrap_or_else(PoisonError::into_inner));
+                if looked.elapsed() >= LOOK_AGAIN {
+                    looked = Instant::now();
+                    self.forget_answered(&mut sizes);
+                }
                 continue;
             }
             // Whoever is let in waits for a slot, and not for a moment.
@@ -268,6 +326,9 @@ impl Inner {
             }
             if let Some((run, interaction_id)) = due {
                 self.expire(run, interaction_id);
+            }
+            if let Some(run) = lacking {
+                self.write_views(run);
             }
             if let Some(run) = retry {
                 match self.take_up(run) {

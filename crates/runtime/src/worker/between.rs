@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use skillrun_collect::protocol::Request;
-use skillrun_lifecycle::run::Input;
+use skillrun_lifecycle::run::{Found, Input, SessionLeft};
 
 use super::{Next, Worker, next, until_moment};
 use crate::attempt::opening;
@@ -20,7 +20,13 @@ impl Worker<'_> {
             let Some(host) = &mut self.host else { return Ok(self.next()) };
             if host.hear(attempt)?.is_gone {
                 self.bury_host();
-                return self.process_gone();
+                return match self.look_at(attempt)? {
+                    Found::Alive => {
+                        let effects = self.run.recover(Found::Alive, SessionLeft::Lost)?;
+                        self.carry_out(effects)
+                    }
+                    Found::NoClaim | Found::Ended | Found::Lost => self.process_gone(),
+                };
             }
             while let Some(next) = self.heed()? {
                 if !matches!(next, Next::Between) {

@@ -4,9 +4,11 @@ use std::collections::VecDeque;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use skillrun_collect::owner::Heard;
 use skillrun_collect::protocol::{InputAnswer, Notice, Progress, Request};
-use skillrun_collect::{CollectError, Owner};
+use skillrun_collect::{CollectError, Hears, Owner};
 use skillrun_evidence::live_feed::Extent;
 use skillrun_model::AttemptNumber;
 
@@ -17,6 +19,15 @@ const TRY_AGAIN: Duration = Duration::from_millis(200);
 
 /// How long an agent that was told to cancel its turn has, before its process is ended.
 const CANCEL_MOMENT: Duration = Duration::from_millis(500);
+
+/// How long a host whose process is to be ended may say nothing, before it is looked at whether it hears at all.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// How long a host at its very end may bring its files to the disk, where it cannot be asked any more.
+const LAST_PATIENCE: Duration = Duration::from_secs(60);
+
+/// How much longer than its time a turn may take; its host ends it, and then has to write everything down.
+pub(super) const SLACK: Duration = Duration::from_secs(10);
 
 /// A living host and our conversation with it.
 pub(super) struct Host {
@@ -30,6 +41,12 @@ pub(super) struct Host {
     /// When the first of them is sent again.
     again_at: Instant,
     ending: Ending,
+    /// When the turn should be over, whoever ends it; none while a person is asked.
+    turn_until: Option<Instant>,
+    /// When it is looked at whether it hears; none while it has nothing to do that has a time.
+    look_at: Option<Instant>,
+    /// Since when its process should be gone.
+    overdue_since: Option<Instant>,
 }
 
 /// Whether the process is being ended.
@@ -56,7 +73,17 @@ pub(super) struct News {
 impl Host {
     pub(super) fn new(owner: Box<Owner>, child: Option<Child>) -> Self {
         let (unsent, again_at) = (VecDeque::new(), Instant::now());
-        Self { owner, child, extent: Extent::default(), unsent, again_at, ending: Ending::No }
+        Self {
+            owner,
+            child,
+            extent: Extent::default(),
+            unsent,
+            again_at,
+            ending: Ending::No,
+            turn_until: None,
+            look_at: None,
+            overdue_since: None,
+        }
     }
 
     /// Sends a request. A host that has hung up tells why in its record.
@@ -91,7 +118,44 @@ impl Host {
             Ending::Asked(until) => Some(until),
             Ending::No | Ending::Told => None,
         };
-        [again, ending].into_iter().flatten().min()
+        [again, ending, self.turn_until, self.look_at].into_iter().flatten().min()
+    }
+
+    /// Another turn begins.
+    pub(super) fn begins_turn(&mut self) {
+        self.turn_until = None;
+    }
+
+    /// The turn may take so long, counted from the last time that a person was asked. The host sees to that, if it can.
+    pub(super) fn turn_takes(&mut self, time: Duration) {
+        if self.turn_until.is_none() {
+            self.turn_until = Instant::now().checked_add(time.saturating_add(SLACK));
+        }
+    }
+
+    /// Its process should be gone soon.
+    pub(super) fn is_to_leave(&mut self) {
+        self.look_at.get_or_insert_with(|| Instant::now() + LOOK);
+    }
+
+    /// It is time to look whether it hears.
+    pub(super) fn is_to_be_looked_at(&self) -> bool {
+        [self.turn_until, self.look_at].into_iter().flatten().any(|at| at <= Instant::now())
+    }
+
+    /// Whether it is to be ended itself, after what it answered; if not, it is looked at again.
+    pub(super) fn is_given_up(&mut self, hears: Hears) -> bool {
+        let since = *self.overdue_since.get_or_insert_with(Instant::now);
+        self.turn_until = self.turn_until.map(|_| Instant::now() + LOOK);
+        self.look_at = self.look_at.map(|_| Instant::now() + LOOK);
+        match hears {
+            Hears::Yes => {
+                self.overdue_since = None;
+                false
+            }
+            Hears::No => true,
+            Hears::NoSocket => since.elapsed() >= LAST_PATIENCE,
+        }
     }
 
     /// Does what its time has come for.
@@ -117,6 +181,7 @@ impl Host {
     /// Ends the process and everything it started.
     pub(super) fn end_now(&mut self) {
         self.ending = Ending::Told;
+        self.is_to_leave();
         self.send(&Request::Cancel { ladder: None });
     }
 
@@ -174,6 +239,19 @@ impl Host {
         self.unsent.pop_front();
         self.send_first();
         answer == InputAnswer::Written
+    }
+}
+
+/// Takes a host that has hung up off the list of processes. It is gone in a moment; one that is not is not waited for
+/// here, because it may have hung up on us alone.
+pub(super) fn bury(mut child: Child) {
+    let moment = Timespec { tv_sec: 1, tv_nsec: 0 };
+    if let Ok(handle) = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
+        poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&moment)).ok();
+    }
+    if !matches!(child.try_wait(), Ok(Some(_))) {
+        // Without a thread for it, it stays on the list until we are gone.
+        drop(std::thread::Builder::new().name("undertaker".to_owned()).spawn(move || child.wait()));
     }
 }
 

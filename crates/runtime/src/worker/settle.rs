@@ -3,6 +3,7 @@
 use skillrun_engine::descriptor::Executable;
 use skillrun_lifecycle::closing::{self, ControlEvent};
 use skillrun_lifecycle::run::{Input, ProcessLeft, SettledAttempt};
+use skillrun_model::rasp::Correlation;
 use skillrun_model::status::Continuation;
 use skillrun_model::{Code, RunStatus};
 
@@ -17,7 +18,11 @@ use crate::login;
 impl Worker<'_> {
     /// Nobody lives who could write more of it.
     pub(super) fn settle_what_is_left(&mut self) -> Result<Next, RuntimeError> {
-        let reading = Reading::open(&self.run, self.run.state.attempt)?;
+        let attempt = self.run.state.attempt;
+        if self.host.is_none() && self.is_free_for_another(attempt) {
+            return Ok(Next::Start(attempt));
+        }
+        let reading = Reading::open(&self.run, attempt)?;
         let process = if self.host.is_some() { ProcessLeft::Living } else { ProcessLeft::Gone };
         self.settle(reading, process)
     }
@@ -40,6 +45,7 @@ impl Worker<'_> {
         }
         let mut beside = noticed(&read);
         beside.extend(self.untested_version());
+        beside.extend(self.unheard(attempt));
         beside.extend(login::give_back(&self.surroundings.tools.data, self.run.id, process));
         let run = &mut self.run;
         let rules = self.rules.skill.as_ref().map(|skill| skill.runner.artifacts.as_slice()).unwrap_or_default();
@@ -89,7 +95,10 @@ fn noticed(read: &Read) -> Vec<ControlEvent> {
     let meta = read.meta.problems.iter().map(|problem| closing::warning(Code::MetaMissing, problem.clone()));
     let unlogged = read.is_full.then(|| {
         let message = "the disk was full, so not all events of this attempt are in the Log; its bytes are in .audit";
-        closing::warning(Code::EventsNotLogged, message.to_owned())
+        // The events that told the session are among those, and the next turn goes on in it.
+        let session_id = read.facts.session_id.as_deref().map(Into::into);
+        let correlation = Correlation { session_id, ..Correlation::default() };
+        ControlEvent { correlation, ..closing::warning(Code::EventsNotLogged, message.to_owned()) }
     });
     let index = read.problems.iter().map(|problem| closing::warning(Code::ChunkIndexTorn, problem.clone()));
     host.chain(meta).chain(index).chain(unlogged).collect()

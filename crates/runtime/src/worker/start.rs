@@ -1,24 +1,33 @@
 //! Starts an attempt. The host has the attempt before anything is in the Log, `attempt.started` is on disk before the
 //! host is told to start the process, and a host that is never told withdraws.
 
+use std::path::Path;
+use std::time::Duration;
+
 use skillrun_collect::protocol::Request;
-use skillrun_collect::{Attached, CollectError, attach, put_aside, start, withdraw};
+use skillrun_collect::{Attached, CollectError, attach_within, end_host, put_aside, start, withdraw};
 use skillrun_lifecycle::run::Input;
 use skillrun_model::AttemptNumber;
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::rasp::data::AttemptStarted;
 use skillrun_model::verdict::RunError;
 
-use super::host::Host;
-use super::{Next, Worker};
+use super::host::{Host, bury};
+use super::{ATTACH, Next, Worker};
 use crate::attempt::launch;
 use crate::error::RuntimeError;
+
+/// Hosts that are started for one attempt, where others are in the way or die before they have said a word.
+const TRIES: u32 = 5;
+
+/// A host that is in the way has its claim after this, or is gone.
+const PAUSE: Duration = Duration::from_millis(20);
 
 impl Worker<'_> {
     pub(super) fn start(&mut self, attempt: AttemptNumber) -> Result<Next, RuntimeError> {
         // An owner died between its first event and its second: the host was told to start or will be now.
         let is_restarted = self.run.state.attempt_is_open && self.run.state.attempt == attempt;
-        let host = match self.host(attempt)? {
+        let host = match self.host(attempt, is_restarted)? {
             Ok(host) => host,
             Err(_) if is_restarted => return Ok(Next::Settle),
             Err(error) => {
@@ -38,14 +47,9 @@ impl Worker<'_> {
                 host_pid: Some(pid),
                 started_at: self.run.now(),
             };
-            match self.run.happens(Input::HostReady(started)) {
-                Ok(_) => {}
-                Err(error) => {
-                    // Nothing has begun.
-                    self.end_process();
-                    return Err(error);
-                }
-            }
+            // Where this does not fit on the disk nothing has begun, and nothing is said to the host either: what it is told
+            // while it waits is done once it starts. It waits to be told by the next try, or withdraws.
+            self.run.happens(Input::HostReady(started))?;
             self.begun = Some(attempt);
         }
         if let Some(host) = &mut self.host {
@@ -55,39 +59,82 @@ impl Worker<'_> {
     }
 
     /// A host that has the attempt and waits to be told.
-    fn host(&mut self, attempt: AttemptNumber) -> Result<Result<Host, RunError>, RuntimeError> {
+    fn host(&mut self, attempt: AttemptNumber, is_restarted: bool) -> Result<Result<Host, RunError>, RuntimeError> {
         let audit = start::prepare_folder(self.run.folder.root())?;
-        match attach(&audit, attempt)? {
-            Attached::NotBegun => {}
-            // An owner before us started it, and died before it could say so.
-            Attached::Live(owner) => return Ok(Ok(Host::new(owner, None))),
-            // The Log has nothing of it, so it never began.
-            Attached::Ended(_) | Attached::Lost { .. } => {
-                // A process that ended while it waited had opened it, and another one goes on.
-                let was_waiting = self.run.state.process_ended;
-                let freed = if was_waiting { put_aside(&audit, attempt) } else { withdraw(&audit, attempt) };
-                if let Err(error) = freed {
-                    return Ok(Err(no_host(&error)));
+        self.run.keep_reserve();
+        let mut tries = 0;
+        loop {
+            match attach_within(&audit, attempt, ATTACH) {
+                Ok(Attached::NotBegun) => {}
+                // An owner before us started it, and died before it could say so.
+                Ok(Attached::Live(owner)) => return Ok(Ok(Host::new(owner, None))),
+                Ok(Attached::Ended(_) | Attached::Lost { .. }) => {
+                    if let Err(error) = self.free(&audit, attempt) {
+                        return Ok(Err(no_host(&error)));
+                    }
+                }
+                // The Log has nothing of it, so that it was never told to start, and nothing is lost with it.
+                Err(CollectError::Silent(_)) if !is_restarted && tries < TRIES => {
+                    tries += 1;
+                    end_host(&audit, attempt)?;
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            }
+            tries += 1;
+            match self.start_host(&audit, attempt)? {
+                Ok(host) => return Ok(Ok(host)),
+                // One that an owner before us started had no claim yet when we looked, and has it now; or ours was killed.
+                Err(NoHost::InTheWay(_)) if tries < TRIES => std::thread::sleep(PAUSE),
+                Err(NoHost::InTheWay(error) | NoHost::Never(error)) => {
+                    // Where ours had claimed it, nothing came of that.
+                    withdraw(&audit, attempt).ok();
+                    return Ok(Err(error));
                 }
             }
         }
+    }
+
+    /// The Log has nothing of an attempt that a host had, so it never began, and is nobody's again.
+    fn free(&self, audit: &Path, attempt: AttemptNumber) -> Result<(), CollectError> {
+        // A process that ended while it waited had opened it, and another one goes on.
+        let was_waiting = self.run.state.process_ended;
+        if was_waiting { put_aside(audit, attempt) } else { withdraw(audit, attempt) }
+    }
+
+    fn start_host(&mut self, audit: &Path, attempt: AttemptNumber) -> Result<Result<Host, NoHost>, RuntimeError> {
         // Whatever an attempt before has refreshed is the user's before it is copied again.
         self.give_back_login();
         let plan = match launch::plan(self.surroundings, &self.run, &self.rules, attempt) {
             Ok(plan) => plan,
-            Err(error) => return Ok(Err(error)),
+            Err(error) => return Ok(Err(NoHost::Never(error))),
         };
         let child = match start::start((self.surroundings.host_command)(), &plan) {
             Ok(child) => child,
-            Err(error) => return Ok(Err(no_host(&error))),
+            Err(error @ (CollectError::Taken(_) | CollectError::HostGone)) => {
+                return Ok(Err(NoHost::InTheWay(no_host(&error))));
+            }
+            Err(error) => return Ok(Err(NoHost::Never(no_host(&error)))),
         };
-        match attach(&audit, attempt)? {
-            Attached::Live(owner) => Ok(Ok(Host::new(owner, Some(child)))),
-            Attached::NotBegun | Attached::Ended(_) | Attached::Lost { .. } => {
-                Ok(Err(no_host(&CollectError::HostGone)))
+        match attach_within(audit, attempt, ATTACH) {
+            Ok(Attached::Live(owner)) => Ok(Ok(Host::new(owner, Some(child)))),
+            Ok(Attached::NotBegun | Attached::Ended(_) | Attached::Lost { .. }) => {
+                bury(child);
+                Ok(Err(NoHost::InTheWay(no_host(&CollectError::HostGone))))
+            }
+            Err(error) => {
+                bury(child);
+                Err(error.into())
             }
         }
     }
+}
+
+/// Why there is no host.
+enum NoHost {
+    /// Another host has the attempt or had it, or ours was killed; it can be tried again.
+    InTheWay(RunError),
+    Never(RunError),
 }
 
 fn no_host(error: &CollectError) -> RunError {

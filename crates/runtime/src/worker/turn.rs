@@ -5,19 +5,18 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use skillrun_collect::protocol::Request;
-use skillrun_collect::{Attached, attach};
 use skillrun_lifecycle::closing::ControlEvent;
-use skillrun_lifecycle::run::ProcessLeft;
+use skillrun_lifecycle::run::{Found, ProcessLeft, SessionLeft};
 use skillrun_model::rasp::data::RunHeartbeat;
 use skillrun_model::rasp::{Correlation, Data, Level};
 use skillrun_model::status::Continuation;
 use skillrun_model::{ExecutionMode, RunStatus};
 
 use super::calls::Calls;
-use super::host::Host;
 use super::{Next, Worker, next, until_moment};
 use crate::attempt::reading::Reading;
 use crate::error::RuntimeError;
+use crate::record::seconds;
 
 /// After so long without an event it is said that the attempt goes on.
 const HEARTBEAT: Duration = Duration::from_secs(30);
@@ -44,7 +43,9 @@ impl Worker<'_> {
         // Told again, because whoever was here before may not have.
         let waits = self.run.state.status == Some(RunStatus::WaitingUser);
         let deadline: Option<Duration> = self.timer.map(|timer| until_moment(self.run.now(), timer.at));
+        let time = seconds(self.run.record.request.timeouts.hard_sec);
         if let Some(host) = &mut self.host {
+            host.begins_turn();
             host.send(&Request::Start);
             if waits {
                 host.send(&Request::Wait { deadline });
@@ -76,6 +77,17 @@ impl Worker<'_> {
                 let deadline = self.timer.map(|timer| until_moment(self.run.now(), timer.at));
                 host.send(&Request::Wait { deadline });
             }
+            match self.run.state.status {
+                Some(RunStatus::WaitingUser) => host.begins_turn(),
+                Some(
+                    RunStatus::Queued
+                    | RunStatus::Running
+                    | RunStatus::Succeeded
+                    | RunStatus::Failed
+                    | RunStatus::Canceled,
+                )
+                | None => host.turn_takes(time),
+            }
             reading.take_sends().into_iter().for_each(|send| host.say(send.id, send.line));
             told = self.tell(&reading, told);
             calls.take(&mut reading);
@@ -105,6 +117,7 @@ impl Worker<'_> {
                 silent_since = Instant::now();
                 last_seq = self.run.state.last_seq;
             }
+            self.see_to_deaf_host();
             self.wait(Some(silent_since + HEARTBEAT))?;
         }
     }
@@ -143,15 +156,18 @@ impl Worker<'_> {
 
     /// The host has hung up.
     fn after_host(&mut self, reading: Reading) -> Result<Next, RuntimeError> {
-        match attach(&self.run.folder.audit(), reading.attempt)? {
-            Attached::Ended(_) | Attached::Lost { .. } => self.settle(reading, ProcessLeft::Gone),
-            // It lives, and is listened to anew.
-            Attached::Live(owner) => {
-                self.host = Some(Host::new(owner, None));
-                Ok(Next::Follow)
+        match self.look_at(reading.attempt)? {
+            // Where its process goes on in the next attempt, there is a host.
+            Found::Ended if self.host.is_some() => self.settle(reading, ProcessLeft::Living),
+            Found::Ended | Found::Lost if self.is_free_for_another(reading.attempt) => Ok(Next::Start(reading.attempt)),
+            Found::Ended | Found::Lost => self.settle(reading, ProcessLeft::Gone),
+            // It lives, and is told everything anew: what we had said may not have reached it.
+            Found::Alive => {
+                let effects = self.run.recover(Found::Alive, SessionLeft::Lost)?;
+                self.carry_out(effects)
             }
             // It was told to start too late.
-            Attached::NotBegun => Ok(Next::Start(reading.attempt)),
+            Found::NoClaim => Ok(Next::Start(reading.attempt)),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! FCMP of one run, translated once for all who read it.
 //!
 //! What was translated lies in a file without a name, so that a reader may be as far behind as it likes and costs no
-//! memory; it is a view, and gone with its last reader. A run that is over has it as `fcmp.jsonl` already.
+//! memory; it is a view, and gone a minute after its last reader. A run that is over has it as `fcmp.jsonl` already.
 //!
 //! The translation is a pure function of the events before it: whoever begins again gets the same, seq by seq. So a
 //! cursor holds through restarts.

@@ -10,14 +10,12 @@ use tokio::sync::{Notify, Semaphore, watch};
 
 use super::conversation::Conversation;
 use super::frames::Ends;
+use super::kept::Kept;
 use super::position::Position;
 use super::reader::Reader;
 use super::ring::{Found, Ring};
 use super::source::{Kind, Read, Source};
 use crate::blocking::blocking;
-
-/// Conversations that are kept although nobody reads them, for readers that come again at once.
-const KEPT: usize = 32;
 
 /// Readers that have fallen behind and read at the same time.
 const CATCHING_UP: usize = 8;
@@ -28,7 +26,7 @@ pub(crate) struct Feeds {
     log: Arc<FileLog>,
     data: DataFolder,
     live: Mutex<HashMap<(RunId, Kind), Weak<Feed>>>,
-    conversations: Mutex<Vec<(RunId, Arc<Conversation>)>>,
+    conversations: Mutex<Kept<Conversation>>,
     pub(super) catching_up: Arc<Semaphore>,
     stop: watch::Sender<bool>,
 }
@@ -92,29 +90,22 @@ impl Feeds {
     pub(crate) fn conversation(&self, run: RunId) -> Result<Arc<Conversation>, LogError> {
         // A run that is gone has none, and one that was mended another one.
         let head = self.log.head(run);
-        let found = {
-            let mut kept = lock(&self.conversations);
-            let at = kept.iter().position(|(known, _)| *known == run);
-            at.map(|at| kept.remove(at).1)
-        };
+        let found = lock(&self.conversations).take(run);
         let epoch = head?.epoch;
         if let Some(found) = found
             && found.epoch()? == epoch
         {
-            lock(&self.conversations).push((run, found.clone()));
-            return Ok(found);
+            return Ok(lock(&self.conversations).put(run, found));
         }
         let opened = Conversation::open(self.log.clone(), run, &self.data.run(run), self.data.root())?;
-        let opened = Arc::new(opened);
-        let mut kept = lock(&self.conversations);
-        if let Some((_, other)) = kept.iter().find(|(known, _)| *known == run) {
-            return Ok(other.clone());
-        }
-        kept.push((run, opened.clone()));
-        if kept.len() > KEPT {
-            kept.remove(0);
-        }
-        Ok(opened)
+        Ok(lock(&self.conversations).put(run, Arc::new(opened)))
+    }
+
+    /// What nobody reads any more goes; asked for every few seconds. Blocking.
+    pub(crate) fn let_go(&self) {
+        let unwanted = lock(&self.conversations).let_go();
+        // Closing a large file that has no name takes time, and nobody is to wait for it.
+        drop(unwanted);
     }
 
     /// A reader from `position` on. It is subscribed before anything is read.

@@ -9,12 +9,14 @@
 //! - `position`: where a reader stands, and how that is spelled in `id:` and `cursor`.
 //! - `frames`: events as they go over the wire, rendered once for all readers.
 //! - `source`: where they come from. `conversation`: FCMP, translated once for all readers.
+//! - `kept`: conversations for readers that come again.
 //! - `ring`: the last frames of a feed. `live`: the feed. `reader`: one reader of it.
 //!
 //! The feed is a shortcut and holds nothing that is not in the Log: losing it costs a read.
 
 pub(crate) mod conversation;
 pub(crate) mod frames;
+mod kept;
 pub(crate) mod live;
 pub(crate) mod position;
 pub(crate) mod reader;

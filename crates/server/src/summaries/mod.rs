@@ -3,7 +3,7 @@
 //!
 //! - `shared`: [`Summaries`], used by everybody at once; a thread that looks when there is news.
 //! - `book`: the catalog, and what was told about it. `changes`: numbers for changes.
-//! - `epoch`: which process gave a number out.
+//! - `turns`: who has the book next. `epoch`: which process gave a number out.
 //!
 //! # What holds
 //!
@@ -18,6 +18,7 @@ mod book;
 mod changes;
 mod epoch;
 mod shared;
+mod turns;
 
 #[cfg(test)]
 mod tests;

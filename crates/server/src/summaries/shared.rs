@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::io;
 use std::mem;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,14 +17,15 @@ use skillrun_runtime::DataFolder;
 
 use super::book::{Book, Since};
 use super::epoch::Epoch;
+use super::turns::{Turn, Turns, lock};
 
-/// News of this process are told together, so often at most while somebody listens.
 /// So many parts of one Log are read for one question.
 const PARTS: u32 = 1000;
 
-/// Between two looks at a run that writes much; others have their turn then.
+/// Between two looks at a run that writes much.
 const BREATH: Duration = Duration::from_millis(2);
 
+/// News of this process are told together, so often at most while somebody listens.
 const TOGETHER: Duration = Duration::from_millis(50);
 
 /// News of other processes are looked for so often while somebody listens or asks.
@@ -54,7 +55,7 @@ pub struct Summaries {
 }
 
 struct Shared {
-    book: Mutex<Book>,
+    book: Turns<Book>,
     news: Mutex<News>,
     has_news: Condvar,
     listeners: Mutex<Listeners>,
@@ -93,10 +94,6 @@ struct Last {
     pause: Duration,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Summaries {
     /// `log` is the one that this process appends to, in `data`.
     pub fn start(log: Arc<FileLog>, data: &DataFolder) -> Result<Arc<Self>, SummariesError> {
@@ -117,7 +114,7 @@ impl Summaries {
         }));
         let book = Book::open(log, &data.catalog(), epoch)?;
         let shared = Arc::new(Shared {
-            book: Mutex::new(book),
+            book: Turns::new(book),
             // What was appended during the first look was heard by nobody.
             news: Mutex::new(News { is_all: true, ..News::default() }),
             has_news: Condvar::new(),
@@ -135,16 +132,16 @@ impl Summaries {
     }
 
     pub fn list(&self, query: &Query) -> Result<Vec<Row>, CatalogError> {
-        self.shared.fresh(|book| book.catalog.list(query))
+        self.shared.fresh(Turn::Ask, |book| book.catalog.list(query))
     }
 
     /// One run, whoever owns it; none when there is no such run.
     pub fn get(&self, run: RunId) -> Result<Option<Row>, CatalogError> {
         // In pieces, so that others have their turns while a large Log is read.
-        let mut part = 0;
+        let (mut part, mut turn) = (0, Turn::Ask);
         loop {
-            let (row, behind) = self.shared.with_book(|book| book.look_at_part(run))?;
-            part += 1;
+            let (row, behind) = self.shared.with_book(turn, |book| book.look_at_part(run))?;
+            (part, turn) = (part + 1, Turn::ReadOn);
             // One that writes faster than it is read is shown as it was a moment ago.
             if behind.is_empty() || part == PARTS {
                 return Ok(row);
@@ -155,21 +152,21 @@ impl Summaries {
 
     /// The question of one run, all of it; ask for the run first.
     pub fn pending(&self, run: RunId) -> Result<Option<Pending>, CatalogError> {
-        self.shared.with_book(|book| book.catalog.pending(run))
+        self.shared.with_book(Turn::Ask, |book| book.catalog.pending(run))
     }
 
     /// All questions that wait, those with a deadline first.
     pub fn waiting(&self) -> Result<Vec<Waiting>, CatalogError> {
-        self.shared.fresh(|book| book.catalog.waiting())
+        self.shared.fresh(Turn::Ask, |book| book.catalog.waiting())
     }
 
     pub fn counts(&self) -> Result<Counts, CatalogError> {
-        self.shared.fresh(|book| book.catalog.counts())
+        self.shared.fresh(Turn::Ask, |book| book.catalog.counts())
     }
 
     /// What happened after a cursor. Subscribe first, ask second.
     pub fn since(&self, cursor: Option<(Epoch, u64)>) -> Result<Since, CatalogError> {
-        self.shared.fresh(|book| book.since(cursor))
+        self.shared.fresh(Turn::Ask, |book| book.since(cursor))
     }
 
     /// Calls `wake` when there are changes, until the guard is dropped; sometimes for nothing.
@@ -244,8 +241,8 @@ impl Shared {
 
     /// Uses the book when what this process has done is in it, and what others have done lately. A run that has written
     /// more than is read at once may be as it was a moment ago.
-    fn fresh<T>(&self, ask: impl FnOnce(&mut Book) -> Result<T, CatalogError>) -> Result<T, CatalogError> {
-        self.with_book(|book| {
+    fn fresh<T>(&self, turn: Turn, ask: impl FnOnce(&mut Book) -> Result<T, CatalogError>) -> Result<T, CatalogError> {
+        self.with_book(turn, |book| {
             // Taken with the book in hand: what is not here any more is in the book.
             let News { runs, is_all, .. } = {
                 let mut news = lock(&self.news);
@@ -276,12 +273,17 @@ impl Shared {
     }
 
     /// Uses the book, and tells those who listen if there are changes in it then.
-    fn with_book<T>(&self, act: impl FnOnce(&mut Book) -> Result<T, CatalogError>) -> Result<T, CatalogError> {
-        let mut book = lock(&self.book);
+    fn with_book<T>(
+        &self,
+        turn: Turn,
+        act: impl FnOnce(&mut Book) -> Result<T, CatalogError>,
+    ) -> Result<T, CatalogError> {
+        let mut taken = self.book.take(turn);
+        let book = &mut *taken.thing;
         let before = book.last();
-        let done = act(&mut book);
+        let done = act(book);
         let has_changed = book.last() != before;
-        drop(book);
+        drop(taken);
         if has_changed {
             let wakes: Vec<Wake> = lock(&self.listeners).all.iter().map(|(_, wake)| wake.clone()).collect();
             wakes.iter().for_each(|wake| wake());
@@ -292,7 +294,7 @@ impl Shared {
     fn run(&self) {
         let mut last = Last { at: Instant::now(), all_at: Instant::now(), pause: TOGETHER };
         while self.wait(last) {
-            let looked = self.fresh(|book| Ok(book.looked));
+            let looked = self.fresh(Turn::ReadOn, |book| Ok(book.looked));
             let at = Instant::now();
             last = match looked {
                 Ok(all_at) => Last { at, all_at, pause: TOGETHER },

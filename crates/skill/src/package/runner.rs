@@ -306,7 +306,7 @@ fn read_schema_path(key: &str, value: &Value, root: &Path, findings: &mut Findin
         }
     };
     if let Err(error) = bounded::check_inside(root, path.as_path()) {
-        let message = format!("schemas.{key}: {}: {}", path.as_path().display(), error.kind);
+        let message = format!("schemas.{key}: {}: {}", shorten(text), error.kind);
         findings.add(FindingKind::SchemaPath, message);
     }
     Some(path)

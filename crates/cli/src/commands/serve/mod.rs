@@ -23,6 +23,7 @@ use crate::settings::Settings;
 use crate::words::counted;
 
 pub(crate) fn run(global: &Global, args: &Serve) -> Result<ExitCode, Failure> {
+    skillrun_collect::memory::give_back_freed();
     let settings = Settings::load(global)?;
     std::fs::create_dir_all(settings.data.root()).map_err(|error| {
         let path = settings.data.root().display().to_string();

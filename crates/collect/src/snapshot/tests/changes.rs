@@ -48,6 +48,32 @@ fn an_empty_workspace_has_empty_lists() {
     assert_eq!(work.paths("fs-before.1.json"), Vec::<serde_json::Value>::new());
 }
 
+/// Longer than what is held in memory, and so through a file.
+#[test]
+fn long_lists_come_out_whole_and_in_order() {
+    let work = Workspace::new();
+    let name = |at: usize| format!("{}-{at:03}", "long-name-".repeat(10));
+    for at in 0..300 {
+        work.write(name(at), "old");
+    }
+    work.before();
+    for at in 0..300 {
+        match at % 3 {
+            0 => work.write(name(at), "new text"),
+            1 => fs::remove_file(work.path(name(at))).expect("removed"),
+            _ => work.write(format!("{}+", name(at)), "one more"),
+        }
+    }
+    let (_, counts) = work.after();
+    assert_eq!((counts.created, counts.modified, counts.deleted), (100, 100, 100));
+    let of = |part: usize, sign: char, end: &str| -> Vec<String> {
+        (part..300).step_by(3).map(|at| format!("{sign}{}{end}", name(at))).collect()
+    };
+    let expected = [of(2, '+', "+"), of(0, '~', ""), of(1, '-', "")].concat();
+    assert_eq!(work.changes(), expected.join(" "));
+    assert_eq!(work.files_in_audit(), ["fs-after.1.json", "fs-before.1.json", "fs-diff.1.json"]);
+}
+
 #[test]
 fn only_whole_files_are_left_for_their_owner_alone() {
     let work = Workspace::new();

@@ -1,0 +1,59 @@
+//! One machine under load: what work costs, how much of it fits, and what happens at the edge.
+//!
+//! - [`cost`]: processor time of the server for a run and for an event.
+//! - [`at_once`]: many runs at the same time, beside as many bare engines.
+//! - [`flood`]: a million lines through a live run with three readers, and what others notice of it.
+//! - [`ramp`]: the rate of lines at which one machine stops keeping up, and what limits it.
+//! - [`ordinary`]: many hosts of a user with ordinary limits.
+//! - [`recovery`]: a server that was killed while many hosts were alive.
+//! - [`disk`]: what is written for what came in.
+//!
+//! [`gate`] holds engines back until all are there, [`reader`] follows one stream, [`bare`] is the same engine without
+//! skillrun, [`usage`] tells who used the processor.
+
+mod at_once;
+mod bare;
+mod cost;
+mod disk;
+mod flood;
+pub(crate) mod gate;
+mod ordinary;
+mod ramp;
+mod reader;
+mod recovery;
+mod sizes;
+mod usage;
+
+use crate::args::Scale;
+use crate::problem::Problem;
+use crate::program::Program;
+use crate::service::more_descriptors;
+use crate::table::Table;
+use sizes::Sizes;
+
+/// For pipes, sockets and files of 500 runs, here and in the server.
+const DESCRIPTORS: u64 = 10_000;
+
+/// One figure: how it is measured, and its name.
+type Figure = (&'static str, fn(&Program, Sizes, &mut Table) -> Result<(), Problem>);
+
+const FIGURES: [Figure; 7] = [
+    ("cost", cost::measure),
+    ("runs at once", at_once::measure),
+    ("flood", flood::measure),
+    ("rate", ramp::measure),
+    ("ordinary user", ordinary::measure),
+    ("recovery", recovery::measure),
+    ("disk", disk::measure),
+];
+
+/// A figure that cannot be measured is told as missed, and the others are measured all the same.
+pub(crate) fn measure(program: &Program, scale: Scale, table: &mut Table) -> Result<(), Problem> {
+    more_descriptors(DESCRIPTORS);
+    for (name, figure) in FIGURES {
+        if let Err(problem) = figure(program, Sizes::of(scale), table) {
+            table.missed(format!("load: {name} could not be measured: {problem}"));
+        }
+    }
+    Ok(())
+}

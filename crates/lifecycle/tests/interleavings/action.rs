@@ -1,0 +1,72 @@
+//! What can happen next in a story.
+
+use crate::tape::NUMBERS;
+
+macro_rules! actions {
+    ($($(#[$meta:meta])* $name:ident = $words:literal in [$($status:literal),*] with $weight:literal,)+) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub(crate) enum Action { $($(#[$meta])* $name,)+ }
+
+        impl Action {
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$name,)+];
+
+            pub(crate) fn words(self) -> &'static str {
+                match self { $(Self::$name => $words,)+ }
+            }
+
+            /// Of all numbers of a tape, so many mean it.
+            fn weight(self) -> usize {
+                match self { $(Self::$name => $weight,)+ }
+            }
+
+            /// Statuses in which it must have been seen, as columns of the table.
+            pub(crate) fn statuses(self) -> &'static [usize] {
+                match self { $(Self::$name => &[$($status),*],)+ }
+            }
+        }
+    };
+}
+
+actions! {
+    Restart = "an owner comes" in [1, 2, 3, 4, 5, 6] with 0,
+    /// An owner comes because somebody says something, and does that before it looks.
+    Comes = "a client takes the run" in [1, 2, 3, 4, 5, 6] with 8,
+    Owner = "the owner goes on" in [0, 1, 2, 3, 4, 5, 6] with 0,
+    Hear = "the owner hears its host" in [2, 3, 4, 5, 6] with 20,
+    Mail = "the owner takes its mail" in [1, 2, 3, 4, 5, 6] with 20,
+    Due = "a timer is due" in [3] with 20,
+    Host = "the process works" in [2, 3, 4, 5, 6] with 30,
+    Time = "time passes" in [1, 2, 3, 4, 5, 6] with 16,
+    Reply = "somebody answers" in [3] with 16,
+    Again = "the same again" in [1, 2, 3, 4, 5, 6] with 3,
+    Other = "another answer" in [2, 3] with 4,
+    Stale = "an old answer" in [1, 2, 3] with 3,
+    Cancel = "somebody cancels" in [1, 2, 3] with 3,
+    Crash = "the owner dies" in [1, 2, 3, 4, 5, 6] with 8,
+    CrashWriting = "the owner dies writing" in [0, 1, 2, 3] with 10,
+    DiskFull = "the disk is full" in [1, 2, 3] with 4,
+    StartFails = "a host cannot start" in [1] with 3,
+    HostKilled = "the host is killed" in [1, 2, 3] with 3,
+    ProcessDies = "the process dies" in [2, 3] with 3,
+    PowerCut = "the machine dies" in [1, 2, 3] with 2,
+    ClockForward = "the clock jumps ahead" in [1, 2, 3] with 2,
+    ClockBack = "the clock jumps back" in [1, 2, 3] with 2,
+}
+
+impl Action {
+    /// What a number means; the lowest mean nothing but that the story goes on.
+    pub(crate) fn of(number: usize) -> Option<Self> {
+        let mut from_top = NUMBERS.checked_sub(number + 1)?;
+        Self::ALL.iter().copied().find(|action| {
+            let weight = action.weight();
+            let is_it = from_top < weight;
+            from_top = from_top.saturating_sub(weight);
+            is_it
+        })
+    }
+
+    /// The owner does it, and has something to do as long as it can.
+    pub(crate) fn is_of_owner(self) -> bool {
+        matches!(self, Self::Owner | Self::Hear | Self::Mail | Self::Due)
+    }
+}

@@ -1,0 +1,116 @@
+//! People and programs that answer and cancel. A client believes what it was told, and nothing else.
+
+use skillrun_lifecycle::run::{Input, Refusal};
+use skillrun_model::InteractionId;
+
+use crate::laws::{Broken, Law};
+
+/// What a client was told about something it said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    Nothing,
+    /// It is on the disk.
+    Yes,
+    /// It was not done, and never will be.
+    No,
+}
+
+/// An answer that somebody sent; `key` is the caller's own name for it.
+#[derive(Debug, Clone)]
+pub(crate) struct Sent {
+    pub(crate) interaction: u32,
+    pub(crate) text: String,
+    pub(crate) key: Option<String>,
+    pub(crate) told: Told,
+}
+
+/// Something said to a run: an answer by its place in the list, or a cancel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Said {
+    Reply(usize),
+    Cancel,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Clients {
+    pub(crate) sent: Vec<Sent>,
+    /// Somebody was told that the run is canceled.
+    pub(crate) has_canceled: bool,
+}
+
+/// Answers of one story.
+const SENT_MAX: usize = 12;
+
+impl Clients {
+    pub(crate) fn may_send(&self) -> bool {
+        self.sent.len() < SENT_MAX
+    }
+
+    pub(crate) fn reply(&mut self, interaction: u32, has_key: bool) -> Said {
+        let number = self.sent.len() + 1;
+        let key = has_key.then(|| format!("k{number}"));
+        self.sent.push(Sent { interaction, text: format!("answer {number}"), key, told: Told::Nothing });
+        Said::Reply(number - 1)
+    }
+
+    pub(crate) fn input(&self, said: Said) -> Input<'static> {
+        match said {
+            Said::Cancel => Input::Cancel { by: "somebody".to_owned() },
+            Said::Reply(at) => {
+                let sent = &self.sent[at];
+                Input::Reply {
+                    interaction_id: InteractionId(sent.interaction),
+                    text: sent.text.clone(),
+                    files: Vec::new(),
+                    request_id: sent.key.clone(),
+                }
+            }
+        }
+    }
+
+    pub(crate) fn done(&mut self, said: Said) {
+        match said {
+            Said::Cancel => self.has_canceled = true,
+            Said::Reply(at) => self.sent[at].told = Told::Yes,
+        }
+    }
+
+    pub(crate) fn refused(&mut self, said: Said, refusal: &Refusal) {
+        let Said::Reply(at) = said else { return };
+        let sent = &mut self.sent[at];
+        sent.told = match (refusal, sent.told) {
+            // What was said once with the same key was done.
+            (Refusal::Repeated { .. }, _) | (_, Told::Yes) => Told::Yes,
+            (Refusal::Over | Refusal::OutOfPlace | Refusal::Stale { .. }, Told::Nothing | Told::No) => Told::No,
+        };
+    }
+
+    /// An answer that has a key is sent once more; what was told about it before does not count.
+    pub(crate) fn again(&mut self, at: usize) -> Said {
+        if self.sent[at].told == Told::No {
+            self.sent[at].told = Told::Nothing;
+        }
+        Said::Reply(at)
+    }
+
+    pub(crate) fn with_key(&self) -> Vec<usize> {
+        (0..self.sent.len()).filter(|at| self.sent[*at].key.is_some()).collect()
+    }
+
+    /// What was acknowledged is in the Log, and what was refused is not.
+    pub(crate) fn check(&self, logged: &[(u32, String)]) -> Result<(), Broken> {
+        for sent in &self.sent {
+            let is_there = logged.iter().any(|(id, text)| *id == sent.interaction && *text == sent.text);
+            match sent.told {
+                Told::Yes if !is_there => {
+                    return Err(Law::LostReply.broken(format!("\"{}\" is not in the Log", sent.text)));
+                }
+                Told::No if is_there => {
+                    return Err(Law::RefusedReply.broken(format!("\"{}\" is in the Log", sent.text)));
+                }
+                Told::Yes | Told::No | Told::Nothing => {}
+            }
+        }
+        Ok(())
+    }
+}

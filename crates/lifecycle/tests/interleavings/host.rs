@@ -1,0 +1,380 @@
+//! Hosts, their processes, and what they leave. All of it outlives the owner.
+//!
+//! Mirrors, in small, `collect/src/host`: `hold` (waits to be told), `requests`, `input` (a number is written once),
+//! `next_attempt` (the change over), `deadlines`, and `collect/src/{withdraw,aside}.rs`.
+
+use skillrun_model::EndedBy;
+
+use crate::evidence::{Exit, Line, Record, end_of};
+
+/// Of a host, in milliseconds.
+pub(crate) const HARD: u64 = 100_000;
+const STALL: u64 = 30_000;
+const LINGER: u64 = 10_000;
+const WAIT_GRACE: u64 = 60_000;
+const OWNERLESS: u64 = 1_000_000;
+const HELD: u64 = 30_000;
+
+/// What is left of an attempt in its folder.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Attempt {
+    pub(crate) is_claimed: bool,
+    /// Its files were opened.
+    pub(crate) is_begun: bool,
+    pub(crate) lines: Vec<Line>,
+    pub(crate) record: Option<Record>,
+    /// Processes that were started for it.
+    pub(crate) starts: u32,
+    /// What its process is started with was written down; that stays.
+    pub(crate) has_opening: bool,
+}
+
+impl Attempt {
+    fn clear(&mut self) {
+        *self = Self { starts: self.starts, has_opening: self.has_opening, ..Self::default() };
+    }
+}
+
+/// What a process does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// It is not there yet: its host waits to be told.
+    Held,
+    Turn,
+    AsksCall,
+    EndWritten,
+    /// It does nothing any more, and does not leave.
+    Stuck,
+    /// It waits for the answer that begins its next turn.
+    Between,
+}
+
+/// What an owner asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ask {
+    Start,
+    Input(Given),
+    CloseStdin,
+    Next(u32),
+    Cancel,
+    TurnOver,
+    /// For so long, if there is a limit.
+    Wait(Option<u64>),
+    GoOn,
+}
+
+/// An answer, as a process gets it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Given {
+    pub(crate) interaction: u32,
+    pub(crate) text: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answered {
+    Done,
+    Refused,
+}
+
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub(crate) number: u32,
+    pub(crate) attempt: u32,
+    pub(crate) phase: Phase,
+    /// The files of the next attempt are being opened.
+    pub(crate) is_changing: bool,
+    pub(crate) is_closed: bool,
+    pub(crate) ladder: Option<EndedBy>,
+    after_end: bool,
+    highest: u32,
+    linger_until: Option<u64>,
+    waiting: Option<(u64, Option<u64>)>,
+    begun: u64,
+    last_byte: u64,
+    /// Nothing was said to it in this attempt.
+    pub(crate) awaits_input: bool,
+    pub(crate) alone_since: Option<u64>,
+    held_until: u64,
+    early: Vec<Ask>,
+    /// The words it is started with.
+    prompt: Option<Given>,
+}
+
+/// Everything in `.audit`, and the host that lives, if one does.
+#[derive(Debug, Default)]
+pub(crate) struct Hosts {
+    attempts: Vec<Attempt>,
+    pub(crate) living: Option<Host>,
+    made: u32,
+    /// What processes were given and have not been looked at by the laws.
+    pub(crate) given: Vec<Given>,
+    /// Attempts whose process began since the laws last looked, with what it was started with.
+    pub(crate) began: Vec<(u32, Option<Given>)>,
+    /// A broken host writes what it has written before.
+    forgets_inputs: bool,
+}
+
+impl Hosts {
+    pub(crate) fn new(forgets_inputs: bool) -> Self {
+        Self { forgets_inputs, ..Self::default() }
+    }
+
+    pub(crate) fn attempt(&mut self, number: u32) -> &mut Attempt {
+        let at = number as usize;
+        if self.attempts.len() <= at {
+            self.attempts.resize(at + 1, Attempt::default());
+        }
+        &mut self.attempts[at]
+    }
+
+    /// What the process of an attempt wrote.
+    pub(crate) fn lines(&self, number: u32) -> &[Line] {
+        self.attempts.get(number as usize).map_or(&[], |attempt| &attempt.lines)
+    }
+
+    /// How the attempt ended, as far as is known.
+    pub(crate) fn record(&mut self, number: u32) -> Record {
+        self.attempt(number).record.unwrap_or(Record::LOST)
+    }
+
+    pub(crate) fn lives(&self, number: u32) -> bool {
+        self.living.as_ref().is_some_and(|host| host.number == number)
+    }
+
+    /// A host takes an attempt and waits to be told. None when it refuses.
+    pub(crate) fn start(&mut self, number: u32, now: u64, prompt: Option<Given>) -> Option<u32> {
+        if self.living.is_some() || self.attempt(number).is_claimed {
+            return None;
+        }
+        let attempt = self.attempt(number);
+        (attempt.is_claimed, attempt.has_opening) = (true, true);
+        self.made += 1;
+        self.living = Some(Host {
+            number: self.made,
+            attempt: number,
+            phase: Phase::Held,
+            is_changing: false,
+            is_closed: false,
+            ladder: None,
+            after_end: false,
+            highest: 0,
+            linger_until: None,
+            waiting: None,
+            begun: now,
+            last_byte: now,
+            awaits_input: false,
+            alone_since: None,
+            held_until: now + HELD,
+            early: Vec::new(),
+            prompt,
+        });
+        Some(self.made)
+    }
+
+    pub(crate) fn ask(&mut self, now: u64, ask: Ask) -> Answered {
+        let Some(host) = &mut self.living else { return Answered::Done };
+        if host.phase == Phase::Held {
+            match ask {
+                Ask::Start => self.begin(now),
+                Ask::Cancel => self.leave(Record {
+                    ended_by: Some(EndedBy::Canceled),
+                    exit: Exit::Unknown,
+                    continues: false,
+                    after_end: false,
+                }),
+                Ask::Input(_) | Ask::CloseStdin | Ask::Next(_) | Ask::TurnOver | Ask::Wait(_) | Ask::GoOn => {
+                    host.early.push(ask);
+                }
+            }
+            return Answered::Done;
+        }
+        match ask {
+            Ask::Start => {}
+            Ask::Input(given) => self.input(now, given),
+            Ask::CloseStdin => host.is_closed = true,
+            Ask::Next(attempt) => return self.begin_next(now, attempt),
+            Ask::Cancel => self.end(EndedBy::Canceled),
+            Ask::TurnOver => host.linger_until = Some(now + LINGER),
+            Ask::Wait(limit) => {
+                let since = host.waiting.map_or(now, |(since, _)| since);
+                host.waiting = Some((since, limit.map(|limit| now + limit)));
+            }
+            Ask::GoOn => host.go_on(now),
+        }
+        Answered::Done
+    }
+
+    fn begin(&mut self, now: u64) {
+        let Some(host) = &mut self.living else { return };
+        host.phase = Phase::Turn;
+        (host.begun, host.last_byte) = (now, now);
+        let (number, prompt) = (host.attempt, host.prompt);
+        let early = std::mem::take(&mut host.early);
+        self.began.push((number, prompt));
+        self.given.extend(prompt);
+        let attempt = self.attempt(number);
+        attempt.is_begun = true;
+        attempt.starts += 1;
+        for ask in early {
+            self.ask(now, ask);
+        }
+    }
+
+    fn input(&mut self, now: u64, given: Given) {
+        let forgets = self.forgets_inputs;
+        let Some(host) = &mut self.living else { return };
+        let is_old = given.interaction <= host.highest && !forgets;
+        if is_old || host.is_closed || host.ladder.is_some() {
+            return;
+        }
+        host.highest = given.interaction;
+        host.go_on(now);
+        host.last_byte = now;
+        if std::mem::replace(&mut host.awaits_input, false) {
+            host.begun = now;
+            host.linger_until = None;
+        }
+        match host.phase {
+            Phase::AsksCall | Phase::Between => host.phase = Phase::Turn,
+            Phase::Held | Phase::Turn | Phase::EndWritten | Phase::Stuck => {}
+        }
+        self.given.push(given);
+    }
+
+    fn begin_next(&mut self, now: u64, attempt: u32) -> Answered {
+        let Some(host) = &mut self.living else { return Answered::Done };
+        if attempt != host.attempt + 1 || host.is_changing || host.ladder.is_some() {
+            return Answered::Refused;
+        }
+        host.is_changing = true;
+        host.awaits_input = true;
+        host.linger_until = None;
+        (host.begun, host.last_byte) = (now, now);
+        self.attempt(attempt).is_claimed = true;
+        Answered::Done
+    }
+
+    /// The files of the next attempt are open, and those of the one before are closed.
+    pub(crate) fn change_over(&mut self) {
+        let Some(host) = &mut self.living else { return };
+        host.is_changing = false;
+        if host.phase == Phase::EndWritten {
+            host.phase = Phase::Between;
+        }
+        let before = host.attempt;
+        host.attempt += 1;
+        let next = host.attempt;
+        let record = Record { ended_by: None, exit: Exit::Unknown, continues: true, after_end: false };
+        self.attempt(before).record = Some(record);
+        self.attempt(next).is_begun = true;
+    }
+
+    /// The process is told to go; it will.
+    pub(crate) fn end(&mut self, why: EndedBy) {
+        let Some(number) = self.living.as_ref().map(|host| host.attempt) else { return };
+        let after_end = end_of(&self.attempt(number).lines).is_some();
+        let Some(host) = &mut self.living else { return };
+        if host.ladder.is_none() {
+            (host.ladder, host.after_end) = (Some(why), after_end);
+        }
+    }
+
+    pub(crate) fn write(&mut self, now: u64, line: Line) {
+        let Some(host) = &mut self.living else { return };
+        host.last_byte = now;
+        let number = host.attempt;
+        self.attempt(number).lines.push(line);
+    }
+
+    /// The process is gone, and its host leaves a record.
+    pub(crate) fn exit(&mut self, exit: Exit) {
+        if self.living.as_ref().is_some_and(|host| host.is_changing) {
+            self.change_over();
+        }
+        let Some(host) = &self.living else { return };
+        let record = match host.ladder {
+            Some(why) => {
+                Record { ended_by: Some(why), exit: Exit::Killed, continues: false, after_end: host.after_end }
+            }
+            None => Record { ended_by: Some(EndedBy::Exited), exit, continues: false, after_end: false },
+        };
+        self.leave(record);
+    }
+
+    fn leave(&mut self, record: Record) {
+        if let Some(host) = self.living.take() {
+            self.attempt(host.attempt).record = Some(record);
+        }
+    }
+
+    /// Somebody kills the host; the process goes with it.
+    pub(crate) fn kill(&mut self) {
+        self.living = None;
+    }
+
+    /// Nobody said a word in time.
+    fn withdraws(&mut self) {
+        if let Some(host) = self.living.take() {
+            self.attempt(host.attempt).clear();
+        }
+    }
+
+    /// What an attempt that was claimed and never begun has left is removed. What was begun is refused.
+    pub(crate) fn withdraw(&mut self, number: u32) -> Answered {
+        let attempt = self.attempt(number);
+        if attempt.is_begun || attempt.record.is_some() {
+            return Answered::Refused;
+        }
+        attempt.clear();
+        Answered::Done
+    }
+
+    /// What a process left that ended while it waited is put aside.
+    pub(crate) fn put_aside(&mut self, number: u32) {
+        self.attempt(number).clear();
+    }
+
+    /// The moment at which the host does something by itself.
+    pub(crate) fn due(&self) -> Option<u64> {
+        let host = self.living.as_ref().filter(|host| host.ladder.is_none())?;
+        host.next().map(|(at, _)| at)
+    }
+
+    /// Does what is due.
+    pub(crate) fn see_to_time(&mut self, now: u64) {
+        let Some(host) = self.living.as_ref().filter(|host| host.ladder.is_none()) else { return };
+        let Some((_, why)) = host.next().filter(|(at, _)| *at <= now) else { return };
+        match why {
+            Some(why) => self.end(why),
+            None => self.withdraws(),
+        }
+    }
+}
+
+impl Host {
+    fn go_on(&mut self, now: u64) {
+        if let Some((since, _)) = self.waiting.take() {
+            let stood = now.saturating_sub(since);
+            self.begun += stood;
+            self.last_byte = if self.last_byte < since { self.last_byte + stood } else { now };
+            self.linger_until = self.linger_until.map(|until| until + stood);
+        }
+    }
+
+    /// What it does next, and when; none where it withdraws.
+    fn next(&self) -> Option<(u64, Option<EndedBy>)> {
+        if self.phase == Phase::Held {
+            return Some((self.held_until, None));
+        }
+        match self.waiting {
+            Some((_, Some(until))) => Some((until + WAIT_GRACE, Some(EndedBy::WaitTimeout))),
+            Some((_, None)) => self.alone_since.map(|since| (since + OWNERLESS, Some(EndedBy::WaitTimeout))),
+            None => {
+                let hard = (self.begun + HARD, Some(EndedBy::HardTimeout));
+                let stall = (self.last_byte + STALL, Some(EndedBy::Stall));
+                let others = self.linger_until.map_or(stall, |until| (until, Some(EndedBy::Linger)));
+                Some(if others.0 <= hard.0 { others } else { hard })
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! What must hold, whoever dies when.
+
+use skillrun_model::codes::Code;
+use skillrun_model::interaction::Scope;
+use skillrun_model::rasp::{Data, Event, SourceStream};
+use skillrun_model::status::Phase;
+use skillrun_model::{AttemptNumber, RunStatus};
+
+use skillrun_lifecycle::run::State;
+
+use crate::evidence::expected;
+use crate::host::{Given, Hosts};
+use crate::scene::Scene;
+
+macro_rules! laws {
+    ($($name:ident = $words:literal,)+) => {
+        /// A law, by name.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub(crate) enum Law { $($name,)+ }
+
+        impl Law {
+            pub(crate) fn words(self) -> &'static str {
+                match self { $(Self::$name => $words,)+ }
+            }
+        }
+    };
+}
+
+laws! {
+    SeqGap = "numbers have no gap",
+    OneEnd = "a run ends once, and nothing follows",
+    OneRecord = "an attempt begins once and ends once",
+    RightAttempt = "an event carries the number of its attempt",
+    RightQuestion = "questions are numbered from 1, and each is asked once",
+    OneResolution = "of answer, expiry and cancel one closes a question",
+    LostReply = "an answer that was acknowledged is in the Log",
+    RefusedReply = "an answer that was refused is not in the Log",
+    GivenUnlogged = "a process gets only what is in the Log",
+    GivenOnce = "a process gets an answer once",
+    NotGiven = "an answer that is in the Log reaches the process that waits for it",
+    BeganOnce = "one process is started for an attempt",
+    BeganLogged = "the Log knows of an attempt before its process begins",
+    OneProcess = "a run has one process",
+    Fold = "the state of the owner is the fold over the Log",
+    Verdict = "a verdict depends on the evidence alone",
+    Canceled = "a run that was canceled ends canceled",
+    Forgotten = "whoever owns a run does what it needs",
+    Ends = "a run ends, unless it waits for a person who has no limit",
+    ProcessLeft = "no process outlives its run",
+    NoCause = "a process that is to go on is not ended",
+    CannotBegin = "what one process left does not hinder the next",
+    Result = "a run that is over has a result",
+    OneRetry = "a run that was planned is made once",
+    TooEarly = "a run begins when its moment has come",
+    Evidence = "a line of a process is told once",
+    Panics = "nothing panics",
+    Text = "a Log reads the same as it was written",
+}
+
+/// A law that was broken, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Broken {
+    pub(crate) law: Law,
+    pub(crate) words: String,
+}
+
+impl Law {
+    pub(crate) fn broken(self, words: impl Into<String>) -> Broken {
+        Broken { law: self, words: words.into() }
+    }
+
+    fn check(self, holds: bool, words: impl FnOnce() -> String) -> Result<(), Broken> {
+        if holds { Ok(()) } else { Err(self.broken(words())) }
+    }
+}
+
+/// What the laws remember of a Log, told apart from the fold that they watch.
+#[derive(Debug, Default)]
+pub(crate) struct Laws {
+    pub(crate) end: Option<RunStatus>,
+    attempts: u32,
+    is_open: bool,
+    questions: u32,
+    open_question: Option<u32>,
+    pub(crate) is_canceling: bool,
+    /// The run fails with this as soon as its attempt is over.
+    failing: Option<Code>,
+    /// Answers in the Log, by question.
+    pub(crate) replies: Vec<(u32, String)>,
+    /// Of these, what processes have.
+    given: Vec<u32>,
+    verdict: Option<RunStatus>,
+}
+
+impl Laws {
+    /// One more event. `state` is that before it.
+    pub(crate) fn event(
+        &mut self,
+        event: &Event,
+        state: &State,
+        hosts: &mut Hosts,
+        scene: &Scene,
+    ) -> Result<(), Broken> {
+        let name = event.event_type().as_str();
+        Law::SeqGap
+            .check(event.seq == state.last_seq + 1, || format!("{name} is {} after {}", event.seq, state.last_seq))?;
+        Law::OneEnd.check(self.end.is_none(), || format!("{name} after the end"))?;
+        if event.source.stream != SourceStream::Control {
+            return Ok(());
+        }
+        self.attempt_number(event)?;
+        match &event.data {
+            Data::AttemptStarted(_) => {
+                let is_next = !self.is_open && event.attempt_number == AttemptNumber(self.attempts + 1);
+                Law::OneRecord.check(is_next, || format!("attempt {} begins", event.attempt_number))?;
+                self.attempts += 1;
+                self.is_open = true;
+                self.verdict = None;
+            }
+            Data::AttemptEnded(ended) => {
+                Law::OneRecord.check(self.is_open, || format!("attempt {} ends again", event.attempt_number))?;
+                (self.is_open, self.open_question) = (false, None);
+                let number = self.attempts;
+                let record = hosts.record(number);
+                let status = expected(scene, number, &hosts.attempt(number).lines, record, self.is_canceling);
+                let seen = ended.verdict.run_status;
+                // What is judged after nobody had answered does not decide.
+                let is_so = seen == status || self.failing.is_some();
+                Law::Verdict.check(is_so, || format!("attempt {number} is {seen}, and its evidence says {status}"))?;
+                self.verdict = Some(seen);
+            }
+            Data::InteractionRequested(question) => {
+                let id = question.interaction_id.0;
+                let is_next = self.open_question.is_none() && id == self.questions + 1;
+                Law::RightQuestion.check(is_next, || format!("question {id} after {}", self.questions))?;
+                let in_turn = question.scope == Scope::Call;
+                Law::RightQuestion.check(in_turn == self.is_open, || format!("question {id} out of place"))?;
+                (self.questions, self.open_question) = (id, Some(id));
+            }
+            Data::InteractionReplied(reply) => {
+                let id = reply.interaction_id.0;
+                let is_open = self.open_question.take() == Some(id) && !self.is_canceling && self.failing.is_none();
+                Law::OneResolution.check(is_open, || format!("question {id} is answered, and was not open"))?;
+                self.replies.push((id, reply.text.clone()));
+            }
+            Data::InteractionTimeout(timeout) if timeout.fails_with.is_some() => {
+                let id = timeout.interaction_id.0;
+                let is_open = self.open_question.take() == Some(id) && !self.is_canceling;
+                Law::OneResolution.check(is_open, || format!("question {id} expires, and was not open"))?;
+                self.failing = timeout.fails_with;
+            }
+            Data::RunStatus(change) if change.phase == Some(Phase::Canceling) => {
+                Law::OneResolution.check(!self.is_canceling, || "canceled twice".to_owned())?;
+                (self.is_canceling, self.open_question) = (true, None);
+            }
+            Data::RunCompleted(_) => self.ends(RunStatus::Succeeded)?,
+            Data::RunFailed(failed) => {
+                let code = failed.error.code;
+                let is_so = self.failing.is_none_or(|failing| failing == code);
+                Law::Verdict.check(is_so, || format!("it fails with {code}, and nobody had answered"))?;
+                self.ends(RunStatus::Failed)?;
+            }
+            Data::RunCanceled(_) => self.ends(RunStatus::Canceled)?,
+            Data::InteractionTimeout(_)
+            | Data::RunStatus(_)
+            | Data::AutoDecision(_)
+            | Data::RunStarted(_)
+            | Data::RunHeartbeat(_)
+            | Data::MessageDelta(_)
+            | Data::MessageFinal(_)
+            | Data::ReasoningSummary(_)
+            | Data::ToolCallStarted(_)
+            | Data::ToolCallCompleted(_)
+            | Data::ToolCallFailed(_)
+            | Data::ArtifactCreated(_)
+            | Data::ArtifactIndexed(_)
+            | Data::ArtifactPreviewReady(_)
+            | Data::ParserWarning(_)
+            | Data::ParserError(_)
+            | Data::EngineError(_)
+            | Data::RawStdout(_)
+            | Data::RawStderr(_)
+            | Data::TurnUsage(_)
+            | Data::UserMessage(_) => {}
+        }
+        Ok(())
+    }
+
+    /// The number of the last attempt, or of the one that is being opened.
+    fn attempt_number(&self, event: &Event) -> Result<(), Broken> {
+        let runs = |data: &Data| matches!(data, Data::RunStatus(change) if change.status == Some(RunStatus::Running));
+        let opens = runs(&event.data) || matches!(event.data, Data::AttemptStarted(_));
+        let number = event.attempt_number.0;
+        let is_right = number == self.attempts || (opens && number == self.attempts + 1);
+        Law::RightAttempt.check(is_right, || {
+            format!("{} carries {number}, and attempt {} is the last", event.event_type().as_str(), self.attempts)
+        })
+    }
+
+    fn ends(&mut self, status: RunStatus) -> Result<(), Broken> {
+        Law::OneRecord.check(!self.is_open, || "the run ends before its attempt".to_owned())?;
+        let is_canceled = status == RunStatus::Canceled;
+        Law::Canceled.check(is_canceled == self.is_canceling, || format!("it is {status}"))?;
+        let is_earned = status != RunStatus::Succeeded || self.verdict == Some(RunStatus::Succeeded);
+        let is_earned = is_earned && (self.failing.is_none() || status != RunStatus::Succeeded);
+        Law::Verdict.check(is_earned, || "it succeeds without a verdict that says so".to_owned())?;
+        self.end = Some(status);
+        Ok(())
+    }
+
+    /// A process was given an answer.
+    pub(crate) fn given(&mut self, given: Given) -> Result<(), Broken> {
+        let id = given.interaction;
+        let is_logged = self.replies.iter().any(|(logged, text)| *logged == id && fingerprint(text) == given.text);
+        Law::GivenUnlogged.check(is_logged, || format!("the answer to question {id} is given and not in the Log"))?;
+        Law::GivenOnce.check(!self.given.contains(&id), || format!("the answer to question {id} is given again"))?;
+        self.given.push(id);
+        Ok(())
+    }
+
+    /// The process of an attempt began with these words.
+    pub(crate) fn began(&self, attempt: u32, starts: u32, words: Option<Given>) -> Result<(), Broken> {
+        Law::BeganOnce.check(starts == 1, || format!("attempt {attempt} has {starts} processes"))?;
+        let is_logged = self.attempts == attempt && self.is_open;
+        Law::BeganLogged.check(is_logged, || format!("attempt {attempt} begins, and the Log has {}", self.attempts))?;
+        let last = self.replies.last().map(|(id, _)| *id);
+        let has_words = attempt == 1 || words.map(|words| words.interaction) == last;
+        Law::NotGiven.check(has_words, || format!("attempt {attempt} begins without the answer"))
+    }
+
+    pub(crate) fn was_given(&self, interaction: u32) -> bool {
+        self.given.contains(&interaction)
+    }
+}
+
+/// A text as a number, so that it can be copied about.
+pub(crate) fn fingerprint(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}

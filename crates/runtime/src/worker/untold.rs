@@ -1,0 +1,63 @@
+//! An answer that never reached the process it was for. Somebody answered at the moment at which the process ended: the
+//! answer is in the Log, the next attempt is open, and nobody was there to begin it.
+//!
+//! Where the session can be loaded, another process has the attempt and is started with the answer. Where it cannot, the
+//! run fails, and says that the answer was not heard.
+
+use std::time::{Duration, Instant};
+
+use skillrun_collect::put_aside;
+use skillrun_evidence::{Stream, names};
+use skillrun_lifecycle::closing::{self, ControlEvent};
+use skillrun_lifecycle::run::SessionLeft;
+use skillrun_model::interaction::Scope;
+use skillrun_model::status::Continuation;
+use skillrun_model::{AttemptNumber, Code};
+
+use super::Worker;
+use crate::attempt::opening;
+
+/// How long a host that has written its record may take to leave.
+const LEAVING: Duration = Duration::from_secs(5);
+
+impl Worker<'_> {
+    /// Whether another process can have the attempt, whose own is gone and was never told anything. What it left is put
+    /// aside then. It happens once: the next one is started with the answer, which is told by its opening.
+    pub(super) fn is_free_for_another(&self, attempt: AttemptNumber) -> bool {
+        let state = &self.run.state;
+        let is_wanted = state.canceling.is_none() && state.failing.is_none();
+        if !is_wanted || !self.was_never_told(attempt) || opening::session_left(&self.run) != SessionLeft::Loadable {
+            return false;
+        }
+        let (audit, begin) = (self.run.folder.audit(), Instant::now());
+        loop {
+            match put_aside(&audit, attempt) {
+                Ok(()) => return true,
+                Err(_) if begin.elapsed() >= LEAVING => return false,
+                Err(_) => std::thread::sleep(Duration::from_millis(10)),
+            }
+        }
+    }
+
+    /// That an answer was not heard, if that is so.
+    pub(super) fn unheard(&self, attempt: AttemptNumber) -> Option<ControlEvent> {
+        let reply = self.run.state.reply.as_ref().filter(|_| self.was_never_told(attempt))?;
+        let message =
+            format!("the process had ended before it could take the answer to question {}", reply.interaction_id.0);
+        Some(closing::warning(Code::SessionLost, message))
+    }
+
+    /// The process was to begin the attempt with an answer. It was given nothing, and wrote nothing.
+    fn was_never_told(&self, attempt: AttemptNumber) -> bool {
+        let run = &self.run;
+        let waits_for_it = run.record.engine.continuation == Continuation::Sticky
+            && run.state.reply.as_ref().is_some_and(|reply| reply.scope == Scope::Turn)
+            && !opening::is_there(&run.folder, attempt);
+        let logs = Stream::ALL.map(|stream| names::log(stream, attempt));
+        let is_empty = |name: &String| {
+            std::fs::metadata(run.folder.audit().join(name))
+                .map_or_else(|error| error.kind() == std::io::ErrorKind::NotFound, |file| file.len() == 0)
+        };
+        waits_for_it && [names::stdin(attempt)].iter().chain(&logs).all(is_empty)
+    }
+}

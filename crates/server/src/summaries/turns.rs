@@ -1,0 +1,78 @@
+//! Turns at something that one uses at a time. A mutex alone goes to whoever is quickest, and that is the one who has
+//! just let go of it; here whoever asks waits for the one at work and for those who asked before, and for no more.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+#[derive(Debug)]
+pub(super) struct Turns<T> {
+    thing: Mutex<T>,
+    /// Held by the one who has the thing next.
+    next: Mutex<()>,
+    /// Held by the one of those who come again and again.
+    again: Mutex<()>,
+}
+
+/// What a turn is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// One question.
+    Ask,
+    /// One piece of many.
+    ReadOn,
+}
+
+/// The thing, for one turn.
+#[derive(Debug)]
+pub(super) struct Taken<'a, T> {
+    // In this order: whoever comes again is let in after those who asked meanwhile.
+    pub(super) thing: MutexGuard<'a, T>,
+    _again: Option<MutexGuard<'a, ()>>,
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<T> Turns<T> {
+    pub(super) fn new(thing: T) -> Self {
+        Self { thing: Mutex::new(thing), next: Mutex::default(), again: Mutex::default() }
+    }
+
+    pub(super) fn take(&self, turn: Turn) -> Taken<'_, T> {
+        let again = match turn {
+            Turn::Ask => None,
+            Turn::ReadOn => Some(lock(&self.again)),
+        };
+        let next = lock(&self.next);
+        let thing = lock(&self.thing);
+        drop(next);
+        Taken { thing, _again: again }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn whoever_asks_comes_before_the_next_piece() {
+        let turns = Turns::new(0);
+        thread::scope(|scope| {
+            for round in 0..100 {
+                let piece = turns.take(Turn::ReadOn);
+                let asking = scope.spawn(|| *turns.take(Turn::Ask).thing += 1);
+                let begin = Instant::now();
+                while turns.next.try_lock().is_ok() {
+                    assert!(begin.elapsed() < Duration::from_secs(60), "nobody waits");
+                    thread::yield_now();
+                }
+                drop(piece);
+                assert_eq!(*turns.take(Turn::ReadOn).thing, round + 1, "who asked was passed over");
+                asking.join().expect("asked");
+            }
+        });
+    }
+}

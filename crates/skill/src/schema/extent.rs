@@ -1,0 +1,161 @@
+//! How large and how deep a schema is with all its references written out, which is how a validator walks through it.
+//!
+//! Where a reference leads depends on bases and scopes. That is not worked out here: everything it could mean by its
+//! name is looked at, and the largest counts. So what is told is never too small, and for schemas that people write it
+//! is what they wrote.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+/// A schema that the library brings along, such as the one of all schemas.
+const ELSEWHERE: Extent = Extent { parts: 1000, depth: 20 };
+
+/// What a validator has to walk through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Extent {
+    pub(super) parts: u64,
+    /// Parts within parts.
+    pub(super) depth: usize,
+}
+
+/// Of this schema; none when it is deeper than `most`. What leads back to itself counts once.
+pub(super) fn extent(schema: &Value, most: usize) -> Option<Extent> {
+    let mut names = Names { resources: vec![schema], anchors: HashMap::new() };
+    names.collect(schema);
+    Walk { names, known: HashMap::new(), most }.part(schema, 1)
+}
+
+/// What references can lead to.
+struct Names<'a> {
+    /// The schema, and parts of it that have an id: pointers begin at one of them.
+    resources: Vec<&'a Value>,
+    anchors: HashMap<&'a str, Vec<&'a Value>>,
+}
+
+impl<'a> Names<'a> {
+    fn collect(&mut self, part: &'a Value) {
+        match part {
+            Value::Object(fields) => {
+                for (key, value) in fields {
+                    match (key.as_str(), value) {
+                        ("$anchor" | "$dynamicAnchor", Value::String(name)) => self.anchor(name, part),
+                        ("$id" | "id", Value::String(id)) => {
+                            self.resources.push(part);
+                            // Older drafts have no other anchors.
+                            if let Some((_, name)) = id.split_once('#') {
+                                self.anchor(name, part);
+                            }
+                        }
+                        (_, _) => {}
+                    }
+                    self.collect(value);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.collect(item)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    fn anchor(&mut self, name: &'a str, part: &'a Value) {
+        self.anchors.entry(name).or_default().push(part);
+    }
+
+    /// Everything that a reference could mean.
+    fn meant(&self, reference: &str) -> Vec<&'a Value> {
+        let fragment = unescaped(reference.split_once('#').map_or("", |(_, fragment)| fragment));
+        if fragment.is_empty() {
+            self.resources.clone()
+        } else if fragment.starts_with('/') {
+            self.resources.iter().filter_map(|resource| resource.pointer(&fragment)).collect()
+        } else {
+            self.anchors.get(fragment.as_str()).cloned().unwrap_or_default()
+        }
+    }
+}
+
+/// `%24` and the like as the characters they stand for.
+fn unescaped(fragment: &str) -> String {
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.as_bytes();
+    while let [first, after @ ..] = rest {
+        let hex = (*first == b'%').then(|| after.get(..2)).flatten().and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+struct Walk<'a> {
+    names: Names<'a>,
+    /// What a reference stands for, None while it is being counted.
+    known: HashMap<&'a str, Option<Extent>>,
+    most: usize,
+}
+
+impl<'a> Walk<'a> {
+    /// `level`: how deep it lies itself.
+    fn part(&mut self, part: &'a Value, level: usize) -> Option<Extent> {
+        if level > self.most {
+            return None;
+        }
+        let mut all = Extent { parts: 1, depth: 1 };
+        match part {
+            Value::Object(fields) => self.fields(fields, level, &mut all)?,
+            Value::Array(items) => {
+                for item in items {
+                    all.add(self.part(item, level + 1)?);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+        (level + all.depth <= self.most + 1).then_some(all)
+    }
+
+    fn fields(&mut self, fields: &'a Map<String, Value>, level: usize, all: &mut Extent) -> Option<()> {
+        for (key, value) in fields {
+            match (key.as_str(), value) {
+                // Counted where they are referred to.
+                ("$defs" | "definitions", _) => {}
+                ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
+                    all.add(self.reference(reference, level + 1)?);
+                }
+                (_, value) => all.add(self.part(value, level + 1)?),
+            }
+        }
+        Some(())
+    }
+
+    fn reference(&mut self, reference: &'a str, level: usize) -> Option<Extent> {
+        match self.known.get(reference) {
+            Some(Some(extent)) => return Some(*extent),
+            Some(None) => return Some(Extent { parts: 1, depth: 1 }),
+            None => {}
+        }
+        self.known.insert(reference, None);
+        let meant = self.names.meant(reference);
+        let mut largest = if meant.is_empty() { ELSEWHERE } else { Extent { parts: 1, depth: 1 } };
+        for part in meant {
+            let extent = self.part(part, level)?;
+            largest = Extent { parts: largest.parts.max(extent.parts), depth: largest.depth.max(extent.depth) };
+        }
+        self.known.insert(reference, Some(largest));
+        Some(largest)
+    }
+}
+
+impl Extent {
+    /// Takes in something that lies within.
+    fn add(&mut self, inner: Self) {
+        self.parts = self.parts.saturating_add(inner.parts);
+        self.depth = self.depth.max(inner.depth + 1);
+    }
+}
