@@ -11,6 +11,7 @@
 //! - [`zips`], [`folders`], [`runner`], [`schemas`], [`yaml`]: what a skill brings along.
 //! - [`toml`]: what an operator wrote.
 //! - [`http`], [`host`], [`owner`]: whoever can reach a socket, with a real process at its other end.
+//! - [`server`], [`process`], [`tree`]: a real server, the ends of processes, what a folder holds.
 
 mod drive;
 mod evidence;

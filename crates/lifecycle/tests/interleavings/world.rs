@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use skillrun_lifecycle::run::{Input, State};
 use skillrun_model::rasp::data::{PlannedRetry, RunStarted, Versions};
 use skillrun_model::rasp::{Event, Source, SourceStream};
-use skillrun_model::{EngineName, RunId, Timestamp};
+use skillrun_model::{EngineName, RunId, RunStatus, Timestamp};
 
 use crate::action::Action;
 use crate::clients::{Clients, Said};
@@ -173,7 +173,9 @@ impl World {
             choices.push(Action::Host);
         }
         let state = &self.disk.state;
-        let is_asked = state.question.is_some() && state.canceling.is_none() && self.owner.is_some();
+        // One that could not be answered now would be tried for ever.
+        let is_open = state.status == Some(RunStatus::WaitingUser) && state.canceling.is_none();
+        let is_asked = state.question.is_some() && is_open && self.owner.is_some();
         if is_asked && (self.clients.may_send() || self.tape.is_over()) {
             choices.push(Action::Reply);
         }
