@@ -200,7 +200,8 @@ class Course:
 
 def judged(quantity: Quantity, measured: list[Sample]) -> Finding:
     points = [Point(sample.at, getattr(sample, quantity.field)) for sample in measured]
-    return judge(points, quantity.bound or ANYTHING)
+    seconds = points[-1].at - points[0].at if points else 0.0
+    return judge(points, quantity.bound_for(seconds) or ANYTHING)
 
 
 def at_rest(server: Server) -> AtRest:
