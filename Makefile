@@ -50,6 +50,10 @@ test: ## Format, lint, documentation and all tests
 	$(call timed,client,$(CLIENT_CHECK))
 	$(call timed,page check,$(WEB_CHECK))
 	$(call timed,browser,$(WEB_BROWSER))
+	$(call timed,proof,$(PROOF_CHECK))
+
+# The programs of proof/ themselves, and one round of chaos.
+PROOF_CHECK = cd proof; python3 -m unittest discover --quiet -s tests -t .; python3 -m chaos --rounds 1 --skillrun ../target/debug/skillrun
 
 API_CHECK = python3 testkit/api/check.py target/debug/skillrun
 

@@ -66,12 +66,16 @@ fn every_page_has_a_code() {
 const OTHER_CAPITALS: &[&str] = &[
     "__SKILL_DONE__",
     "ASK_USER_YAML",
+    "CHAOS_MINUTES",
+    "CHAOS_SEED",
+    "FUZZ_SECONDS",
     "MY_AGENT_KEY",
     "SKILLRUN_CONFIG",
     "SKILLRUN_DATA",
     "SKILLRUN_PROGRAMS",
     "SKILLRUN_TOKEN",
     "SKILLRUN_URL",
+    "SOAK_MINUTES",
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
 ];
