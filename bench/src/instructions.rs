@@ -192,10 +192,9 @@ fn logged(words: &[&Path]) -> Result<u64, Problem> {
 }
 
 fn collected(command: &mut Command) -> Result<u64, Problem> {
-    let told = command.stdin(Stdio::null()).stdout(Stdio::null()).output().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Problem("valgrind is not installed, and it counts the instructions".to_owned()),
-        _ => error.into(),
-    })?;
+    let told = command.stdin(Stdio::null()).stdout(Stdio::null()).output();
+    let told =
+        told.map_err(|error| Problem(format!("valgrind, which counts instructions, does not start: {error}")))?;
     let success = told.status.success();
     let told = String::from_utf8_lossy(&told.stderr).into_owned();
     let collected = told.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());

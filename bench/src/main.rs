@@ -33,6 +33,7 @@ mod web;
 
 use std::fs;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -69,6 +70,11 @@ fn run() -> Result<(), Problem> {
         return instructions::accept(&program);
     }
     service::children::guard()?;
+    // Before half an hour of measuring, not after it.
+    let read = |file: &PathBuf| {
+        fs::read_to_string(file).map_err(|error| Problem(format!("--soak {}: {error}", file.display())))
+    };
+    let soak = args.soak.as_ref().map(read).transpose()?;
     let stamp = Stamp::now(args.date());
     let (mut table, mut now) = (Table::default(), Page::default());
     let mut before = Page::read(&fs::read_to_string(&args.page).unwrap_or_default());
@@ -81,9 +87,10 @@ fn run() -> Result<(), Problem> {
         }
         eprintln!("{} took {}", part.name(), page::minutes(begin.elapsed()));
         for page in [&mut now, &mut before] {
-            match (part, &args.soak) {
-                (args::Part::Soak, Some(file)) => page.put_made(*part, &fs::read_to_string(file)?, &stamp),
-                _ => page.put(*part, &table, &stamp, begin.elapsed()),
+            if let (args::Part::Soak, Some(made)) = (part, &soak) {
+                page.put_made(*part, made, &stamp);
+            } else {
+                page.put(*part, &table, &stamp, begin.elapsed());
             }
         }
     }

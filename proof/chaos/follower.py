@@ -29,10 +29,12 @@ class Follower(threading.Thread):
     def __init__(self, stage: Stage, run: str, view: View, over: threading.Event) -> None:
         super().__init__(name=f"follower {run} {view}", daemon=True)
         self.stage, self.followed, self.view, self.over = stage, run, view, over
-        self.kept = StreamKept(str(stage.streams / f"{run}.{view}.jsonl"))
+        # Beside the ledger, so that both can be looked at elsewhere.
+        path = stage.streams / f"{run}.{view}.jsonl"
+        self.kept = StreamKept(str(path.relative_to(stage.root)))
         self._cursor: str | None = None
         self._seq = 0
-        self._file = open(self.kept.path, "w")
+        self._file = path.open("w")
 
     def run(self) -> None:
         try:

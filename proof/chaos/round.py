@@ -67,10 +67,8 @@ class Play:
         outcome.replies = sum(care.tracked.replies for care in self.caretakers if care.tracked)
         outcome.streams = sum(len(care.followers) for care in self.caretakers)
         self.stage.book.tell(self.stage.ledger)
-        outcome.breaches += self.stage.problems
-        outcome.breaches += law.keys_used_once(self.stage.place.data)
         outcome.laws, broken = law.oracle(self.stage.place.data, self.stage.ledger.path)
-        outcome.breaches += broken
+        outcome.breaches += [*broken, *law.keys_used_once(self.stage.place.data), *self.stage.problems]
         return outcome
 
     # The time of faults.
@@ -125,20 +123,24 @@ class Play:
         """Until all runs are over; how long that took."""
         begin = time.monotonic()
         threads = [*self.caretakers]
-        while threads and time.monotonic() - begin < SETTLE:
+        while threads and time.monotonic() - begin < self._patience():
             self.stage.reap()
             threads[0].join(0.2)
             threads = [care for care in threads if care.is_alive() or any(f.is_alive() for f in care.followers)]
         for care in threads:
             streams = ", ".join(follower.name for follower in care.followers if follower.is_alive())
-            self.stage.problem(Law.ENDS, f"not over after {SETTLE:.0f} s: {care.doing()} {streams}")
+            self.stage.problem(Law.ENDS, f"not over after {self._patience():.0f} s: {care.doing()} {streams}")
         self._see_off(begin)
         return time.monotonic() - begin
+
+    def _patience(self) -> float:
+        """Where a law is broken already, nobody need wait for the rest."""
+        return STRANGERS if self.stage.problems else SETTLE
 
     def _see_off(self, begin: float) -> None:
         """Runs that no caretaker has: let go by themselves, then canceled, and never left."""
         client = self.stage.server.client()
-        while time.monotonic() - begin < SETTLE + STRANGERS:
+        while time.monotonic() - begin < self._patience() + STRANGERS:
             self.stage.reap()
             try:
                 left = [run["run_id"] for run in client.runs() if run["status"] not in OVER]

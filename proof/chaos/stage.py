@@ -29,6 +29,7 @@ COMMAND = 90.0
 CLIENT = 30.0
 # Engines take their time, so that faults meet them at work.
 PACE = 4.0
+PROBLEMS_MAX = 100
 
 
 class Law(StrEnum):
@@ -57,7 +58,7 @@ class Stage:
         self.said = root / "said.txt"
         self.place = places.make(root, skillrun, KINDS, data=disk.path / "data", pace=PACE)
         self.ledger = Ledger(root / "ledger.jsonl")
-        self.ledger.write(Effects(str(self.place.effects)))
+        self.ledger.write(Effects(self.place.effects.name))
         self.server: Server | None = None
         self.problems: list[str] = []
         self.struck: dict[FaultName, int] = {}
@@ -134,9 +135,11 @@ class Stage:
         self.ledger.write(Fault(name, target))
 
     def problem(self, law: Law, text: str) -> None:
-        """A law that the driver itself sees broken."""
-        self.story.tell(f"PROBLEM {law}: {text}")
-        self.problems.append(f"{law}: {text}")
+        """A law that the driver itself sees broken. What is seen again and again is told once."""
+        told = f"{law}: {text}"
+        if told not in self.problems and len(self.problems) < PROBLEMS_MAX:
+            self.story.tell(f"PROBLEM {told}")
+            self.problems.append(told)
 
     def close(self) -> None:
         self.proxy.close()

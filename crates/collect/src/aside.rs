@@ -40,6 +40,23 @@ pub fn put_aside(audit: &Path, attempt: AttemptNumber) -> Result<(), CollectErro
     move_all(audit, &aside, attempt, &files).map_err(failed("what a process left cannot be put aside"))
 }
 
+/// Puts back what was put aside last: nobody else could have the attempt, so it ended as that says. Nothing happens where
+/// there is something of the attempt.
+pub fn take_back(audit: &Path, attempt: AttemptNumber) -> Result<(), CollectError> {
+    let failed = |doing| move |error: io::Error| CollectError::file(audit, doing, error);
+    if !files(audit, attempt).map_err(failed("the folder cannot be read"))?.is_empty() {
+        return Ok(());
+    }
+    let Some(aside) = places(audit, attempt).take_while(|folder| folder.exists()).last() else { return Ok(()) };
+    let names = files(&aside, attempt).map_err(failed("the folder cannot be read"))?;
+    // The record last: until it is there, the host is one that was lost.
+    names
+        .iter()
+        .chain([&names::host(attempt)])
+        .try_for_each(|name| fs::rename(aside.join(name), audit.join(name)))
+        .map_err(failed("what was put aside cannot be put back"))
+}
+
 /// What the attempt has, without the record of its host.
 fn files(audit: &Path, attempt: AttemptNumber) -> io::Result<Vec<String>> {
     let record = names::host(attempt);
@@ -56,11 +73,15 @@ fn files(audit: &Path, attempt: AttemptNumber) -> io::Result<Vec<String>> {
 
 /// A folder in which nothing is written over, and that is not complete: with the record in it, it is.
 fn place(audit: &Path, attempt: AttemptNumber, files: &[String]) -> Option<PathBuf> {
-    let first = format!("aside.{attempt}");
-    let more = (1..TIMES).map(|number| format!("{first}.{number}"));
     let record = names::host(attempt);
     let is_free = |folder: &PathBuf| !files.iter().chain([&record]).any(|name| folder.join(name).exists());
-    [first.clone()].into_iter().chain(more).map(|name| audit.join(name)).find(is_free)
+    places(audit, attempt).find(is_free)
+}
+
+fn places(audit: &Path, attempt: AttemptNumber) -> impl Iterator<Item = PathBuf> {
+    let first = format!("aside.{attempt}");
+    let more: Vec<String> = (1..TIMES).map(|number| format!("{first}.{number}")).collect();
+    [first].into_iter().chain(more).map(|name| audit.join(name))
 }
 
 fn move_all(audit: &Path, aside: &Path, attempt: AttemptNumber, files: &[String]) -> io::Result<()> {
@@ -145,6 +166,24 @@ mod tests {
         put_aside(audit.path(), AttemptNumber(2)).expect("put aside");
         assert!(at("aside.2/host.2.json").exists() && at("aside.2/stdout.2.log").exists());
         assert!(!at("aside.2.1").exists());
+    }
+
+    #[test]
+    fn what_nobody_else_could_have_comes_back() {
+        let audit = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| audit.path().join(name);
+        let its_own = ["claim.2", "stdout.2.log", "host.2.json"];
+        for round in ["first", "second"] {
+            its_own.iter().for_each(|name| fs::write(at(name), round).expect("written"));
+            put_aside(audit.path(), AttemptNumber(2)).expect("put aside");
+        }
+        take_back(audit.path(), AttemptNumber(2)).expect("put back");
+        for name in its_own {
+            assert_eq!(fs::read_to_string(at(name)).expect("back"), "second", "{name}");
+        }
+        take_back(audit.path(), AttemptNumber(2)).expect("nothing to do");
+        assert_eq!(fs::read_to_string(at("claim.2")).expect("a claim"), "second", "what is there stays");
+        assert!(at("aside.2/claim.2").exists());
     }
 
     #[test]

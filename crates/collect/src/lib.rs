@@ -41,7 +41,7 @@ mod temporary;
 mod wiring;
 mod withdraw;
 
-pub use aside::put_aside;
+pub use aside::{put_aside, take_back};
 pub use claim::host_is_alive;
 pub use deaf::end_host;
 pub use error::CollectError;

@@ -25,6 +25,9 @@ use crate::result::{ResultFold, RunResult};
 use crate::runtime::Counters;
 use crate::{blobs, result, workspace};
 
+#[cfg(test)]
+mod tests;
+
 /// Room that is kept for the last events of a run, should the disk be full by then.
 const RESERVE: &str = "reserve";
 const RESERVE_BYTES: u64 = 64 * 1024;
@@ -133,16 +136,36 @@ impl Run {
     /// Something happened: what follows is decided, appended, and given back to be carried out.
     pub(crate) fn happens(&mut self, input: Input<'_>) -> Result<Vec<Effect>, RuntimeError> {
         let now = self.now();
-        let decided = life::decide(&self.state, self.options(), self.id, now, input);
-        let decision = decided.map_err(|refusal: Refusal| RuntimeError::Refused { run: self.id, refusal })?;
+        let decision = self.decide(now, input)?;
         self.write(now, decision)
     }
 
-    /// Goes on after whoever had it before.
-    pub(crate) fn recover(&mut self, found: Found, session: SessionLeft) -> Result<Vec<Effect>, RuntimeError> {
+    /// The same where a process may wait between two turns, which is ended by `end_process` if the run ends with this.
+    pub(crate) fn happens_between(
+        &mut self,
+        input: Input<'_>,
+        end_process: impl FnOnce(),
+    ) -> Result<Vec<Effect>, RuntimeError> {
+        let now = self.now();
+        let decision = end_first(self.decide(now, input)?, end_process);
+        self.write(now, decision)
+    }
+
+    /// Goes on after whoever had it before. There may be a process that waits between two turns.
+    pub(crate) fn recover(
+        &mut self,
+        found: Found,
+        session: SessionLeft,
+        end_process: impl FnOnce(),
+    ) -> Result<Vec<Effect>, RuntimeError> {
         let now = self.now();
         let decision = life::recover(&self.state, self.options(), self.id, now, found, session);
-        self.write(now, decision)
+        self.write(now, end_first(decision, end_process))
+    }
+
+    fn decide(&self, now: Timestamp, input: Input<'_>) -> Result<Decision, RuntimeError> {
+        let decided = life::decide(&self.state, self.options(), self.id, now, input);
+        decided.map_err(|refusal: Refusal| RuntimeError::Refused { run: self.id, refusal })
     }
 
     fn write(&mut self, now: Timestamp, decision: Decision) -> Result<Vec<Effect>, RuntimeError> {
@@ -252,6 +275,17 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// Nobody looks for the process of a run that is over: where this is the end, the process hears of it before that is in the
+/// Log, and not once more.
+fn end_first(mut decision: Decision, end_process: impl FnOnce()) -> Decision {
+    let has = |effect: &Effect| decision.effects.contains(effect);
+    if has(&Effect::WriteResult) && has(&Effect::EndProcess) {
+        end_process();
+        decision.effects.retain(|effect| *effect != Effect::EndProcess);
+    }
+    decision
 }
 
 /// The result of a run with these events at the end of its Log; none where it is not over then.

@@ -100,8 +100,7 @@ impl<'a> Worker<'a> {
             Found::Alive => SessionLeft::Lost,
             Found::NoClaim | Found::Ended | Found::Lost => opening::session_left(&self.run),
         };
-        let effects = self.run.recover(found, session)?;
-        let mut next = self.carry_out(effects)?;
+        let mut next = self.recover(found, session)?;
         loop {
             next = match next {
                 Next::Start(attempt) => self.start(attempt)?,
@@ -168,6 +167,19 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// Something happened to a run whose process may wait between two turns.
+    fn happens_between(&mut self, input: Input<'_>) -> Result<Vec<Effect>, RuntimeError> {
+        let host = self.host.as_mut();
+        self.run.happens_between(input, || host.into_iter().for_each(Host::end_now))
+    }
+
+    /// Goes on after whoever had the run before.
+    fn recover(&mut self, found: Found, session: SessionLeft) -> Result<Next, RuntimeError> {
+        let host = self.host.as_mut();
+        let effects = self.run.recover(found, session, || host.into_iter().for_each(Host::end_now))?;
+        self.carry_out(effects)
+    }
+
     /// Does what was decided; what is left to do follows from the state.
     fn carry_out(&mut self, effects: Vec<Effect>) -> Result<Next, RuntimeError> {
         let mut told = None;
@@ -223,7 +235,7 @@ impl<'a> Worker<'a> {
     /// Nobody has answered. Somebody may have done so just now, and then nothing happens.
     fn expire(&mut self, interaction_id: InteractionId) -> Result<Next, RuntimeError> {
         self.timer = None;
-        match self.run.happens(Input::Expired { interaction_id }) {
+        match self.happens_between(Input::Expired { interaction_id }) {
             Ok(effects) => self.carry_out(effects),
             Err(RuntimeError::Refused { .. }) => Ok(self.next()),
             Err(error) => Err(error),
@@ -249,14 +261,8 @@ impl<'a> Worker<'a> {
                 return Ok(Some(Next::Rest(Rest::LetGo)));
             }
         };
-        if let (Input::Cancel { .. }, Some(host)) = (&input, &mut self.host)
-            && !self.run.state.attempt_is_open
-        {
-            // This is the end of the run, and nobody looks for the process of a run that is over: it hears of it first.
-            host.end_now();
-        }
         // Whoever asked may have left.
-        match self.run.happens(input) {
+        match self.happens_between(input) {
             Ok(effects) => {
                 answer.send(Ok(())).ok();
                 self.carry_out(effects).map(Some)
@@ -270,7 +276,7 @@ impl<'a> Worker<'a> {
 
     /// The host has hung up; nothing is left of it in the list of processes.
     fn bury_host(&mut self) {
-        if let Some(child) = self.host.take().and_then(|host| host.child) {
+        if let Some(child) = self.host.take().and_then(|mut host| host.child.take()) {
             host::bury(child);
         }
     }

@@ -1,7 +1,13 @@
 //! Local JSON Schema validation. A schema is hostile input: nothing is fetched, and it is bounded in size, in what its
-//! references expand to (see `extent`) and in the steps a regular expression may go back for each text.
+//! references expand to (see `extent`), in the steps that holding a value against it takes (see `steps`) and in those that
+//! a regular expression may go back for each text.
 
 mod extent;
+mod names;
+mod parts;
+#[cfg(test)]
+mod rounds;
+mod steps;
 
 use std::fs::File;
 use std::io::Read;
@@ -9,8 +15,10 @@ use std::path::{Path, PathBuf};
 
 use extent::extent;
 use jsonschema::PatternOptions;
+use parts::{IntoValue, counted};
 use serde_json::{Map, Value};
 use skillrun_lifecycle::OutputValidator;
+use steps::OutOfSteps;
 
 /// Largest schema that is read.
 const SCHEMA_MAX: u64 = 1024 * 1024;
@@ -27,6 +35,12 @@ const DEPTH_MAX: usize = 128;
 /// How often a regular expression may go back in one text. A value can have a hundred thousand texts, and the million
 /// that the library allows takes a while for each.
 const STEPS_BACK_MAX: usize = 10_000;
+
+/// Most steps for finding all that is wrong with a value. Each may bring an error, and they are kept until the end.
+const STEPS_LIST: u64 = 1_000_000;
+/// Most steps for finding whether a value fits, asked where those do not suffice. The library remembers what it has seen
+/// then, so depth costs nothing and this is for large values: a million items of twenty parts. It takes a few seconds.
+const STEPS_JUDGE: u64 = 20_000_000;
 
 /// Why a schema cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +67,8 @@ pub enum SchemaErrorKind {
     Expands,
     #[error("the schema's parts lie in each other more than {DEPTH_MAX} deep, with its references written out")]
     TooDeep,
+    #[error("the schema's reference {0} leads into a value")]
+    IntoValue(String),
 }
 
 /// A compiled schema.
@@ -89,17 +105,37 @@ impl Schema {
             return Err(SchemaErrorKind::Expands);
         }
         let patterns = PatternOptions::fancy_regex().backtrack_limit(STEPS_BACK_MAX);
-        let compiled = jsonschema::options().offline().with_pattern_options(patterns).build(schema);
-        compiled.map(Self).map_err(|error| SchemaErrorKind::NotSchema(shorten(&error.to_string())))
+        let options = jsonschema::options().offline().with_pattern_options(patterns);
+        let schema = counted(schema).map_err(|IntoValue(reference)| SchemaErrorKind::IntoValue(shorten(&reference)))?;
+        let compiled = options.with_keyword(steps::KEYWORD, steps::keyword).build(&schema);
+        compiled.map(Self).map_err(|error| SchemaErrorKind::NotSchema(shorten(&steps::hidden(&error.to_string()))))
     }
 
     /// What is wrong with a value: nothing when it fits.
     pub fn problems(&self, value: &Value) -> Vec<Problem> {
+        self.listed(value, STEPS_LIST)
+    }
+
+    fn listed(&self, value: &Value, steps: u64) -> Vec<Problem> {
         let problem = |error: jsonschema::ValidationError<'_>| Problem {
             path: error.instance_path().to_string(),
-            message: shorten(&error.to_string()),
+            message: shorten(&steps::hidden(&error.to_string())),
         };
-        self.0.iter_errors(value).take(ERRORS_MAX).map(problem).collect()
+        let list = || self.0.iter_errors(value).take(ERRORS_MAX).map(problem).collect();
+        steps::within(steps, list).unwrap_or_else(|OutOfSteps| self.judged(value, steps))
+    }
+
+    /// Whether a value fits, where so many steps do not suffice to find all that is wrong with it.
+    fn judged(&self, value: &Value, steps: u64) -> Vec<Problem> {
+        let whole = |message: String| vec![Problem { path: String::new(), message }];
+        match steps::within(STEPS_JUDGE, || self.0.is_valid(value)) {
+            Ok(true) => Vec::new(),
+            Ok(false) => whole(format!("does not fit this schema; finding where takes more than {steps} steps")),
+            Err(OutOfSteps) => whole(format!(
+                "takes more than {STEPS_JUDGE} steps to check against this schema; its references lead back to \
+                 themselves several times at each level"
+            )),
+        }
     }
 }
 

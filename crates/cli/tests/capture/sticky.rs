@@ -305,6 +305,26 @@ fn while_a_line_is_waited_for_no_other_attempt_is_opened() {
     lab.assert_nobody_is_left();
 }
 
+/// Regression: what did not fit on a full disk when an attempt began was written at its end alone, and nobody read a byte before;
+/// a run that should have asked somebody something went on for ever. Found by `make chaos`.
+#[test]
+fn what_is_known_of_an_attempt_is_written_once_there_is_room() {
+    let lab = Lab::new();
+    let mut owner = lab.start(&plan(&lab, &["out", "one\n", "forever"]));
+    lab.await_stdout(1, "one\n");
+    // Nothing can be put in the place of a folder with something in it.
+    let in_the_way = lab.audit().join("meta.2.json");
+    fs::create_dir_all(in_the_way.join("room")).expect("a folder");
+    next(&mut owner, 2);
+    assert!(in_the_way.is_dir());
+    fs::remove_dir_all(&in_the_way).expect("room");
+    lab::eventually("what is known", || in_the_way.is_file().then_some(()));
+    assert!(!lab.meta(2)["started_at"].is_null());
+    send(&mut owner, Request::Cancel { ladder: at_once() });
+    assert_eq!(hear_ended(&mut owner), EndedBy::Canceled);
+    lab.assert_nobody_is_left();
+}
+
 #[test]
 fn after_the_exit_there_is_no_next_attempt() {
     let lab = Lab::new();

@@ -159,12 +159,7 @@ fn doubling() -> impl Strategy<Value = Value> {
             Way::Elsewhere => json!({"$ref": format!("#/x/d{level}")}),
         };
         let mut levels: Vec<Value> = (0..levels).map(|level| json!({key: vec![to(level + 1); times]})).collect();
-        // Round and several times: that is known to have no bound, see `broad`.
-        levels.push(if is_round && times == 1 {
-            json!({"additionalProperties": to(0)})
-        } else {
-            json!({"type": "object"})
-        });
+        levels.push(if is_round { json!({"additionalProperties": to(0)}) } else { json!({"type": "object"}) });
         for (number, level) in levels.iter_mut().enumerate() {
             match way {
                 Way::Pointer | Way::Escaped | Way::FromId | Way::Elsewhere => {}
@@ -180,8 +175,7 @@ fn doubling() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Values of a few levels. A schema that refers to itself several times is walked through that often for each level, and
-/// nothing bounds that yet.
+/// Values of a few levels.
 fn broad() -> impl Strategy<Value = Value> {
     let text =
         select(vec!["", "a", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", "b\u{0}"]).prop_map(Value::from);
@@ -193,6 +187,16 @@ fn broad() -> impl Strategy<Value = Value> {
 
 fn deep() -> impl Strategy<Value = Value> {
     (1..120usize).prop_map(|depth| (0..depth).fold(json!(3), |value, _| json!({"a": value})))
+}
+
+/// Refers back to itself several times at each level, with a few parts of any kind beside.
+fn round() -> impl Strategy<Value = Value> {
+    let deeper = select(vec!["additionalProperties", "unevaluatedProperties", "items", "contains", "not"]);
+    let back = select(vec![json!({"$ref": "#"}), json!({"$ref": "#/$defs/a"}), json!({"$dynamicRef": "#b"})]);
+    let part = (deeper, back).prop_map(|(deeper, back)| json!({deeper: back}));
+    (select(vec!["allOf", "anyOf", "oneOf"]), vec(part, 1..5), leaf()).prop_map(|(key, parts, leaf)| {
+        json!({"$dynamicAnchor": "b", "$defs": {"a": {key: parts}}, "allOf": [{key: parts}], "anyOf": [leaf, true]})
+    })
 }
 
 fn check(place: &Path, judged: &Judged) {
@@ -226,7 +230,7 @@ fn schemas() {
     let any = prop_oneof![2 => mutate::bytes(&material), 6 => schema().prop_map(json), 2 => changed];
     let judged = prop_oneof![
         10 => (any, vec(broad(), 1..4)),
-        1 => (doubling().prop_map(json), vec(prop_oneof![broad(), deep()], 1..4)),
+        1 => (prop_oneof![doubling(), round()].prop_map(json), vec(prop_oneof![broad(), deep()], 1..4)),
     ];
     let judged = judged.prop_map(|(schema, values)| Judged { schema, values });
     fuzz("schemas", judged, |judged| check(&folder.path().join("schema.json"), judged));

@@ -187,3 +187,39 @@ fn a_host_that_was_never_told_goes_when_its_run_is_canceled() {
     drop(owner);
     lab.wait_quiet();
 }
+
+/// Regression: the start of an attempt could not be noted, and its host, which waited for the word to start, was told that
+/// the turn is over. It did so as soon as the next try had started the process, and ended it (found by the simulation).
+#[test]
+fn a_host_whose_start_could_not_be_noted_waits_for_the_next_try() {
+    let lab = Lab::new();
+    let owner = owner(&lab);
+    let linger_sec = Some(0.5);
+    let slow = "- - sleep_ms: 3000\n  - output: {answer: blue}\n    done: true\n";
+    let new = NewRun {
+        skill: Skill::load(&lab.skill("slow", slow)).expect("a skill"),
+        options: Options { linger_sec, ..Options::default() },
+        ..new_run(&lab)
+    };
+    let run = owner.accept(new).expect("accepted");
+    owner.take_up(run).expect("taken up");
+    let plan = wait_for("plan", PATIENCE, || fs::read_to_string(lab.path("plan")).ok());
+    let plan: Plan = serde_json::from_str(&plan).expect("a plan");
+    // A Log that is not as its writer left it takes nothing. Whoever opens it next puts this aside.
+    let folder = lab.data().join("runs").join(run.to_string());
+    let mut log = fs::File::options().append(true).open(folder.join("events.jsonl")).expect("a Log");
+    log.write_all(b"{").expect("written");
+    let_go_on(&lab);
+    assert_done(&lab, run);
+    assert!(folder.join("events.torn.1").exists(), "the first try failed");
+    let claim: Value =
+        serde_json::from_slice(&fs::read(audit(&lab, run).join("claim.1")).expect("a claim")).expect("JSON");
+    assert_eq!(claim["nonce"], plan.nonce, "no second host was needed");
+    // We are its parent, and have let go of it when the first try failed.
+    let host =
+        lab.events(&run.to_string()).iter().find_map(|event| event["data"]["host_pid"].as_u64()).expect("a host");
+    let entry = PathBuf::from(format!("/proc/{host}"));
+    wait_for("end of the host, to its last trace", SOON, || (!entry.exists()).then_some(()));
+    drop(owner);
+    lab.wait_quiet();
+}

@@ -18,7 +18,7 @@ use skillrun_model::status::Continuation;
 use skillrun_model::verdict::Verdict;
 use skillrun_model::{Code, ExecutionMode, InteractionId, ProfileId, RunId, RunStatus};
 use skillrun_runtime::result::RunResult;
-use skillrun_runtime::{DataFolder, NewRun, Options, Reply, Runtime, Setup, SlotLimits, SystemClock};
+use skillrun_runtime::{Clock, DataFolder, NewRun, Options, Reply, Runtime, Setup, SlotLimits, SystemClock};
 use skillrun_skill::{Layers, Skill};
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -29,6 +29,7 @@ pub(crate) struct Lab {
     pub(crate) redact: Vec<String>,
     /// What the scripted engine is; hosts are always the real program.
     pub(crate) program: PathBuf,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_skillrun");
@@ -51,7 +52,13 @@ const SCHEMA: &str =
 impl Lab {
     pub(crate) fn new() -> Self {
         let root = tempfile::tempdir().expect("a folder");
-        let lab = Self { root, slots: SlotLimits::default(), redact: Vec::new(), program: PathBuf::from(PROGRAM) };
+        let lab = Self {
+            root,
+            slots: SlotLimits::default(),
+            redact: Vec::new(),
+            program: PathBuf::from(PROGRAM),
+            clock: Arc::new(SystemClock),
+        };
         fs::create_dir_all(lab.path("home")).expect("a home");
         lab.add_engine("impatient", LADDER);
         lab
@@ -83,7 +90,7 @@ impl Lab {
     pub(crate) fn runtime(&self) -> Runtime {
         let setup = Setup {
             data: self.data(),
-            clock: Arc::new(SystemClock),
+            clock: self.clock.clone(),
             engines: Engines::load(Some(&self.path("engines"))),
             layers: Layers::shipped(),
             defaults: Options::default(),

@@ -17,6 +17,7 @@ mod replies;
 mod rules;
 mod rules_by_hand;
 mod sticky;
+mod sticky_left;
 mod stories;
 mod verify;
 mod workspaces;

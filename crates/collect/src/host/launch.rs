@@ -55,7 +55,7 @@ impl Host {
                 self.record.pid = Some(main.as_raw_nonzero().get().unsigned_abs());
                 let file = wires.file;
                 let host = wires.ends;
-                let running = Running {
+                let mut running = Running {
                     main,
                     streams: Streams::new(host.streams, secrets, self.plan.limits.max_bytes, part),
                     deadlines: Deadlines::new(self.plan.limits, now),
@@ -68,10 +68,10 @@ impl Host {
                     left: Left::Some,
                     is_at_top: false,
                     change_over_by: None,
+                    meta_due: None,
                     held: host.held,
                 };
-                // The one at the end tells the same and more; this one is for a host that is killed before.
-                self.record.write_meta(&self.audit).ok();
+                self.write_meta(&mut running, now);
                 Launched::Running(Box::new(running))
             }
             Err(why) => {

@@ -73,7 +73,7 @@ impl Host {
         self.write_record(before, old, Drain::default());
         self.record.ended_by = ended_by;
         self.snapshot_before(Some(cache), &mut |host| host.breathe(running));
-        self.record.write_meta(&self.audit).ok();
+        self.write_meta(running, now);
         self.catch_up(running);
         self.desk.tell(&Notice::NextAttempt(Progress { attempt: number, ..sizes }));
         self.desk.progress(progress(&running.streams.part));

@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
@@ -13,7 +13,7 @@ use skillrun_evidence::host_record::HostError;
 use skillrun_model::{Code, EndedBy, Stream, Wiring};
 
 use super::begin::{Begun, Signals};
-use super::deadlines::{Deadlines, Moment};
+use super::deadlines::{Deadlines, Moment, after};
 use super::desk::Desk;
 use super::hold::Held;
 use super::input::Inputs;
@@ -31,6 +31,9 @@ use crate::snapshot::Snapshots;
 
 /// A process that lives this long gets a control group; moving one costs too much for a short life.
 const SETTLED: Moment = 100_000_000;
+
+/// How long a full disk is waited for before it is tried again.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// A host with everything it needs.
 pub(super) struct Host {
@@ -65,6 +68,8 @@ pub(super) struct Running {
     /// Nobody is asked any more.
     pub(super) is_at_top: bool,
     pub(super) change_over_by: Option<Moment>,
+    /// What is known of the attempt so far did not fit on the disk, and is written then. Nobody reads its bytes before.
+    pub(super) meta_due: Option<Moment>,
     /// Keeps the controlling terminal open.
     pub(super) held: Option<OwnedFd>,
 }
@@ -166,6 +171,9 @@ impl Host {
         {
             self.end(running, now, why, &self.plan.ladder.clone());
         }
+        if running.meta_due.is_some_and(|due| now >= due) {
+            self.write_meta(running, now);
+        }
         running.climb(now);
         if running.wants_group && now >= running.streams.part.begun.saturating_add(SETTLED) {
             running.wants_group = false;
@@ -180,6 +188,16 @@ impl Host {
         }
     }
 
+    /// Tells readers how to take the bytes of this attempt. The one at the end tells the same and more.
+    pub(super) fn write_meta(&mut self, running: &mut Running, now: Moment) {
+        running.meta_due = match self.record.write_meta(&self.audit) {
+            Ok(()) => None,
+            Err(_) => Some(after(now, AGAIN)),
+        };
+        // An owner that waited for it looks again.
+        self.desk.progress(progress(&running.streams.part));
+    }
+
     fn see_to_trouble(&mut self, running: &mut Running, now: Moment) {
         let Some(trouble) = &running.streams.part.trouble else { return };
         if running.ladder.is_some() {
@@ -191,7 +209,7 @@ impl Host {
         }
         let why = trouble.ended_by();
         // What is written after this is lost, so there is nothing to be polite for.
-        let at_once = [Rung { signal: crate::signals::SignalName::KILL, pause: std::time::Duration::ZERO }];
+        let at_once = [Rung { signal: crate::signals::SignalName::KILL, pause: Duration::ZERO }];
         self.end(running, now, why, &at_once);
     }
 
@@ -222,7 +240,8 @@ impl Host {
             (None, false) => running.deadlines.next().map(|(at, _)| at),
         };
         let group = running.wants_group.then(|| running.streams.part.begun.saturating_add(SETTLED));
-        let moments = [ladder, deadline, group, running.streams.announce_at(), running.change_over_by, self.desk.due()];
+        let announce = running.streams.announce_at();
+        let moments = [ladder, deadline, group, announce, running.change_over_by, running.meta_due, self.desk.due()];
         moments.into_iter().flatten().min()
     }
 

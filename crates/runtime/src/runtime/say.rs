@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use skillrun_lifecycle::run::{Effect, Input};
+use skillrun_lifecycle::run::Input;
 use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::{InteractionId, RunId};
 
@@ -60,7 +60,7 @@ impl Inner {
     }
 
     /// Nobody has it, so we are its owner.
-    fn say_to(self: &Arc<Self>, mut run: Run, said: &Said) -> Result<(), RuntimeError> {
+    fn say_to(self: &Arc<Self>, run: Run, said: &Said) -> Result<(), RuntimeError> {
         let input = match said.clone() {
             Said::Reply(reply) => Input::Reply {
                 interaction_id: reply.interaction_id,
@@ -71,24 +71,12 @@ impl Inner {
             Said::Cancel { by } => Input::Cancel { by },
             Said::LetGo => return Ok(()),
         };
-        let ends = matches!(input, Input::Cancel { .. }) && !run.state.attempt_is_open && !run.state.is_over();
-        if ends {
-            // Nobody looks for the process of a run that is over, so it hears of the end first.
-            self.end_left_process(run.id);
-        }
-        let mut effects = run.happens(input)?;
-        effects.retain(|effect| !ends || *effect != Effect::EndProcess);
-        self.go_on(run, &effects);
-        Ok(())
+        self.happens_to(run, input)
     }
 
     /// The time of a question is up.
     pub(super) fn expire(self: &Arc<Self>, id: RunId, interaction_id: InteractionId) {
-        let expired = self.open(id).and_then(|mut run| {
-            let effects = run.happens(Input::Expired { interaction_id })?;
-            self.go_on(run, &effects);
-            Ok(())
-        });
+        let expired = self.open(id).and_then(|run| self.happens_to(run, Input::Expired { interaction_id }));
         match expired {
             Ok(()) => {}
             // Whoever has it may leave the question open.
@@ -100,25 +88,23 @@ impl Inner {
         }
     }
 
-    /// Does what was decided about a run that no worker has.
-    fn go_on(self: &Arc<Self>, run: Run, effects: &[Effect]) {
+    /// Something happened to a run that no worker has; what was decided is done.
+    fn happens_to(self: &Arc<Self>, mut run: Run, input: Input<'_>) -> Result<(), RuntimeError> {
         let id = run.id;
+        // What else there is to do follows from the state.
+        run.happens_between(input, || self.end_left_process(id))?;
         self.desk().disarm(id);
         if run.state.is_over() {
             self.desk().queue.remove(id);
-            // A process that waited between two turns must go too.
-            let has_process = effects.contains(&Effect::EndProcess);
             views::write(&self.surroundings.tools, id);
             drop(run);
             self.see_to_views(id);
-            if has_process {
-                self.end_left_process(id);
-            }
         } else {
             self.take_up_run(run);
         }
         self.wind_up();
         self.changed.notify_all();
+        Ok(())
     }
 
     pub(super) fn let_go(&self, id: RunId) {

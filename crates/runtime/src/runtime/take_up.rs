@@ -155,7 +155,8 @@ impl Inner {
 
     pub(super) fn take_up_run(self: &Arc<Self>, mut run: Run) -> TakenUp {
         if run.state.status.is_none()
-            && let Err(error) = run.recover(Found::NoClaim, SessionLeft::Lost)
+            // Nothing was begun, so there is no process.
+            && let Err(error) = run.recover(Found::NoClaim, SessionLeft::Lost, || {})
         {
             // Whoever wrote its first event did not get further, and we do not either.
             self.failed(&mut self.desk(), run.id, &error);

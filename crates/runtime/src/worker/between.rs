@@ -21,10 +21,7 @@ impl Worker<'_> {
             if host.hear(attempt)?.is_gone {
                 self.bury_host();
                 return match self.look_at(attempt)? {
-                    Found::Alive => {
-                        let effects = self.run.recover(Found::Alive, SessionLeft::Lost)?;
-                        self.carry_out(effects)
-                    }
+                    Found::Alive => self.recover(Found::Alive, SessionLeft::Lost),
                     Found::NoClaim | Found::Ended | Found::Lost => self.process_gone(),
                 };
             }

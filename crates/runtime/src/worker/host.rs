@@ -49,6 +49,15 @@ pub(super) struct Host {
     overdue_since: Option<Instant>,
 }
 
+impl Drop for Host {
+    /// Whoever leaves a host of its own alive is its parent all the same.
+    fn drop(&mut self) {
+        if let Some(child) = self.child.take() {
+            bury_later(child);
+        }
+    }
+}
+
 /// Whether the process is being ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
@@ -244,11 +253,16 @@ impl Host {
 
 /// Takes a host that has hung up off the list of processes. It is gone in a moment; one that is not is not waited for
 /// here, because it may have hung up on us alone.
-pub(super) fn bury(mut child: Child) {
+pub(super) fn bury(child: Child) {
     let moment = Timespec { tv_sec: 1, tv_nsec: 0 };
     if let Ok(handle) = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
         poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&moment)).ok();
     }
+    bury_later(child);
+}
+
+/// The same for one that may live for long.
+fn bury_later(mut child: Child) {
     if !matches!(child.try_wait(), Ok(Some(_))) {
         // Without a thread for it, it stays on the list until we are gone.
         drop(std::thread::Builder::new().name("undertaker".to_owned()).spawn(move || child.wait()));

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use skillrun_collect::protocol::Request;
-use skillrun_collect::{Attached, CollectError, attach_within, end_host, put_aside, start, withdraw};
-use skillrun_lifecycle::run::Input;
+use skillrun_collect::{Attached, CollectError, attach_within, end_host, put_aside, start, take_back, withdraw};
+use skillrun_lifecycle::run::{Input, ProcessLeft};
 use skillrun_model::AttemptNumber;
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::rasp::data::AttemptStarted;
@@ -15,6 +15,7 @@ use skillrun_model::verdict::RunError;
 use super::host::{Host, bury};
 use super::{ATTACH, Next, Worker};
 use crate::attempt::launch;
+use crate::attempt::reading::Reading;
 use crate::error::RuntimeError;
 
 /// Hosts that are started for one attempt, where others are in the way or die before they have said a word.
@@ -29,7 +30,12 @@ impl Worker<'_> {
         let is_restarted = self.run.state.attempt_is_open && self.run.state.attempt == attempt;
         let host = match self.host(attempt, is_restarted)? {
             Ok(host) => host,
-            Err(_) if is_restarted => return Ok(Next::Settle),
+            Err(_) if is_restarted => {
+                // Nobody can have it any more, so what is left of whoever had it tells how it ended.
+                take_back(&self.run.folder.audit(), attempt).ok();
+                let reading = Reading::open(&self.run, attempt)?;
+                return self.settle(reading, ProcessLeft::Gone);
+            }
             Err(error) => {
                 self.give_back_login();
                 let effects = self.run.happens(Input::CannotStart(error))?;

@@ -162,10 +162,7 @@ impl Worker<'_> {
             Found::Ended | Found::Lost if self.is_free_for_another(reading.attempt) => Ok(Next::Start(reading.attempt)),
             Found::Ended | Found::Lost => self.settle(reading, ProcessLeft::Gone),
             // It lives, and is told everything anew: what we had said may not have reached it.
-            Found::Alive => {
-                let effects = self.run.recover(Found::Alive, SessionLeft::Lost)?;
-                self.carry_out(effects)
-            }
+            Found::Alive => self.recover(Found::Alive, SessionLeft::Lost),
             // It was told to start too late.
             Found::NoClaim => Ok(Next::Start(reading.attempt)),
         }

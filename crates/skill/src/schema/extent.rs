@@ -1,12 +1,13 @@
 //! How large and how deep a schema is with all its references written out, which is how a validator walks through it.
 //!
-//! Where a reference leads depends on bases and scopes. That is not worked out here: everything it could mean by its
-//! name is looked at, and the largest counts. So what is told is never too small, and for schemas that people write it
-//! is what they wrote.
+//! Of everything that a reference could mean (see `names`) the largest counts. So what is told is never too small, and
+//! for schemas that people write it is what they wrote.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
+
+use super::names::Names;
 
 /// A schema that the library brings along, such as the one of all schemas.
 const ELSEWHERE: Extent = Extent { parts: 1000, depth: 20 };
@@ -21,77 +22,7 @@ pub(super) struct Extent {
 
 /// Of this schema; none when it is deeper than `most`. What leads back to itself counts once.
 pub(super) fn extent(schema: &Value, most: usize) -> Option<Extent> {
-    let mut names = Names { resources: vec![schema], anchors: HashMap::new() };
-    names.collect(schema);
-    Walk { names, known: HashMap::new(), most }.part(schema, 1)
-}
-
-/// What references can lead to.
-struct Names<'a> {
-    /// The schema, and parts of it that have an id: pointers begin at one of them.
-    resources: Vec<&'a Value>,
-    anchors: HashMap<&'a str, Vec<&'a Value>>,
-}
-
-impl<'a> Names<'a> {
-    fn collect(&mut self, part: &'a Value) {
-        match part {
-            Value::Object(fields) => {
-                for (key, value) in fields {
-                    match (key.as_str(), value) {
-                        ("$anchor" | "$dynamicAnchor", Value::String(name)) => self.anchor(name, part),
-                        ("$id" | "id", Value::String(id)) => {
-                            self.resources.push(part);
-                            // Older drafts have no other anchors.
-                            if let Some((_, name)) = id.split_once('#') {
-                                self.anchor(name, part);
-                            }
-                        }
-                        (_, _) => {}
-                    }
-                    self.collect(value);
-                }
-            }
-            Value::Array(items) => items.iter().for_each(|item| self.collect(item)),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
-    }
-
-    fn anchor(&mut self, name: &'a str, part: &'a Value) {
-        self.anchors.entry(name).or_default().push(part);
-    }
-
-    /// Everything that a reference could mean.
-    fn meant(&self, reference: &str) -> Vec<&'a Value> {
-        let fragment = unescaped(reference.split_once('#').map_or("", |(_, fragment)| fragment));
-        if fragment.is_empty() {
-            self.resources.clone()
-        } else if fragment.starts_with('/') {
-            self.resources.iter().filter_map(|resource| resource.pointer(&fragment)).collect()
-        } else {
-            self.anchors.get(fragment.as_str()).cloned().unwrap_or_default()
-        }
-    }
-}
-
-/// `%24` and the like as the characters they stand for.
-fn unescaped(fragment: &str) -> String {
-    let mut bytes = Vec::with_capacity(fragment.len());
-    let mut rest = fragment.as_bytes();
-    while let [first, after @ ..] = rest {
-        let hex = (*first == b'%').then(|| after.get(..2)).flatten().and_then(|hex| std::str::from_utf8(hex).ok());
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    Walk { names: Names::of(schema), known: HashMap::new(), most }.part(schema, 1)
 }
 
 struct Walk<'a> {

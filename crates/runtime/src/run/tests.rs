@@ -1,0 +1,125 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Map;
+use skillrun_engine::Engines;
+use skillrun_model::AttemptNumber;
+use skillrun_model::rasp::data::AttemptStarted;
+use skillrun_skill::{Layers, Skill};
+
+use super::*;
+use crate::accept::{NewRun, Options};
+use crate::clock::SystemClock;
+use crate::limits::SlotLimits;
+use crate::runtime::{Runtime, Setup};
+
+/// A run that waits for its first attempt, in our hands.
+fn queued(root: &Path) -> Run {
+    let data = DataFolder::new(root.join("data"));
+    let skill = root.join("skill");
+    fs::create_dir_all(skill.join("assets")).expect("a folder");
+    fs::write(skill.join("SKILL.md"), "---\nname: probe\ndescription: For tests.\n---\n\nAnswer.\n").expect("written");
+    fs::write(skill.join("assets/scripted.yaml"), "turns: []\n").expect("written");
+    let setup = Setup {
+        data: data.clone(),
+        clock: Arc::new(SystemClock),
+        engines: Engines::load(None),
+        layers: Layers::shipped(),
+        defaults: Options::default(),
+        consents: Vec::new(),
+        redact_patterns: Vec::new(),
+        environment: Vec::new(),
+        own_program: std::env::current_exe().expect("a program"),
+        cwd: root.to_owned(),
+        user_home: root.to_owned(),
+        programs: None,
+        temporary: root.to_owned(),
+        host_command: Box::new(|| Command::new("/nonexistent")),
+    };
+    let runtime = Runtime::new(setup, SlotLimits { total: 0, queued: 1, ..SlotLimits::default() });
+    let new = NewRun {
+        skill: Skill::load(&skill).expect("a skill"),
+        engine: "scripted".to_owned(),
+        mode: None,
+        input: Map::new(),
+        parameter: Map::new(),
+        files: BTreeMap::new(),
+        workspace: None,
+        script: None,
+        profile: None,
+        continuation: None,
+        options: Options::default(),
+        retry_of: None,
+        request_id: None,
+    };
+    let id = runtime.accept(new).expect("accepted");
+    drop(runtime);
+    let log = Arc::new(FileLog::new(data.runs()));
+    Run::open(&Tools { data, log, clock: Arc::new(SystemClock), counters: Arc::default() }, id).expect("ours")
+}
+
+fn started(run: &Run) -> AttemptStarted {
+    let profile = run.record.engine.profile;
+    AttemptStarted {
+        profile,
+        profile_version: profile.version(),
+        engine_version: None,
+        host_pid: None,
+        started_at: run.now(),
+    }
+}
+
+fn attempts(run: &Run) -> Vec<u32> {
+    let mut attempts = Vec::new();
+    read_all(&run.log, run.id, |event| {
+        attempts.push(event.attempt_number.0);
+        Ok(())
+    })
+    .expect("readable");
+    attempts
+}
+
+fn cancel() -> Input<'static> {
+    Input::Cancel { by: "a test".to_owned() }
+}
+
+/// Regression: the batch that was to open an attempt could not be appended, and what came next had the number of that
+/// attempt. Found by the simulation.
+#[test]
+fn after_an_append_that_failed_events_have_the_number_of_the_last_attempt() {
+    let root = tempfile::tempdir().expect("a folder");
+    let mut run = queued(root.path());
+    let before = attempts(&run);
+    let (log, away) = (run.folder.events(), root.path().join("away"));
+    fs::rename(&log, &away).expect("moved");
+    run.happens(Input::HostReady(started(&run))).expect_err("there is nothing to append to");
+    fs::rename(&away, &log).expect("moved back");
+    assert_eq!((attempts(&run), run.state.attempt), (before.clone(), AttemptNumber::BEFORE_FIRST), "nothing was kept");
+    run.happens(cancel()).expect("canceled");
+    let after = attempts(&run);
+    assert!(after.len() > before.len() && after.iter().all(|attempt| *attempt == 0), "{after:?}");
+}
+
+/// An owner that died between the two left a process that nobody looked for. Found by the simulation.
+#[test]
+fn a_process_hears_of_the_end_before_the_log_has_it() {
+    let root = tempfile::tempdir().expect("a folder");
+    let mut run = queued(root.path());
+    let (log, before) = (run.folder.events(), attempts(&run).len());
+    let lines = || fs::read_to_string(&log).expect("a Log").lines().count();
+    let mut seen = None;
+    let effects = run.happens_between(cancel(), || seen = Some(lines())).expect("canceled");
+    assert_eq!(seen, Some(before), "none of it was written");
+    assert!(run.state.is_over() && lines() > before);
+    assert!(!effects.contains(&Effect::EndProcess), "once is enough: {effects:?}");
+}
+
+#[test]
+fn a_process_whose_run_goes_on_hears_nothing() {
+    let root = tempfile::tempdir().expect("a folder");
+    let mut run = queued(root.path());
+    run.happens(Input::HostReady(started(&run))).expect("started");
+    let effects = run.happens_between(cancel(), || panic!("its turn is settled first")).expect("canceling");
+    assert!(effects.contains(&Effect::EndProcess) && !run.state.is_over(), "{effects:?}");
+}
