@@ -33,12 +33,12 @@ class StopServer(Fault):
         if server is None:
             return None
         server.ask_to_stop()
-        # It may have been paused meanwhile, and then it does not hear.
-        server.process.send_signal(signal.SIGCONT)
         self._stopping = server
         return f"pid {server.pid}"
 
     def end(self) -> bool:
+        # It may be paused, before or since, and then it does not hear.
+        self._stopping.process.send_signal(signal.SIGCONT)
         code = self._stopping.stop()
         if code != 0:
             self.stage.problem(Law.SERVER, f"it was asked to stop and exited with {code}")
