@@ -35,7 +35,7 @@ STICKY_PROFILES = (
 )
 RESUMABLE_PROFILES = (*STICKY_PROFILES, Profile.IFLOW)
 
-SCENARIOS = ("slow", "question", "permission", "quota", "leaves", "exits")
+SCENARIOS = ("slow", "question", "later", "permission", "leaves", "exits")
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,8 @@ class Options:
 class Kind:
     """One kind of run.
 
-    `answers` has one word per question; a client adds a mark of its own. `ends` are the ends that are right when nothing
+    `answers` has one word per question; a client adds a mark of its own. One that `leaves` starts a process that would
+    outlive it. `ends` are the ends that are right when nothing
     is broken, in the words of the oracle's ledger.
     """
 
@@ -97,6 +98,7 @@ class Kind:
     profiles: tuple[Profile, ...] = ()
     answers: tuple[str, ...] = ()
     marked: bool = True
+    leaves: bool = False
     weight: int = 10
 
     @property
@@ -107,6 +109,8 @@ class Kind:
     def engine(self) -> str:
         if self.scenario:
             return f"agent-{self.scenario}"
+        if self.leaves:
+            return "witnessed-leaves"
         is_sticky = self.options.continuation is Continuation.STICKY
         return "witnessed-sticky" if is_sticky else "witnessed"
 
@@ -228,6 +232,19 @@ ASKS_TWICE = """
     done: true
 """
 
+# Long turns behind the answers, so that there is time to take the answers up again.
+ASKS_THEN_WORKS = """
+- - ask: {kind: open_text, prompt: Which colour?}
+- - expect_reply: blue
+  - sleep_ms: 1200
+  - say: I go on.
+  - ask: {kind: open_text, prompt: Which shade?}
+- - expect_reply: dark
+  - sleep_ms: 1200
+  - output: {answer: '{{reply}}'}
+    done: true
+"""
+
 DECIDED = """
 - - ask: {kind: choose_one, prompt: Which?, options: [{value: red, label: Red, default: true}], default_decision_policy: safe_default}
 - - expect_reply: red
@@ -248,6 +265,7 @@ RESUMABLE = Continuation.RESUMABLE
 KINDS: tuple[Kind, ...] = (
     Kind("auto", Mode.AUTO, SUCCEEDED, AUTO, profiles=tuple(Profile), weight=20),
     Kind("slow", Mode.AUTO, SUCCEEDED, SLOW, profiles=STICKY_PROFILES, weight=20),
+    Kind("leaves", Mode.AUTO, SUCCEEDED, SLOW, profiles=STICKY_PROFILES, leaves=True, weight=20),
     Kind("files", Mode.AUTO, SUCCEEDED, FILES, weight=8),
     Kind("flood", Mode.AUTO, SUCCEEDED, FLOOD.format(bytes=1_500_000), weight=4),
     Kind("fails", Mode.AUTO, ("failed:ENGINE_FAILED",), FAILS, profiles=RESUMABLE_PROFILES),
@@ -264,6 +282,10 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         "sticky", Mode.INTERACTIVE, SUCCEEDED, ASKS_TWICE,
+        options=Options(continuation=STICKY), profiles=STICKY_PROFILES, answers=("blue", "dark"), weight=25,
+    ),
+    Kind(
+        "sticky-works", Mode.INTERACTIVE, SUCCEEDED, ASKS_THEN_WORKS,
         options=Options(continuation=STICKY), profiles=STICKY_PROFILES, answers=("blue", "dark"), weight=25,
     ),
     Kind(
@@ -286,6 +308,10 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "acp-asks", Mode.INTERACTIVE, SUCCEEDED, scenario="question",
         options=Options(continuation=STICKY), answers=("blue",), weight=15,
+    ),
+    Kind(
+        "acp-later", Mode.INTERACTIVE, SUCCEEDED, scenario="later",
+        options=Options(continuation=STICKY), answers=("blue",), weight=8,
     ),
     Kind(
         "acp-loads", Mode.INTERACTIVE, SUCCEEDED, scenario="question",

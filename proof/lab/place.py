@@ -141,7 +141,7 @@ def make(
 def _engines(place: Place) -> None:
     folder = place.root / "engines"
     fixed = {"python": sys.executable, "relay": RELAY, "effects": place.effects, "skillrun": place.skillrun}
-    for name, life in (("witnessed", "once"), ("witnessed-sticky", "talks")):
+    for name, life in (("witnessed", "once"), ("witnessed-sticky", "talks"), ("witnessed-leaves", "leaves")):
         text = WITNESSED.format(life=life, **fixed).replace('"witnessed"', f'"{name}"')
         (folder / f"{name}.toml").write_text(text + POSTURES)
     for scenario in SCENARIOS:

@@ -1,6 +1,6 @@
 """Stands between a host and an engine and writes down what reaches the engine.
 
-    python3 -IS relay.py EFFECTS once|talks PROGRAM WORD...
+    python3 -IS relay.py EFFECTS once|talks|leaves PROGRAM WORD...
 
 A reply of our clients holds a word that is used once (`mark` in kinds.py). One
 line goes to EFFECTS per start of the engine, per such word in its arguments or
@@ -11,7 +11,10 @@ its input, and per answer to a request of its own, before the engine sees it:
     RUN ATTEMPT answered.ID
 
 With `once` the engine takes the relay's place; with `talks` the relay stays and
-passes input on line by line. It ends as the engine ends.
+passes input on line by line, and ends as the engine ends. With `leaves` it is as
+with `once`, and a process is there before that nobody asked for: it has a session
+of its own, no pipe of the engine's, and goes away by itself only after an hour,
+like the servers that agents start.
 """
 
 import json
@@ -107,6 +110,11 @@ def talk(notes: Notes, words: list[str]) -> int:
     return engine.wait()
 
 
+def leave_somebody() -> None:
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    subprocess.Popen(["sleep", "3600"], start_new_session=True, **quiet)
+
+
 def end_as(code: int) -> None:
     if code < 0:
         signal.signal(-code, signal.SIG_DFL) if -code != signal.SIGKILL else None
@@ -119,7 +127,9 @@ def main() -> None:
     notes = Notes(effects)
     notes.started()
     notes.told("\n".join(words).encode(errors="surrogateescape"))
-    if life == "once":
+    if life == "leaves":
+        leave_somebody()
+    if life in ("once", "leaves"):
         os.execv(words[0], words)
     end_as(talk(notes, words))
 

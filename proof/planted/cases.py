@@ -27,7 +27,7 @@ CASES: tuple[Case, ...] = (
     Case("told-twice", ("effects", "replies"), "a host writes an input again that it has written"),
     Case("dropped-event", ("fcmp",), "the conversation lacks that nobody answered in time"),
     Case("short-chunk", ("bytes",), "the index of stderr lacks the last byte of every read"),
-    Case("left-engine", ("processes",), "an engine whose host was killed is ended by nobody"),
+    Case("left-engine", ("processes",), "what an engine started is ended by nobody once its host was killed"),
 )
 
 

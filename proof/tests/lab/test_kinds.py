@@ -42,6 +42,7 @@ class TestKinds(unittest.TestCase):
     def test_a_sticky_kind_has_the_engine_that_is_talked_to(self) -> None:
         self.assertEqual(kind("sticky").engine, "witnessed-sticky")
         self.assertEqual(kind("asks").engine, "witnessed")
+        self.assertEqual(kind("leaves").engine, "witnessed-leaves")
         self.assertEqual(kind("acp-asks").engine, "agent-question")
 
     def test_the_relay_finds_every_mark(self) -> None:

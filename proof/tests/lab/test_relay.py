@@ -34,6 +34,15 @@ class TestRelay(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, f"--prompt={BLUE}\n".encode()))
         self.assertEqual(self.noted(), ["run-1 2 start", f"run-1 - told.{BLUE} {BLUE}"])
 
+    def test_somebody_is_left_who_holds_nothing_of_the_engine(self) -> None:
+        words = ["/bin/sh", "-c", "ps -o pid= --ppid $$"]
+        done = self.relay("leaves", *words)
+        left = [int(pid) for pid in done.stdout.split() if Path(f"/proc/{int(pid)}").exists()]
+        self.assertEqual(len(left), 1)
+        self.addCleanup(os.kill, left[0], signal.SIGKILL)
+        self.assertEqual(Path(f"/proc/{left[0]}/cmdline").read_bytes(), b"sleep\x003600\x00")
+        self.assertEqual(os.getsid(left[0]), left[0])
+
     def test_input_is_passed_on_whole_and_noted(self) -> None:
         said = f'{{"text":"{BLUE}"}}\nplain\n{DARK}'.encode()
         done = self.relay("talks", "/bin/cat", said=said)
