@@ -239,3 +239,23 @@ fn an_owner_leaves_when_somebody_else_has_answered_its_question() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     lab.wait_quiet();
 }
+
+/// Whoever had the run at the moment of that look may have left the question open, and its time must not be forgotten.
+#[test]
+fn a_question_keeps_its_time_though_somebody_has_the_run_for_a_while() {
+    let lab = Lab::new();
+    lab.skill("decided", "- - ask: {kind: open_text, prompt: Which?}\n- - output: {answer: blue}\n    done: true\n");
+    let words = ["run", "./decided", "--engine", "scripted", "--mode", "interactive", "--no-reply-needed"];
+    let made = lab.json(&[&words[..], &["--session-timeout", "15", "--no-wait", "--json"]].concat());
+    let run = made["run_id"].as_str().expect("an id").to_owned();
+    let lock = lab.data().join("runs").join(&run).join("lock");
+    wait_for("question", || {
+        let events = std::fs::read_to_string(lock.with_file_name("events.jsonl")).unwrap_or_default();
+        events.contains("\"waiting_user\"").then_some(())
+    });
+    // Its owner looks every ten seconds.
+    let held = Command::new("flock").arg(&lock).args(["sleep", "12"]).status().expect("flock");
+    assert!(held.success());
+    assert_eq!(kind(&wait_end(&lab, &run)), "run.completed");
+    lab.wait_quiet();
+}

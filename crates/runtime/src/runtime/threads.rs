@@ -280,9 +280,12 @@ impl Inner {
             }
             let is_open = match self.open(id) {
                 Ok(run) => run.state.question.as_ref().is_some_and(|open| open.interaction_id == interaction_id),
-                // Whoever has it waits for it too, or brings it on.
-                Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. } | LogErrorKind::Gone, .. })) => false,
-                Err(_) => true,
+                Err(RuntimeError::Log(LogError { kind: LogErrorKind::Gone, .. })) => false,
+                // Whoever has it may leave the question open.
+                Err(_) => {
+                    sizes.remove(&id);
+                    true
+                }
             };
             if !is_open {
                 self.desk().disarm_question(id, interaction_id);
