@@ -3,9 +3,9 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-# Runs one stage and prints how long it took.
+# Runs one stage and prints how long it took, and whether it failed.
 define timed
-	@start=$$(date +%s); $(2); echo "== $(1): $$(( $$(date +%s) - start )) s"
+	@start=$$(date +%s); trap 'code=$$?; [ $$code = 0 ] && end= || end=", FAILED"; echo "== $(1): $$(( $$(date +%s) - start )) s$$end"' EXIT; $(2)
 endef
 
 # cargo nextest where it is installed, cargo test elsewhere: the same tests.

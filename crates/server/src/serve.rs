@@ -201,6 +201,7 @@ async fn serving(
         log,
         feeds: feeds.clone(),
         summaries,
+        pages: routes::Pages::default(),
         webhooks: webhooks.clone(),
         guard,
         metrics,

@@ -17,6 +17,7 @@ use crate::feed::Feeds;
 use crate::guard::Guard;
 use crate::metrics::{Metrics, OpenStream};
 use crate::problem::{Problem, ProblemCode, Result};
+use crate::routes::Pages;
 use crate::summaries::Summaries;
 use crate::webhooks::Webhooks;
 
@@ -30,6 +31,8 @@ pub(crate) struct Service {
     pub(crate) log: Arc<FileLog>,
     pub(crate) feeds: Arc<Feeds>,
     pub(crate) summaries: Arc<Summaries>,
+    /// For those who follow all runs.
+    pub(crate) pages: Pages,
     pub(crate) webhooks: Arc<Webhooks>,
     pub(crate) guard: Arc<Guard>,
     pub(crate) metrics: Arc<Metrics>,

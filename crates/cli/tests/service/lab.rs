@@ -167,6 +167,10 @@ impl Server {
         assert!(sent.expect("kill").success());
     }
 
+    pub(crate) fn threads(&self) -> usize {
+        fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("it is there").count()
+    }
+
     /// Resident memory in bytes.
     pub(crate) fn memory(&self) -> u64 {
         resident(Path::new(&format!("/proc/{}/status", self.child.id())))

@@ -24,6 +24,7 @@ use axum::routing::MethodRouter;
 use tower_http::catch_panic::CatchPanicLayer;
 
 pub(crate) use events::PageFoot;
+pub(crate) use stream::Pages;
 
 use crate::openapi::Operation;
 use crate::page;

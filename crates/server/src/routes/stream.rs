@@ -17,19 +17,21 @@ use bytes::Bytes;
 use http::HeaderMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 use tokio::sync::Notify;
 
 use super::Route;
 use crate::auth::Scope;
-use crate::blocking::blocking;
 use crate::extract::Params;
 use crate::guard::Reads;
 use crate::openapi::Operation;
 use crate::problem::{ProblemCode, Result};
 use crate::service::Service;
 use crate::sse::{self, Giver, LAST_EVENT_ID};
-use crate::summaries::{Change, Epoch, Guard, Since, Summaries};
+use crate::summaries::{Epoch, Guard};
+
+mod pages;
+
+pub(crate) use pages::Pages;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![Route {
@@ -65,16 +67,20 @@ async fn follow(
     let bell = Arc::new(Notify::new());
     let rung = bell.clone();
     let guard = service.summaries.subscribe(Arc::new(move || rung.notify_one()));
-    let cursor = position(&headers, params.cursor.as_deref());
-    let changes = Changes { summaries: service.summaries.clone(), cursor, bell, ready: VecDeque::new(), _guard: guard };
-    Ok(sse::stream(changes, service.feeds.stopping(), open))
+    let epoch = service.summaries.epoch();
+    let position = position(&headers, params.cursor.as_deref()).filter(|(of, _)| *of == epoch);
+    let stop = service.feeds.stopping();
+    let number = position.map(|(_, number)| number);
+    let changes = Changes { service, number, ready: VecDeque::new(), bell, _guard: guard };
+    Ok(sse::stream(changes, stop, open))
 }
 
 struct Changes {
-    summaries: Arc<Summaries>,
-    cursor: Option<(Epoch, u64)>,
-    bell: Arc<Notify>,
+    service: Arc<Service>,
+    /// Of the last change that is in `ready` or was given.
+    number: Option<u64>,
     ready: VecDeque<Bytes>,
+    bell: Arc<Notify>,
     _guard: Guard,
 }
 
@@ -84,30 +90,14 @@ impl Giver for Changes {
             if let Some(piece) = self.ready.pop_front() {
                 return Some(piece);
             }
-            let (summaries, cursor) = (self.summaries.clone(), self.cursor);
-            let since = blocking(move || summaries.since(cursor)).await.ok()?;
-            let epoch = self.summaries.epoch();
-            match since {
-                Since::Reset { snapshot, number } => {
-                    self.cursor = Some((epoch, number));
-                    self.ready.push_back(frame(epoch, number, "reset", &json!({ "runs": snapshot })));
-                }
-                Since::Changes(changes) if changes.is_empty() => self.bell.notified().await,
-                Since::Changes(changes) => {
-                    for (number, change) in changes {
-                        let piece = match change {
-                            Change::Row(row) => frame(epoch, number, "run", &json!(row)),
-                            Change::Removed(run) => frame(epoch, number, "removed", &json!({ "run_id": run })),
-                        };
-                        self.ready.push_back(piece);
-                        self.cursor = Some((epoch, number));
-                    }
-                }
+            let summaries = &self.service.summaries;
+            if self.number == Some(summaries.last()) {
+                self.bell.notified().await;
+                continue;
             }
+            let page = self.service.pages.after(self.number, summaries).await?;
+            self.number = Some(page.to);
+            self.ready.extend(page.pieces.iter().cloned());
         }
     }
-}
-
-fn frame(epoch: Epoch, number: u64, event: &str, data: &serde_json::Value) -> Bytes {
-    Bytes::from(format!("id: {epoch}-{number}\nevent: {event}\ndata: {data}\n\n"))
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::io;
 use std::mem;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -59,6 +60,9 @@ struct Shared {
     news: Mutex<News>,
     has_news: Condvar,
     listeners: Mutex<Listeners>,
+    /// The number of the last change in the book, for those who need not wait for a turn at it to know that there is
+    /// none for them.
+    last: AtomicU64,
 }
 
 impl fmt::Debug for Shared {
@@ -119,6 +123,7 @@ impl Summaries {
             news: Mutex::new(News { is_all: true, ..News::default() }),
             has_news: Condvar::new(),
             listeners: Mutex::default(),
+            last: AtomicU64::new(0),
         });
         *lock(&heard) = Arc::downgrade(&shared);
         let own = shared.clone();
@@ -162,6 +167,11 @@ impl Summaries {
 
     pub fn counts(&self) -> Result<Counts, CatalogError> {
         self.shared.fresh(Turn::Ask, |book| book.catalog.counts())
+    }
+
+    /// The number of the last change. Those who listen are woken after it has changed.
+    pub fn last(&self) -> u64 {
+        self.shared.last.load(Ordering::SeqCst)
     }
 
     /// What happened after a cursor. Subscribe first, ask second.
@@ -283,6 +293,8 @@ impl Shared {
         let before = book.last();
         let done = act(book);
         let has_changed = book.last() != before;
+        // With the book in hand, so that it never goes back.
+        self.last.store(book.last(), Ordering::SeqCst);
         drop(taken);
         if has_changed {
             let wakes: Vec<Wake> = lock(&self.listeners).all.iter().map(|(_, wake)| wake.clone()).collect();

@@ -1,7 +1,7 @@
 //! All runs in a few words: who follows the changes ends with the same list as who asks for it.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -139,4 +139,48 @@ fn a_cursor_of_another_server_gets_the_list() {
         assert_eq!(event.event.as_deref(), Some("reset"), "{cursor}");
         assert_eq!(of_row(&event.json()["runs"][0]), (run.clone(), "succeeded".to_owned()));
     }
+}
+
+/// Each of them has everything, and what they have in common is looked up once: not with a thread for each.
+#[test]
+fn many_who_follow_all_runs_share_the_work() {
+    const FOLLOWERS: usize = 80;
+    const RUNS: usize = 12;
+    let lab = Lab::new();
+    lab.skill("quick", QUICK);
+    let server = lab.serve();
+    let client = &server.client;
+    let at_rest = server.threads();
+    let begun = Barrier::new(FOLLOWERS + 1);
+    let follow = || {
+        let mut events = client.events("/v1/stream", &[]).expect("opened").stream();
+        let mut watcher = Watcher::default();
+        watcher.keep(&events.next_event().expect("read").expect("the list"));
+        begun.wait();
+        let has_all = |runs: &Statuses| runs.len() == RUNS && runs.values().all(|status| status == "succeeded");
+        while !has_all(&watcher.runs) {
+            watcher.keep(&events.next_event().expect("read").expect("an event"));
+        }
+        watcher
+    };
+    let (watchers, most) = thread::scope(|scope| {
+        let followers: Vec<_> = (0..FOLLOWERS).map(|_| scope.spawn(follow)).collect();
+        begun.wait();
+        let runs: Vec<String> = (0..RUNS).map(|_| server.run("quick", json!({}))).collect();
+        let mut most = 0;
+        let is_over = |run: &String| {
+            most = most.max(server.threads());
+            wait_for("end", || {
+                most = most.max(server.threads());
+                (server.get(&format!("/v1/runs/{run}")).json()["status"] == "succeeded").then_some(())
+            });
+        };
+        runs.iter().for_each(is_over);
+        (followers.into_iter().map(|one| one.join().expect("it has all")).collect::<Vec<_>>(), most)
+    });
+    let list = listed(&server);
+    for watcher in watchers {
+        assert_eq!((&watcher.runs, watcher.resets), (&list, 1));
+    }
+    assert!(most < at_rest + FOLLOWERS / 2, "{at_rest} threads, and {most} with {FOLLOWERS} followers");
 }
