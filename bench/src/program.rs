@@ -29,7 +29,9 @@ impl Program {
     /// The program at hand, or a fresh release build.
     pub(crate) fn build(given: Option<&Path>) -> Result<Self, Problem> {
         if let Some(path) = given {
-            return Ok(Self { path: path.to_owned() });
+            // Parts start it from folders of their own.
+            let path = path.canonicalize().map_err(|error| Problem(format!("{}: {error}", path.display())))?;
+            return Ok(Self { path });
         }
         let built = Command::new("cargo").args(["build", "--release", "--locked", "-p", "skillrun"]).status()?;
         if !built.success() {
