@@ -21,7 +21,7 @@ mod shared;
 mod turns;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use book::{Change, Since};
 pub use epoch::{Epoch, NoEpoch};

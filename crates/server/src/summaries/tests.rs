@@ -21,21 +21,21 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 const EPOCH: Epoch = Epoch(7);
 
-struct World {
+pub(crate) struct World {
     _folder: TempDir,
     data: DataFolder,
-    log: Arc<FileLog>,
+    pub(crate) log: Arc<FileLog>,
 }
 
 impl World {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = TempDir::new().expect("a folder");
         let data = DataFolder::new(folder.path());
         let log = Arc::new(FileLog::new(data.runs()));
         Self { _folder: folder, data, log }
     }
 
-    fn start(&self) -> Arc<Summaries> {
+    pub(crate) fn start(&self) -> Arc<Summaries> {
         Summaries::in_epoch(self.log.clone(), &self.data, EPOCH).expect("started")
     }
 
@@ -45,7 +45,7 @@ impl World {
     }
 }
 
-fn run(n: u64) -> RunId {
+pub(crate) fn run(n: u64) -> RunId {
     RunId::new(1_700_000_000_000 + n, [7; 10])
 }
 
@@ -70,7 +70,7 @@ fn first(run: RunId) -> Event {
 }
 
 /// Makes a run and leaves it open for writing.
-fn make(log: &FileLog, run: RunId) {
+pub(crate) fn make(log: &FileLog, run: RunId) {
     log.create(run).expect("made");
     log.append(run, Seq(1), &[first(run)], Durability::Derived).expect("appended");
 }

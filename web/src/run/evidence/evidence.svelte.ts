@@ -43,6 +43,8 @@ export class Evidence {
 
   /** The event that was found by its byte: it is where somebody looks already. */
   private foundHere: number | undefined;
+  /** The event that was selected, and not here yet, when somebody went to a byte instead. */
+  private leftBehind: number | undefined;
 
   constructor(readonly page: RunPage) {}
 
@@ -95,6 +97,8 @@ export class Evidence {
   /** Goes to the bytes of the selected event, in whatever file they are. */
   follow(event: RaspEvent): void {
     this.pieceNumber = 0;
+    if (this.leftBehind === event.seq) return;
+    this.leftBehind = undefined;
     const spans = spansOf(event);
     const here = spans.find((span) => span.attempt === this.file?.attempt && span.stream === this.file.stream);
     const target = here ?? spans[0];
@@ -128,6 +132,7 @@ export class Evidence {
     if (!file) return;
     const { attempt, stream } = file;
     this.cursor = offset;
+    this.leftBehind = page.selectedEvent ? undefined : page.selected;
     if (stream === "pty" || stream === "stdin") {
       this.finding = { kind: "elsewhere" };
       return;

@@ -37,7 +37,10 @@ impl Pages {
         let asked = summaries.clone();
         let since = blocking(move || asked.since(number.map(|number| (epoch, number)))).await.ok()?;
         let page = written(epoch, number, since);
-        *last = Some(page.clone());
+        // An empty one would go on being empty when there is something; a number that was guessed may bring one about.
+        if !page.pieces.is_empty() {
+            *last = Some(page.clone());
+        }
         Some(page)
     }
 }
@@ -61,4 +64,40 @@ fn written(epoch: Epoch, number: Option<u64>, since: Since) -> Page {
 
 fn frame(epoch: Epoch, number: u64, event: &str, data: &Value) -> Bytes {
     Bytes::from(format!("id: {epoch}-{number}\nevent: {event}\ndata: {data}\n\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summaries::tests::{World, make, run};
+
+    async fn texts(pages: &Pages, number: Option<u64>, summaries: &Arc<Summaries>) -> Vec<String> {
+        let page = pages.after(number, summaries).await.expect("asked");
+        page.pieces.iter().map(|piece| String::from_utf8_lossy(piece).into_owned()).collect()
+    }
+
+    #[tokio::test]
+    async fn a_page_serves_all_who_stand_at_the_same_place_as_long_as_it_is_good() {
+        let world = World::new();
+        make(&world.log, run(1));
+        let (pages, summaries) = (Pages::default(), world.start());
+        let list = pages.after(None, &summaries).await.expect("asked");
+        let same = pages.after(None, &summaries).await.expect("asked");
+        assert!(Arc::ptr_eq(&list.pieces, &same.pieces), "nothing has changed");
+        assert!(texts(&pages, Some(list.to), &summaries).await.is_empty(), "nothing comes after it");
+
+        make(&world.log, run(2));
+        let next = pages.after(Some(list.to), &summaries).await.expect("asked");
+        assert_eq!((next.pieces.len(), next.to), (1, list.to + 1), "what was empty is asked for again");
+        make(&world.log, run(3));
+        let late = pages.after(Some(list.to), &summaries).await.expect("asked");
+        assert!(Arc::ptr_eq(&next.pieces, &late.pieces), "what has happened stays as it was");
+        let [last] = &texts(&pages, Some(next.to), &summaries).await[..] else { panic!("one change") };
+        assert!(last.contains("event: run") && last.contains(&run(3).to_string()), "{last}");
+
+        let [list] = &texts(&pages, None, &summaries).await[..] else { panic!("one list") };
+        for n in 1..=3 {
+            assert!(list.contains(&run(n).to_string()), "who begins gets all there is: {list}");
+        }
+    }
 }
