@@ -1,7 +1,7 @@
 // Questions: every kind is answered, everywhere the answer shows, and nobody answers twice.
 import type { Page } from "@playwright/test";
 import { type Act, answer } from "./lab/script.ts";
-import { conversation, questions, verdict } from "./lab/look.ts";
+import { conversation, questions, rows, verdict } from "./lab/look.ts";
 import { expect, go, test } from "./lab/test.ts";
 
 const interactive = { mode: "interactive" } as const;
@@ -85,7 +85,7 @@ test("a second tab follows", async ({ page, context, server }) => {
   await page.keyboard.press("Control+Enter");
   for (const tab of [page, list, other]) await expect(questions(tab)).toHaveCount(0);
   await expect(verdict(other)).toHaveAttribute("data-status", "succeeded");
-  expect((await conversation(other)).map((row) => row.text).join("\n")).toContain("from the first tab");
+  await expect(rows(other).filter({ hasText: "from the first tab" })).toHaveCount(1);
   expect((await server.client.interactions(run)).interactions[0]?.reply).toBe("from the first tab");
 });
 
@@ -116,6 +116,7 @@ test("the countdown ends in the automatic decision, and the history says who dec
   await expect(questions(page)).toHaveCount(0, { timeout: 20_000 });
   await go(page, `#/runs/${run}/conversation`);
   await expect(verdict(page)).toHaveAttribute("data-status", "succeeded");
+  await expect(page.locator("[data-kind=end]")).toBeVisible();
   const words = (await conversation(page)).map((row) => row.text).join("\n");
   expect(words).toMatch(/nobody answered|automatic/i);
   expect(words).toContain("blue");

@@ -22,10 +22,13 @@ test("a reload in the middle of a run gives the same page as not reloading", asy
     await page.reload();
   }
   for (const one of [page, patient]) await expect(verdict(one)).toHaveAttribute("data-status", "succeeded");
+  for (const one of [page, patient]) await expect(rows(one).filter({ hasText: `line ${LINES}` })).toHaveCount(1);
   const [reloaded, never] = [await conversation(page), await conversation(patient)];
   expect(reloaded).toEqual(never);
   saysAllOnce(reloaded);
-  expect(await page.getByTestId("verdict").innerText()).toBe(await patient.getByTestId("verdict").innerText());
+  // The reasons come after the state.
+  for (const one of [page, patient]) await expect(one.getByTestId("ground").first()).toBeVisible();
+  expect(await verdict(page).innerText()).toBe(await verdict(patient).innerText());
   await expect(rows(page).last()).toBeVisible();
 });
 

@@ -109,8 +109,10 @@ test("timeline: silence is named, the list is filtered, and the keyboard moves t
   await page.keyboard.press("ArrowDown");
   const chosen = page.locator("[data-testid=timeline-event][aria-selected=true]");
   await expect(chosen).toHaveCount(1);
-  const seq = await chosen.getAttribute("data-seq");
-  await expect(page.getByTestId("selected-event")).toHaveAttribute("data-seq", seq ?? "");
+  await expect(async () => {
+    const seq = await chosen.getAttribute("data-seq");
+    expect(await page.getByTestId("selected-event").getAttribute("data-seq")).toBe(seq);
+  }).toPass({ timeout: 15_000 });
 });
 
 test("links: a call leads to its result, and a question to its answer", async ({ page, server }) => {

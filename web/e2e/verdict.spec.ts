@@ -92,7 +92,7 @@ test("the focus is not lost with a question of the inbox", async ({ page, server
   await go(page, "#/inbox");
   await page.getByTestId("option").first().press("Enter");
   await expect(page.getByTestId("question")).toHaveCount(0);
-  expect(await page.evaluate(() => document.activeElement?.tagName)).not.toBe("BODY");
+  await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).not.toBe("BODY");
 });
 
 test("on a telephone the conversation begins in the upper part, and nothing is lost", async ({ page, server }) => {
@@ -101,8 +101,8 @@ test("on a telephone the conversation begins in the upper part, and nothing is l
   await go(page, `#/runs/${run}/conversation`);
   const action = page.getByTestId("next-action").first();
   await expect(action.getByRole("button").first()).toBeVisible();
-  const list = await page.getByTestId("chat-list").boundingBox();
-  expect(list?.y).toBeLessThan(TELEPHONE.height * 0.65);
+  const top = async (): Promise<number | undefined> => (await page.getByTestId("chat-list").boundingBox())?.y;
+  await expect.poll(top).toBeLessThan(TELEPHONE.height * 0.65);
   await expect(action.locator("code")).toBeHidden();
   await page.getByRole("button", { name: "As commands" }).click();
   await expect(action.locator("code")).toBeVisible();

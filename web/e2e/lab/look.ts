@@ -22,7 +22,8 @@ export interface SeenRow {
 /** Every row of the conversation from its first to its last: scrolls through all of it. */
 export async function conversation(page: Page): Promise<SeenRow[]> {
   const list = page.getByTestId("chat-list");
-  await list.waitFor();
+  // The verdict may be there before the conversation is.
+  await rows(page).first().waitFor();
   const seen = new Map<string, SeenRow>();
   const order: string[] = [];
   await list.evaluate((element) => (element.scrollTop = 0));

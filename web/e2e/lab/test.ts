@@ -50,7 +50,12 @@ function watch(page: Page, seen: string[]): void {
   page.on("popup", () => seen.push("a window was opened"));
 }
 
-/** Goes to a place of the page without loading it anew. */
+/** Goes to a place of the page without loading it anew. The page has heard of it then. */
 export async function go(page: Page, hash: string): Promise<void> {
-  await page.evaluate((to) => (location.hash = to), hash);
+  await page.evaluate(async (to) => {
+    const before = location.hash;
+    const heard = new Promise<void>((done) => addEventListener("hashchange", () => setTimeout(done), { once: true }));
+    location.hash = to;
+    if (location.hash !== before) await heard;
+  }, hash);
 }
