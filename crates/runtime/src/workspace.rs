@@ -63,6 +63,14 @@ enum Content {
     Users,
 }
 
+/// What a copy is called until it is whole.
+fn part_of(copy: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(copy.file_name().unwrap_or_default());
+    name.push(".part");
+    copy.with_file_name(name)
+}
+
 fn placed_file(folder: &RunFolder) -> PathBuf {
     folder.root().join("placed.json")
 }
@@ -142,9 +150,16 @@ impl Places {
             copy.patch(layers, &Patch { mode: record.request.mode, artifacts_dir: &self.artifacts })?;
             match fs::rename(&beside, &self.skill) {
                 Ok(()) => {}
-                // Another file system: copied there instead.
+                // Another file system: copied there instead, under another name, and moved when it is whole.
                 Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-                    SkillCopy::make(&beside, &self.skill)?;
+                    let part = part_of(&self.skill);
+                    if self.is_in_users_folder(record, &part) {
+                        self.note(folder, &part, Content::Users).map_err(failed(&part))?;
+                    }
+                    // Of an owner that was killed.
+                    fs::remove_dir_all(&part).ok();
+                    SkillCopy::make(&beside, &part)?;
+                    fs::rename(&part, &self.skill).map_err(failed(&self.skill))?;
                     fs::remove_dir_all(&beside).ok();
                 }
                 Err(error) => return Err(failed(&self.skill)(error)),
@@ -194,7 +209,7 @@ pub(crate) fn remove_placed(folder: &RunFolder, record: &RunRecord) {
     for listed in placed.paths.iter().rev() {
         let path = listed.as_path();
         // What the agent made elsewhere is the user's.
-        let is_copy = placed.copy.as_ref() == Some(listed);
+        let is_copy = placed.copy.as_ref().is_some_and(|copy| copy == listed || part_of(copy.as_path()) == path);
         let removed = match fs::symlink_metadata(path) {
             Ok(found) if found.is_dir() && is_copy => fs::remove_dir_all(path),
             Ok(found) if found.is_dir() => fs::remove_dir(path),

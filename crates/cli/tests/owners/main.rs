@@ -6,4 +6,5 @@ mod faults;
 mod held;
 mod kill;
 mod lab;
+mod places;
 mod quota;
