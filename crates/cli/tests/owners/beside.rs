@@ -201,6 +201,36 @@ fn an_answer_that_meets_a_process_just_leaving_goes_to_the_next() {
     assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
 }
 
+/// Found by chaos on a full disk: a host that gave the answer and could not write that down looked like one that had not
+/// given it, and the agent was told twice.
+#[test]
+fn an_answer_that_may_have_been_heard_is_not_told_again() {
+    let lab = Lab::new();
+    lab.skill("asks", ASKS);
+    lab.agent("question");
+    let words = ["--engine", "agent", "--mode", "interactive", "--continuation", "sticky", "--json"];
+    let mut owner = lab.start(&[&["run", "./asks"][..], &words].concat());
+    let run = only_run(&lab);
+    wait_type(&lab, &run, "interaction.requested");
+    let folder = lab.data().join("runs").join(&run);
+    let claim: Value =
+        serde_json::from_slice(&fs::read(folder.join(".audit/claim.2")).expect("a claim")).expect("JSON");
+    // It may not write to files any more, and to pipes it may.
+    let limited = Command::new("prlimit").args(["--fsize=0:0", "--pid", &claim["host_pid"].to_string()]).status();
+    assert!(limited.expect("prlimit").success());
+    let answered = lab.output(&["reply", &run, "blue", "--json", "--no-wait"]);
+    assert!(answered.status.success(), "{}", String::from_utf8_lossy(&answered.stderr));
+    wait_exit(&mut owner);
+    let end = wait_end(&lab, &run);
+    lab.wait_quiet();
+    let heard = fs::read_dir(folder.join("home/.sessions")).expect("sessions").map(|session| {
+        let text = fs::read_to_string(session.expect("an entry").path()).expect("a session");
+        text.matches(r#""user":"blue""#).count()
+    });
+    assert!(heard.sum::<usize>() <= 1, "{end:#}");
+    assert_eq!((kind(&end), &end["data"]["error"]["code"]), ("run.failed", &Value::from("ATTEMPT_LOST")), "{end:#}");
+}
+
 /// Regression: whoever had asked stayed until the question's time was up, though somebody else had brought the run to its
 /// end.
 #[test]

@@ -7,6 +7,7 @@
 use std::time::{Duration, Instant};
 
 use skillrun_collect::put_aside;
+use skillrun_evidence::host_record::HostRecord;
 use skillrun_evidence::{Stream, names};
 use skillrun_lifecycle::closing::{self, ControlEvent};
 use skillrun_lifecycle::run::SessionLeft;
@@ -58,6 +59,13 @@ impl Worker<'_> {
             std::fs::metadata(run.folder.audit().join(name))
                 .map_or_else(|error| error.kind() == std::io::ErrorKind::NotFound, |file| file.len() == 0)
         };
-        waits_for_it && [names::stdin(attempt)].iter().chain(&logs).all(is_empty)
+        waits_for_it && self.host_knows(attempt) && [names::stdin(attempt)].iter().chain(&logs).all(is_empty)
+    }
+
+    /// A host writes down what it gave once it has given it. One that was killed, or could not write, may have given the
+    /// answer without a trace: told again, it would be heard twice.
+    fn host_knows(&self, attempt: AttemptNumber) -> bool {
+        let record = HostRecord::read(&self.run.folder.audit(), attempt).ok().flatten();
+        record.is_some_and(|record| record.error.is_none())
     }
 }
