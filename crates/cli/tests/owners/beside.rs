@@ -169,20 +169,25 @@ fn a_reader_who_leaves_leaves_no_run_without_an_owner() {
     lab.wait_quiet();
 }
 
+/// An owner whose agent lives and waits for an answer; with its run and the pid of the host.
+fn living_agent_that_asks(lab: &Lab) -> (Child, String, String) {
+    lab.skill("asks", ASKS);
+    lab.agent("question");
+    let words = ["--engine", "agent", "--mode", "interactive", "--continuation", "sticky", "--json"];
+    let owner = lab.start(&[&["run", "./asks"][..], &words].concat());
+    let run = only_run(lab);
+    wait_type(lab, &run, "interaction.requested");
+    let claim = lab.data().join("runs").join(&run).join(".audit/claim.2");
+    let claim: Value = serde_json::from_slice(&fs::read(claim).expect("a claim")).expect("JSON");
+    (owner, run, claim["host_pid"].to_string())
+}
+
 /// Regression: the answer was acknowledged and the run failed, because the process ended at the moment of the answer,
 /// though its session could be loaded.
 #[test]
 fn an_answer_that_meets_a_process_just_leaving_goes_to_the_next() {
     let lab = Lab::new();
-    lab.skill("asks", ASKS);
-    lab.agent("question");
-    let words = ["--engine", "agent", "--mode", "interactive", "--continuation", "sticky", "--json"];
-    let mut owner = lab.start(&[&["run", "./asks"][..], &words].concat());
-    let run = only_run(&lab);
-    wait_type(&lab, &run, "interaction.requested");
-    let claim = lab.data().join("runs").join(&run).join(".audit/claim.2");
-    let claim: Value = serde_json::from_slice(&fs::read(claim).expect("a claim")).expect("JSON");
-    let host = claim["host_pid"].to_string();
+    let (mut owner, run, host) = living_agent_that_asks(&lab);
     let send = |signal: &str, pid: &str| {
         assert!(Command::new("kill").args([signal, pid]).status().expect("sent").success());
     };
@@ -206,27 +211,20 @@ fn an_answer_that_meets_a_process_just_leaving_goes_to_the_next() {
 #[test]
 fn an_answer_that_may_have_been_heard_is_not_told_again() {
     let lab = Lab::new();
-    lab.skill("asks", ASKS);
-    lab.agent("question");
-    let words = ["--engine", "agent", "--mode", "interactive", "--continuation", "sticky", "--json"];
-    let mut owner = lab.start(&[&["run", "./asks"][..], &words].concat());
-    let run = only_run(&lab);
-    wait_type(&lab, &run, "interaction.requested");
-    let folder = lab.data().join("runs").join(&run);
-    let claim: Value =
-        serde_json::from_slice(&fs::read(folder.join(".audit/claim.2")).expect("a claim")).expect("JSON");
+    let (mut owner, run, host) = living_agent_that_asks(&lab);
     // It may not write to files any more, and to pipes it may.
-    let limited = Command::new("prlimit").args(["--fsize=0:0", "--pid", &claim["host_pid"].to_string()]).status();
+    let limited = Command::new("prlimit").args(["--fsize=0:0", "--pid", &host]).status();
     assert!(limited.expect("prlimit").success());
     let answered = lab.output(&["reply", &run, "blue", "--json", "--no-wait"]);
     assert!(answered.status.success(), "{}", String::from_utf8_lossy(&answered.stderr));
     wait_exit(&mut owner);
     let end = wait_end(&lab, &run);
     lab.wait_quiet();
-    let heard = fs::read_dir(folder.join("home/.sessions")).expect("sessions").map(|session| {
-        let text = fs::read_to_string(session.expect("an entry").path()).expect("a session");
-        text.matches(r#""user":"blue""#).count()
-    });
+    let heard =
+        fs::read_dir(lab.data().join("runs").join(&run).join("home/.sessions")).expect("sessions").map(|session| {
+            let text = fs::read_to_string(session.expect("an entry").path()).expect("a session");
+            text.matches(r#""user":"blue""#).count()
+        });
     assert!(heard.sum::<usize>() <= 1, "{end:#}");
     assert_eq!((kind(&end), &end["data"]["error"]["code"]), ("run.failed", &Value::from("ATTEMPT_LOST")), "{end:#}");
 }
