@@ -7,6 +7,8 @@
 //! event: removed          {"run_id": ...}
 //! ```
 
+mod pages;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -15,6 +17,7 @@ use axum::response::Response;
 use axum::routing::get;
 use bytes::Bytes;
 use http::HeaderMap;
+pub(crate) use pages::Pages;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::Notify;
@@ -28,10 +31,6 @@ use crate::problem::{ProblemCode, Result};
 use crate::service::Service;
 use crate::sse::{self, Giver, LAST_EVENT_ID};
 use crate::summaries::{Epoch, Guard};
-
-mod pages;
-
-pub(crate) use pages::Pages;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![Route {
