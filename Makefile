@@ -147,6 +147,11 @@ schemas: ## Write schemas/ and the types of the client anew
 e2e: ## Real engines, scripted model; writes docs/engines.md
 	cargo run --quiet --locked -p e2e -- --write
 
+.PHONY: verdicts
+verdicts: ## Scenarios on real engines against the verdicts of the contract
+	cargo build --quiet --locked -p skillrun
+	cd proof && python3 -m verdicts
+
 .PHONY: e2e-quick
 e2e-quick: ## The most of it, with the engines that are installed
 	@# Everything at once, as `make test` builds it: alone it would be built with other features, anew.

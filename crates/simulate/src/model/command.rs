@@ -1,15 +1,22 @@
-//! The command: `simulate-model [--port N] [--delay-ms N] [--until-stdin-closes]`.
+//! The command: `simulate-model [--port N] [--delay-ms N] [--scripts FILE] [--until-stdin-closes]`.
+//!
+//! The file is a JSON object of scripts by name, for the scenarios `script.NAME`.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+use super::script::Script;
 use super::server::{Options, Server};
 use crate::process::write_all;
 
@@ -28,6 +35,7 @@ const TROUBLE: u8 = 74;
 struct Words {
     port: u16,
     delay: Duration,
+    scripts: Option<PathBuf>,
     until: Until,
 }
 
@@ -42,12 +50,14 @@ enum Until {
 enum WordsError {
     #[error("{0} needs a number")]
     NoNumber(&'static str),
-    #[error("what is {0:?}? There are --port N, --delay-ms N and --until-stdin-closes")]
+    #[error("--scripts needs a file")]
+    NoFile,
+    #[error("what is {0:?}? There are --port N, --delay-ms N, --scripts FILE and --until-stdin-closes")]
     Unknown(OsString),
 }
 
 fn parse(words: &[OsString]) -> Result<Words, WordsError> {
-    let mut parsed = Words { port: 0, delay: Options::default().slow_pause, until: Until::Signal };
+    let mut parsed = Words { port: 0, delay: Options::default().slow_pause, scripts: None, until: Until::Signal };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let mut number = |of: &'static str| {
@@ -57,6 +67,7 @@ fn parse(words: &[OsString]) -> Result<Words, WordsError> {
         match word.to_str() {
             Some("--port") => parsed.port = number("--port")?,
             Some("--delay-ms") => parsed.delay = Duration::from_millis(number("--delay-ms")?.into()),
+            Some("--scripts") => parsed.scripts = Some(words.next().ok_or(WordsError::NoFile)?.into()),
             Some("--until-stdin-closes") => parsed.until = Until::StdinCloses,
             _ => return Err(WordsError::Unknown(word.clone())),
         }
@@ -83,7 +94,8 @@ fn serve(words: &Words) -> io::Result<()> {
     for signal in [SIGTERM, SIGINT] {
         signal_hook::flag::register(signal, Arc::clone(&over))?;
     }
-    let server = Server::start(Options { port: words.port, slow_pause: words.delay, scripts: Vec::new() })?;
+    let scripts = words.scripts.as_deref().map(read_scripts).transpose()?.unwrap_or_default();
+    let server = Server::start(Options { port: words.port, slow_pause: words.delay, scripts })?;
     match words.until {
         Until::Signal => {}
         Until::StdinCloses => end_with_stdin(&over)?,
@@ -94,6 +106,16 @@ fn serve(words: &Words) -> io::Result<()> {
         thread::sleep(LOOK);
     }
     Ok(())
+}
+
+/// The scripts of a file, by name.
+fn read_scripts(path: &Path) -> io::Result<Vec<(String, Script)>> {
+    let bad = |error: &dyn std::fmt::Display| {
+        io::Error::new(io::ErrorKind::InvalidData, format!("{}: {error}", path.display()))
+    };
+    let written: BTreeMap<String, Value> = serde_json::from_slice(&fs::read(path)?).map_err(|error| bad(&error))?;
+    let read = |(name, json)| Ok((name, Script::from_json(&json).map_err(|error| bad(&error))?));
+    written.into_iter().map(read).collect()
 }
 
 fn end_with_stdin(over: &Arc<AtomicBool>) -> io::Result<()> {
@@ -116,8 +138,10 @@ mod tests {
 
     #[test]
     fn words_are_understood_or_refused() {
-        let all = parsed(&["--port", "80", "--delay-ms", "7", "--until-stdin-closes"]);
-        assert_eq!(all, Ok(Words { port: 80, delay: Duration::from_millis(7), until: Until::StdinCloses }));
+        let all = parsed(&["--port", "80", "--delay-ms", "7", "--scripts", "a.json", "--until-stdin-closes"]);
+        let scripts = Some("a.json".into());
+        assert_eq!(all, Ok(Words { port: 80, delay: Duration::from_millis(7), scripts, until: Until::StdinCloses }));
+        assert_eq!(parsed(&["--scripts"]), Err("--scripts needs a file".to_owned()));
         assert_eq!(parsed(&["--port"]), Err("--port needs a number".to_owned()));
         assert_eq!(parsed(&["--port", "70000"]), Err("--port needs a number".to_owned()));
         assert!(parsed(&["--prot"]).expect_err("unknown").contains("--until-stdin-closes"));

@@ -1,0 +1,1 @@
+"""Scenarios of a scripted model on real engines, with the verdict that the contract demands for each."""
