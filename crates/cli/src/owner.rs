@@ -73,6 +73,7 @@ impl Owner {
                 session_timeout_sec: Some(settings.session_timeout.as_secs_f64()),
                 require_user_reply: Some(settings.interactive_require_user_reply),
                 auto_decision_limit: Some(settings.auto_decision_limit),
+                require_marker: Some(settings.require_marker),
                 snapshot: Some(Snapshot::Taken),
                 ..Options::default()
             },

@@ -120,6 +120,10 @@ pub(crate) fn next_actions_for(error: &RunError, run: RunId) -> Vec<NextAction> 
         ErrorCategory::Auth => &[NextActionKind::LoginEngine, NextActionKind::Retry],
         ErrorCategory::Network => &[NextActionKind::Retry, NextActionKind::InspectEvidence],
         ErrorCategory::Timeout => &[NextActionKind::RaiseTimeout, NextActionKind::InspectEvidence],
+        // What the agent says is missing stands in its messages, not in the output.
+        ErrorCategory::Output if error.code == Code::AgentNotDone => {
+            &[NextActionKind::InspectEvidence, NextActionKind::Retry, NextActionKind::RetryOtherEngine]
+        }
         ErrorCategory::Output => &[NextActionKind::FixOutput, NextActionKind::FixSkill, NextActionKind::Retry],
         ErrorCategory::Session => &[NextActionKind::Retry, NextActionKind::Diagnose],
         ErrorCategory::Interaction if error.code == Code::InteractiveMaxAttemptExceeded => {

@@ -4,7 +4,7 @@
 //!
 //! - the text between `<ASK_USER_YAML>` and `</ASK_USER_YAML>`, where the root key `ask_user` may be left out;
 //! - a code fence without info or with `yaml` or `yml`, holding a mapping with the single key `ask_user`;
-//! - a root JSON object with the single key `ask_user`.
+//! - a root JSON object with the single key `ask_user`; one that begins so and is cut or broken is malformed.
 //!
 //! Which stretches of the answer are envelopes is decided here; what one says is read in `read`.
 
@@ -15,12 +15,15 @@ mod tests;
 use read::{read_inside_tags, read_json_root, read_yaml_root};
 use serde_json::Value;
 use skillrun_model::interaction::{AskOption, DecisionPolicy, InteractionKind};
+use skillrun_parse::text::broken::broken_object;
 use skillrun_parse::text::fences::{Fence, find_fences};
 use skillrun_parse::text::objects::each_object;
 
 const OPEN_TAG: &str = "<ASK_USER_YAML>";
 const CLOSE_TAG: &str = "</ASK_USER_YAML>";
 const ROOT_KEY: &str = "ask_user";
+/// Most mentions of the key that are looked at for an object that is broken.
+const BROKEN_TRIED: usize = 64;
 
 /// What an answer holds. `ranges` are the byte ranges of all envelopes in order, well-formed or not.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,6 +86,7 @@ pub fn find(answer: &str) -> AskUser {
         let fences = find_fences(answer);
         add_apart(&mut envelopes, fenced(answer, &fences));
         add_apart(&mut envelopes, objects(answer, &fences));
+        add_apart(&mut envelopes, broken(answer, &fences));
     }
     let ranges: Vec<_> = envelopes.iter().map(|e| (e.start, e.end)).collect();
     match envelopes.into_iter().find_map(|e| e.reading) {
@@ -193,6 +197,23 @@ fn objects(answer: &str, fences: &[Fence]) -> Vec<Envelope> {
         };
         envelopes.push(Envelope { start, end, reading: content.reading });
     });
+    envelopes
+}
+
+/// Objects that begin with the key and are not JSON: cut, or broken in some other way.
+fn broken(answer: &str, fences: &[Fence]) -> Vec<Envelope> {
+    let mut envelopes: Vec<Envelope> = Vec::new();
+    for (key, quoted) in answer.match_indices("\"ask_user\"").take(BROKEN_TRIED) {
+        let before = answer[..key].trim_end();
+        if !before.ends_with('{') || !answer[key + quoted.len()..].trim_start().starts_with(':') {
+            continue;
+        }
+        let start = before.len() - 1;
+        let is_behind = envelopes.last().is_none_or(|last| last.end <= start);
+        if let Some(broken) = broken_object(answer, start, fences).filter(|_| is_behind) {
+            envelopes.push(Envelope { start: broken.start, end: broken.end, reading: None });
+        }
+    }
     envelopes
 }
 

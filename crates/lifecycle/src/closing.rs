@@ -10,6 +10,7 @@ use skillrun_model::{EndedBy, RunStatus};
 use skillrun_translate::Facts;
 
 use crate::control::ProcessExit;
+use crate::reading::GateNotice;
 use crate::settle::Settled;
 
 /// An output larger than this does not stand in an event.
@@ -33,7 +34,13 @@ pub fn status(status: RunStatus) -> ControlEvent {
 }
 
 pub fn warning(code: skillrun_model::Code, message: String) -> ControlEvent {
-    let diagnostic = Diagnostic { code, message, count: None, message_id: None, sanitized: false, spans: Vec::new() };
+    noticed(&GateNotice { code, message, spans: Vec::new() })
+}
+
+/// A warning about these bytes.
+fn noticed(notice: &GateNotice) -> ControlEvent {
+    let GateNotice { code, message, spans } = notice.clone();
+    let diagnostic = Diagnostic { code, message, count: None, message_id: None, sanitized: false, spans };
     control(Level::Warning, Data::ParserWarning(diagnostic))
 }
 
@@ -67,8 +74,7 @@ pub(crate) fn turn_record(
     artifacts: Vec<ControlEvent>,
 ) -> Vec<ControlEvent> {
     let verdict = &settled.verdict;
-    let mut events: Vec<ControlEvent> =
-        settled.notices.iter().map(|notice| warning(notice.code, notice.message.clone())).collect();
+    let mut events: Vec<ControlEvent> = settled.notices.iter().map(noticed).collect();
     if let Some(usage) = &facts.usage {
         events.push(control(Level::Info, Data::TurnUsage(usage.clone())));
     }
@@ -150,7 +156,9 @@ pub fn run_ended(
     let reason_code = verdict.reason_code;
     let data = match verdict.run_status {
         RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => return None,
-        RunStatus::Succeeded => Data::RunCompleted(RunCompleted { reason_code, result: None }),
+        RunStatus::Succeeded => {
+            Data::RunCompleted(RunCompleted { reason_code, warnings: verdict.warnings.clone(), result: None })
+        }
         RunStatus::Failed => {
             let error = verdict.error.clone()?;
             Data::RunFailed(RunFailed { reason_code, error, next_actions, retry })

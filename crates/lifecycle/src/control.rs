@@ -32,6 +32,8 @@ pub struct Control<'a> {
     pub mode: ExecutionMode,
     pub attempt: AttemptNumber,
     pub max_attempt: Option<u32>,
+    /// Without a marker an auto turn fails, however good its output is.
+    pub require_marker: bool,
     pub continuation: Continuation,
     /// A session id from an earlier attempt of the run.
     pub known_session: Option<&'a str>,

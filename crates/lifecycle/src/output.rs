@@ -100,36 +100,59 @@ fn judge(value: Map<String, Value>, schema: Option<&dyn OutputValidator>) -> Out
 }
 
 /// Output of a turn that says it is done: the object that carries the marker; if nothing is left of it, the nearest
-/// object before it in the same message, else the last object of the message before.
-pub(crate) fn with_marker(
-    carrier: &Read<'_>,
-    before: Option<&Read<'_>>,
-    schema: Option<&dyn OutputValidator>,
-) -> Output {
+/// object before it in the same message, else the last object of the closing messages before it.
+pub(crate) fn with_marker(carrier: &Read<'_>, before: &[Read<'_>], schema: Option<&dyn OutputValidator>) -> Output {
     let Some(marker) = &carrier.scan.first else { return Output::Missing };
     let last_of = |read: &Read<'_>, limit: usize| {
         let mut in_front = read.candidates(Standing::Anywhere).rev().filter(|object| object.end <= limit);
         in_front.find_map(|object| read.decode(object))
     };
     let found = if marker.rest.is_empty() {
-        last_of(carrier, marker.start).or_else(|| before.and_then(|read| last_of(read, read.text.len())))
+        last_of(carrier, marker.start).or_else(|| before.iter().rev().find_map(|read| last_of(read, read.text.len())))
     } else {
         Some(marker.rest.clone())
     };
     found.map_or(Output::Missing, |value| judge(value, schema))
 }
 
-/// Output of a turn that does not: the last object of the answer that fits.
-pub(crate) fn without_marker(answer: &Read<'_>, standing: Standing, schema: Option<&dyn OutputValidator>) -> Output {
+/// Output of a turn that does not: the last object of these messages that fits.
+pub(crate) fn without_marker(
+    messages: &[Read<'_>],
+    standing: Standing,
+    schema: Option<&dyn OutputValidator>,
+) -> Output {
     let mut last_errors = None;
-    for object in answer.candidates(standing).rev() {
-        let Some(value) = answer.decode(object) else { continue };
+    for (message, object) in from_the_last(messages, standing) {
+        let Some(value) = message.decode(object) else { continue };
         match judge(value, schema) {
             Output::Invalid(errors) => last_errors = last_errors.or(Some(errors)),
             valid @ (Output::Valid(_) | Output::Missing) => return valid,
         }
     }
     last_errors.map_or(Output::Missing, Output::Invalid)
+}
+
+/// Most objects that are tried only to tell the user about one that does not count.
+const TOLD_TRIED: usize = 1_000;
+
+/// The last of these messages that has an object which fits.
+pub(crate) fn last_fitting(messages: &[Read<'_>], schema: &dyn OutputValidator) -> Option<usize> {
+    let mut tries = from_the_last(messages, Standing::Anywhere).take(TOLD_TRIED);
+    let fits =
+        |message: &Read<'_>, object| message.decode(object).is_some_and(|value| schema.errors(&value).is_empty());
+    let (found, _) = tries.find(|(message, object)| fits(message, object))?;
+    messages.iter().position(|message| std::ptr::eq(message, found))
+}
+
+/// The objects of these messages from the last message to the first, in each from the last object to the first.
+fn from_the_last<'r, 'm>(
+    messages: &'r [Read<'m>],
+    standing: Standing,
+) -> impl Iterator<Item = (&'r Read<'m>, &'r ScannedObject)> {
+    messages
+        .iter()
+        .rev()
+        .flat_map(move |message| message.candidates(standing).rev().map(move |object| (message, object)))
 }
 
 /// An answer that is no JSON, as output.

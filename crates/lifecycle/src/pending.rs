@@ -14,8 +14,7 @@ const FALLBACK_PROMPT: &str = "The agent ended its turn without a result and wit
 
 pub(crate) fn build(reading: &Reading<'_>, control: &Control<'_>) -> Pending {
     let ask = reading.ask.as_deref();
-    let asked = ask.and_then(|a| a.prompt.as_deref()).and_then(shown_prompt);
-    let prompt = shown_prompt(&reading.prompt).or(asked).unwrap_or_else(|| FALLBACK_PROMPT.to_owned());
+    let prompt = prompt(reading, ask.and_then(|a| a.prompt.as_deref()));
     let policies = [
         (control.request_policy, PolicySource::Request),
         (control.skill_policy, PolicySource::Skill),
@@ -40,6 +39,24 @@ pub(crate) fn build(reading: &Reading<'_>, control: &Control<'_>) -> Pending {
         on_deadline: OnDeadline::Wait,
         source_attempt: control.attempt,
     }
+}
+
+/// What the agent said beside its question, then the question itself, which the options belong to.
+fn prompt(reading: &Reading<'_>, asked: Option<&str>) -> String {
+    let said = shown_prompt(&reading.prompt);
+    let asked =
+        asked.and_then(shown_prompt).filter(|asked| !said.as_deref().is_some_and(|said| ends_with(said, asked)));
+    let broken = reading.broken_marker.as_ref().map(|problem| {
+        format!("The agent tried to say that it is done, but its marker cannot be read: {problem}. Ask it to write the marker again, or tell it how to go on.")
+    });
+    let parts: Vec<String> = [said, broken, asked].into_iter().flatten().collect();
+    if parts.is_empty() { FALLBACK_PROMPT.to_owned() } else { parts.join("\n\n") }
+}
+
+/// Whether a text already closes with this question, however its space is set.
+fn ends_with(said: &str, asked: &str) -> bool {
+    let mut said = said.split_whitespace().rev();
+    asked.split_whitespace().rev().all(|word| said.next() == Some(word))
 }
 
 /// The gate reads texts as the engine sent them; what is shown has no control characters.

@@ -1,7 +1,10 @@
-//! The answer as the gate reads it: its marker, its question, and what was noticed on the way.
+//! The closing messages of a turn as the gate reads them: marker, output, question, and what was noticed on the way.
 
 use skillrun_model::Code;
-use skillrun_parse::text::marker::{MarkerForm, Scan};
+use skillrun_model::rasp::SpanRef;
+use skillrun_parse::text::broken::BrokenObject;
+use skillrun_parse::text::marker::{DONE_KEY, MarkerForm, scan};
+use skillrun_translate::builder::span_ref;
 use skillrun_translate::facts::{Facts, FinalMessage};
 
 use crate::ask_user::{self, Ask, AskNote, AskUser};
@@ -13,10 +16,16 @@ use crate::output::{self, Output, Read, Standing};
 pub struct GateNotice {
     pub code: Code,
     pub message: String,
+    /// The bytes it is about.
+    pub spans: Vec<SpanRef>,
 }
 
-fn notice(code: Code, message: impl Into<String>) -> GateNotice {
-    GateNotice { code, message: message.into() }
+pub(crate) fn notice(code: Code, message: impl Into<String>) -> GateNotice {
+    GateNotice { code, message: message.into(), spans: Vec::new() }
+}
+
+fn notice_in(code: Code, message: impl Into<String>, place: &FinalMessage) -> GateNotice {
+    GateNotice { spans: place.spans.iter().map(span_ref).collect(), ..notice(code, message) }
 }
 
 /// What the messages of a cleanly ended turn say.
@@ -31,10 +40,14 @@ pub(crate) struct Reading<'a> {
     pub(crate) soft_output: Output,
     pub(crate) asks: bool,
     pub(crate) ask: Option<Box<Ask>>,
-    /// The answer without its question's envelope.
+    /// The answer without its question's envelope, and without a marker that cannot be read.
     pub(crate) prompt: String,
-    /// The agent says "not done".
+    /// The agent says "not done" in a closing message.
     pub(crate) denied: bool,
+    /// It says so in its answer.
+    pub(crate) answer_denied: bool,
+    /// Where the JSON of a marker breaks.
+    pub(crate) broken_marker: Option<String>,
     pub(crate) notices: Vec<GateNotice>,
 }
 
@@ -49,6 +62,8 @@ pub(crate) fn read<'a>(facts: &'a Facts, clean_end: bool, control: &Control<'_>)
         ask: None,
         prompt: String::new(),
         denied: false,
+        answer_denied: false,
+        broken_marker: None,
         notices: Vec::new(),
     };
     let messages = &facts.messages;
@@ -57,39 +72,55 @@ pub(crate) fn read<'a>(facts: &'a Facts, clean_end: bool, control: &Control<'_>)
     if !clean_end {
         return reading;
     }
-    let last = messages.len() - 1;
     let ask = ask_user::find(&answer.text);
-    let in_answer = Read::new(answer, envelopes(&ask));
-    let read_at = |at: Option<usize>| {
-        let message = messages.get(at?)?;
-        Some((message, Read::new(message, envelopes(&ask_user::find(&message.text)))))
+    let in_answer = || Read::new(answer, envelopes(&ask));
+    let (early, closing_messages) = messages.split_at(closing_start(facts));
+    let closing: Vec<Read<'_>> = match closing_messages.split_last() {
+        Some((_, before)) => before.iter().map(read_whole).chain([in_answer()]).collect(),
+        None => Vec::new(),
     };
-    // A message counts with the one after it while no tool call lies between.
-    let before = |at: usize| at.checked_sub(1).filter(|_| !messages[at].after_tool);
-    let previous = read_at(before(last));
 
-    let previous_marker = previous.as_ref().and_then(|(_, read)| read.scan.first.as_ref());
+    let carrier = closing.iter().enumerate().find_map(|(at, read)| Some((at, read, read.scan.first.as_ref()?)));
     let is_cut;
-    if let (Some((message, read)), Some(marker)) = (&previous, previous_marker) {
-        let earlier = read_at(before(last - 1)).map(|(_, read)| read);
-        reading.carrier = Some((message, marker.form));
-        reading.output = output::with_marker(read, earlier.as_ref(), control.schema);
-        is_cut = read.is_cut || earlier.is_some_and(|read| read.is_cut);
-    } else if let Some(marker) = &in_answer.scan.first {
-        let before = previous.as_ref().map(|(_, read)| read);
-        reading.carrier = Some((answer, marker.form));
-        reading.output = output::with_marker(&in_answer, before, control.schema);
-        is_cut = in_answer.is_cut || before.is_some_and(|read| read.is_cut);
+    if let Some((at, read, marker)) = carrier {
+        reading.carrier = closing_messages.get(at).map(|message| (message, marker.form));
+        reading.output = output::with_marker(read, &closing[..at], control.schema);
+        is_cut = closing[..=at].iter().any(|read| read.is_cut);
     } else {
-        reading.output = output::without_marker(&in_answer, Standing::Anywhere, control.schema);
-        reading.soft_output = output::without_marker(&in_answer, Standing::Alone, control.schema);
-        is_cut = in_answer.is_cut;
+        reading.output = output::without_marker(&closing, Standing::Anywhere, control.schema);
+        let answer_alone = &closing[closing.len().saturating_sub(1)..];
+        reading.soft_output = output::without_marker(answer_alone, Standing::Alone, control.schema);
+        is_cut = closing.iter().any(|read| read.is_cut);
     }
-    reading.denied = in_answer.scan.denied;
-    reading.notice_markers(&in_answer.scan, previous.as_ref().map(|(_, read)| &read.scan));
-    reading.without_object(&in_answer, is_cut, control);
-    reading.question(ask, &answer.text);
+    reading.denied = closing.iter().any(|read| read.scan.denied);
+    reading.answer_denied = closing.last().is_some_and(|read| read.scan.denied);
+    reading.notice_markers(closing_messages, &closing);
+    reading.notice_early(early, &closing, control);
+    let whole_answer;
+    let in_answer = match closing.last() {
+        Some(read) => read,
+        // A tool call came after it; as a text it is still the answer.
+        None => {
+            whole_answer = in_answer();
+            &whole_answer
+        }
+    };
+    reading.without_object(in_answer, is_cut, control);
+    let broken = if closing.is_empty() || in_answer.is_cut { &[][..] } else { &in_answer.scan.broken };
+    reading.question(ask, &answer.text, broken);
     reading
+}
+
+/// Where the closing messages begin: behind the last tool call.
+fn closing_start(facts: &Facts) -> usize {
+    if facts.tool_follows {
+        return facts.messages.len();
+    }
+    facts.messages.iter().rposition(|message| message.after_tool).unwrap_or(0)
+}
+
+fn read_whole(message: &FinalMessage) -> Read<'_> {
+    Read::new(message, envelopes(&ask_user::find(&message.text)))
 }
 
 fn envelopes(ask: &AskUser) -> Vec<(usize, usize)> {
@@ -114,24 +145,62 @@ impl Reading<'_> {
         }
     }
 
-    fn notice_markers(&mut self, answer: &Scan, previous: Option<&Scan>) {
-        let scans = || [previous, Some(answer)].into_iter().flatten();
+    fn notice_markers(&mut self, messages: &[FinalMessage], closing: &[Read<'_>]) {
+        let scans = || closing.iter().map(|read| &read.scan);
+        let first = |is_it: &dyn Fn(&Read<'_>) -> bool| messages.iter().zip(closing).find(|(_, read)| is_it(read));
         let markers: usize = scans().map(|s| s.repeated + usize::from(s.first.is_some())).sum();
         if markers > 1 {
             let message = format!("the done marker came {markers} times; the first counts");
             self.notices.push(notice(Code::DoneMarkerRepeated, message));
         }
+        if let Some((message, _)) = first(&|read| read.scan.denied) {
+            let what = format!("the agent says that it is not done: \"{DONE_KEY}\" is false");
+            self.notices.push(notice_in(Code::DoneMarkerFalse, what, message));
+        }
+        let broken = scans().zip(closing).filter(|(_, read)| !read.is_cut).find_map(|(scan, _)| scan.broken.first());
         let malformed: usize = scans().map(|s| s.malformed).sum();
-        if malformed > 0 {
-            let message =
+        if let Some((message, _)) = first(&|read| read.scan.malformed > 0) {
+            let mut what =
                 format!("{malformed} mention(s) of the done marker are none: wrong case, value, place or syntax");
-            self.notices.push(notice(Code::DoneMarkerMalformed, message));
+            if let Some(broken) = broken {
+                what += &format!("; its JSON is broken: {}", broken.problem);
+            }
+            self.notices.push(notice_in(Code::DoneMarkerMalformed, what, message));
+        }
+        self.broken_marker = broken.filter(|_| self.carrier.is_none()).map(|broken| broken.problem.clone());
+    }
+
+    /// What would have counted, had no tool call come after it.
+    fn notice_early(&mut self, early: &[FinalMessage], closing: &[Read<'_>], control: &Control<'_>) {
+        let has_marker = |message: &&FinalMessage| {
+            // The key may be spelled with an escape.
+            let may_have = message.text.contains(DONE_KEY) || message.text.contains("\\u");
+            may_have && scan(&message.text).first.is_some()
+        };
+        if let Some(message) = early.iter().rev().find(has_marker) {
+            let what = format!("a done marker does not count, because a tool call follows it ({})", place(message));
+            self.notices.push(notice_in(Code::DoneMarkerBeforeWork, what, message));
+        }
+        let Some(schema) = control.schema else { return };
+        if matches!(self.output, Output::Valid(_)) || output::last_fitting(closing, schema).is_some() {
+            return;
+        }
+        let early_reads: Vec<_> = early.iter().map(read_whole).collect();
+        if let Some(message) = output::last_fitting(&early_reads, schema).and_then(|at| early.get(at)) {
+            let what = format!(
+                "an object that fits the schema does not count, because a tool call follows it ({})",
+                place(message)
+            );
+            self.notices.push(notice_in(Code::OutputBeforeWork, what, message));
         }
     }
 
-    fn question(&mut self, ask: AskUser, answer: &str) {
-        let ranges = envelopes(&ask);
-        self.prompt = ask_user::without_envelopes(answer, &ranges);
+    fn question(&mut self, ask: AskUser, answer: &str, broken: &[BrokenObject]) {
+        let mut hidden = envelopes(&ask);
+        if self.carrier.is_none() {
+            hidden.extend(broken.iter().map(|broken| (broken.start, broken.end)));
+        }
+        self.prompt = ask_user::without_envelopes(answer, &apart(hidden));
         self.asks = ask != AskUser::None;
         if self.asks && self.carrier.is_some() {
             self.notices.push(notice(Code::AskUserIgnored, "a question stands beside the done marker and is ignored"));
@@ -158,4 +227,25 @@ impl Reading<'_> {
             }
         }
     }
+}
+
+/// The bytes of a message in words.
+fn place(message: &FinalMessage) -> String {
+    match message.spans.first() {
+        Some(span) => format!("{} bytes {} to {}", span.stream.source(), span.from, span.to),
+        None => "its bytes are not known".to_owned(),
+    }
+}
+
+/// Ranges in order, those that touch as one.
+fn apart(mut ranges: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
+    ranges.sort_unstable();
+    let mut apart: Vec<(usize, usize)> = Vec::with_capacity(ranges.len());
+    for (start, end) in ranges {
+        match apart.last_mut() {
+            Some(last) if start <= last.1 => last.1 = last.1.max(end),
+            Some(_) | None => apart.push((start, end)),
+        }
+    }
+    apart
 }

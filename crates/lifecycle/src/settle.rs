@@ -27,7 +27,7 @@ pub struct Settled {
     /// How the marker stands in its message; none when there is no marker.
     pub marker: Option<MarkerForm>,
     pub output_errors: Vec<String>,
-    /// Answer without the envelope of its question.
+    /// Answer without the envelope of its question, and without a marker that cannot be read.
     pub prompt: Option<String>,
 }
 
@@ -320,22 +320,34 @@ impl Gate<'_> {
             let error = advice::plain(ErrorCategory::Engine, Code::AnswerMissing);
             return Decision::failed(Rule::AnswerMissing, TurnState::Failed, Code::AnswerMissing, error);
         }
+        // 8b
+        if self.reading.denied {
+            let decision = Decision::new(
+                Rule::AgentNotDone,
+                TurnState::Completed,
+                CompletionState::Unknown,
+                Code::AgentNotDone,
+                RunStatus::Failed,
+            );
+            let error = advice::plain(ErrorCategory::Output, Code::AgentNotDone);
+            return Decision { error: Some(error), warnings: self.process_warnings(), ..decision };
+        }
         match &self.reading.output {
             // 9
             Output::Valid(output) => {
                 let reason = if self.control.schema.is_some() { Code::OutputValid } else { Code::CleanFinal };
-                let decision = Decision::new(
-                    Rule::AutoValid,
-                    TurnState::Completed,
-                    CompletionState::Completed,
-                    reason,
-                    RunStatus::Succeeded,
-                );
-                let mut warnings = self.process_warnings();
-                if self.reading.denied {
-                    warnings.push(Code::DoneMarkerFalse);
+                let completed = |run| {
+                    let (turn, completion) = (TurnState::Completed, CompletionState::Completed);
+                    let decision = Decision::new(Rule::AutoValid, turn, completion, reason, run);
+                    Decision { output: Some(output.clone()), warnings: self.process_warnings(), ..decision }
+                };
+                if self.control.require_marker {
+                    let error = advice::plain(ErrorCategory::Output, Code::DoneMarkerMissing);
+                    return Decision { error: Some(error), ..completed(RunStatus::Failed) };
                 }
-                Decision { output: Some(output.clone()), warnings, ..decision }
+                let mut decision = completed(RunStatus::Succeeded);
+                decision.warnings.push(Code::CompletedWithoutDoneMarker);
+                decision
             }
             // 10
             Output::Invalid(_) | Output::Missing => {
@@ -355,10 +367,10 @@ impl Gate<'_> {
                     error: Some(advice::output(&errors)),
                     output_errors: errors,
                     warnings: self.process_warnings(),
-                    notices: vec![GateNotice {
-                        code: Code::UnexpectedCompletionState,
-                        message: "an auto turn should be completed or interrupted; this one is neither".to_owned(),
-                    }],
+                    notices: vec![reading::notice(
+                        Code::UnexpectedCompletionState,
+                        "an auto turn should be completed or interrupted; this one is neither",
+                    )],
                     ..decision
                 }
             }
@@ -369,7 +381,7 @@ impl Gate<'_> {
         // 11
         if let (Some(_), Output::Valid(output)) = (self.control.schema, &self.reading.soft_output)
             && !self.reading.asks
-            && !self.reading.denied
+            && !self.reading.answer_denied
         {
             let decision = Decision::new(
                 Rule::SoftCompletion,
@@ -437,7 +449,12 @@ impl Gate<'_> {
     fn output_errors(&self) -> Vec<String> {
         match &self.reading.output {
             Output::Invalid(errors) => errors.clone(),
-            Output::Missing | Output::Valid(_) => vec!["the answer has no JSON object that could be the output".into()],
+            Output::Missing | Output::Valid(_) => {
+                let missing = "the answer has no JSON object that could be the output".to_owned();
+                let broken = self.reading.broken_marker.as_ref();
+                let broken = broken.map(|problem| format!("the object with the done marker is no JSON: {problem}"));
+                [missing].into_iter().chain(broken).collect()
+            }
         }
     }
 

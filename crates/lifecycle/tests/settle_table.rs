@@ -52,7 +52,7 @@ fn modes(rule: Rule) -> &'static [ExecutionMode] {
         | Rule::BadExit
         | Rule::EndMissing
         | Rule::ExitUnknown => &[Auto, Interactive],
-        Rule::MarkerAuto | Rule::AnswerMissing | Rule::AutoValid | Rule::AutoInvalid => &[Auto],
+        Rule::MarkerAuto | Rule::AnswerMissing | Rule::AgentNotDone | Rule::AutoValid | Rule::AutoInvalid => &[Auto],
         Rule::MarkerInteractive | Rule::SoftCompletion | Rule::MaxAttempt | Rule::SessionMissing | Rule::Waiting => {
             &[Interactive]
         }

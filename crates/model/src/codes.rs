@@ -46,6 +46,7 @@ codes! {
     EngineEndMissing = "ENGINE_END_MISSING",
     ExitUnknown = "EXIT_UNKNOWN",
     AnswerMissing = "ANSWER_MISSING",
+    AgentNotDone = "AGENT_NOT_DONE",
     OutputValid = "OUTPUT_VALID",
     CleanFinal = "CLEAN_FINAL",
     OutputMissing = "OUTPUT_MISSING",
@@ -54,6 +55,7 @@ codes! {
 
     // Errors that carry another code than the reason.
     OutputSchemaInvalid = "OUTPUT_SCHEMA_INVALID",
+    DoneMarkerMissing = "DONE_MARKER_MISSING",
     EngineExitNonzero = "ENGINE_EXIT_NONZERO",
     InteractiveMaxAttemptExceeded = "INTERACTIVE_MAX_ATTEMPT_EXCEEDED",
     SessionIdMissing = "SESSION_ID_MISSING",
@@ -69,14 +71,17 @@ codes! {
     ExitNonzeroAfterDone = "EXIT_NONZERO_AFTER_DONE",
     LingerEnded = "LINGER_ENDED",
     HostLostAfterDone = "HOST_LOST_AFTER_DONE",
+    CompletedWithoutDoneMarker = "COMPLETED_WITHOUT_DONE_MARKER",
     InteractiveCompletedWithoutDoneMarker = "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER",
-    DoneMarkerFalse = "DONE_MARKER_FALSE",
 
     // What the gate noticed.
     EndEventCut = "END_EVENT_CUT",
     UnexpectedCompletionState = "UNEXPECTED_COMPLETION_STATE",
     DoneMarkerInRaw = "DONE_MARKER_IN_RAW",
     DoneMarkerMalformed = "DONE_MARKER_MALFORMED",
+    DoneMarkerFalse = "DONE_MARKER_FALSE",
+    DoneMarkerBeforeWork = "DONE_MARKER_BEFORE_WORK",
+    OutputBeforeWork = "OUTPUT_BEFORE_WORK",
     DoneMarkerRepeated = "DONE_MARKER_REPEATED",
     OutputTooLarge = "OUTPUT_TOO_LARGE",
     AskUserMalformed = "ASK_USER_MALFORMED",

@@ -26,6 +26,7 @@ wire_enum! {
         EndMissing = "7",
         ExitUnknown = "7b",
         AnswerMissing = "8",
+        AgentNotDone = "8b",
         AutoValid = "9",
         AutoInvalid = "10",
         SoftCompletion = "11",

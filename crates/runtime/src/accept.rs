@@ -170,6 +170,14 @@ pub(crate) fn check(surroundings: &Surroundings, new: NewRun) -> Result<Checked,
             auto_decision_limit: options.auto_decision_limit,
             default_decision_policy: new.options.default_decision_policy,
             max_attempt: new.options.max_attempt.or(skill.runner.max_attempt.map(Into::into)),
+            require_marker: [
+                new.options.require_marker,
+                skill.runner.require_marker,
+                surroundings.defaults.require_marker,
+            ]
+            .into_iter()
+            .find_map(|said| said)
+            .unwrap_or(false),
             snapshot: options.snapshot,
             env: new.options.env.clone(),
             secrets: new.options.secrets.clone(),

@@ -111,6 +111,7 @@ fn request_part(request: &Request, inputs: &Files) -> io::Result<Value> {
         auto_decision_limit: _,
         default_decision_policy: _,
         max_attempt,
+        require_marker,
         snapshot,
         env,
         secrets,
@@ -125,7 +126,7 @@ fn request_part(request: &Request, inputs: &Files) -> io::Result<Value> {
         contents.insert(slot.clone(), json!([name, inputs.hash(name)?]));
     }
     let script = script.as_ref().map(|name| inputs.hash(name)).transpose()?;
-    Ok(json!({
+    let mut part = json!({
         "mode": mode,
         "input": input,
         "parameter": parameter,
@@ -141,7 +142,13 @@ fn request_part(request: &Request, inputs: &Files) -> io::Result<Value> {
         "snapshot": snapshot,
         "env": env,
         "secrets": secrets,
-    }))
+    });
+    // A result without a marker is none for a request that requires one. Left out where nothing is required, so that
+    // results of earlier versions are still found.
+    if *require_marker {
+        part["require_marker"] = json!(true);
+    }
+    Ok(part)
 }
 
 /// Files that came with a request. The folder need not be there as long as none did.

@@ -74,6 +74,7 @@ pub(crate) fn judge(
         mode: record.request.mode,
         attempt,
         max_attempt: record.request.max_attempt,
+        require_marker: record.request.require_marker,
         continuation: record.engine.continuation,
         known_session: state.session_id.as_deref(),
         cancel_recorded: state.canceling.is_some() || ended_by == Some(EndedBy::Canceled),

@@ -101,6 +101,9 @@ pub struct Request {
     pub default_decision_policy: Option<DecisionPolicy>,
     /// Instead of the skill's.
     pub max_attempt: Option<u32>,
+    /// An auto run without a done marker fails. Records of earlier versions have no such word.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub require_marker: bool,
     pub snapshot: Snapshot,
     /// Names of variables that are passed on; values are never stored.
     pub env: Vec<String>,

@@ -92,6 +92,8 @@ pub(crate) struct RunOptions {
     #[schemars(range(min = 1))]
     #[serde(deserialize_with = "optional_integer")]
     pub(crate) max_attempt: Option<u32>,
+    /// Whether an auto run fails when the agent gives no done marker; null: what the skill says, else the settings.
+    pub(crate) require_marker: Option<bool>,
     /// Whether the workspace is compared before and after.
     pub(crate) snapshot: Option<Snapshot>,
     /// When the same is tried again by itself.
@@ -138,6 +140,7 @@ impl RunOptions {
             auto_decision_limit: self.auto_decision_limit,
             default_decision_policy: self.default_decision_policy,
             max_attempt: self.max_attempt,
+            require_marker: self.require_marker,
             snapshot: self.snapshot,
             retry_quota: self.retry.quota,
             retry_quota_max: self.retry.quota_max,

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::rasp::Level;
@@ -15,6 +15,7 @@ use skillrun_parse::record::{
     AnswerFrom, EndKind, EndPolicy, EngineError, MessageKey, Record, RecordKind, Span, Voided,
 };
 use skillrun_parse::reset::{self, Reset};
+use skillrun_parse::text::marker::{self, DONE_KEY};
 use skillrun_parse::types::TypeCounts;
 
 /// A finished assistant message, in the gate's view: texts the engine continued are one.
@@ -69,6 +70,8 @@ pub struct Facts {
     pub session_id: Option<String>,
     /// The last finished messages, oldest first; the answer is the last that is not blank.
     pub messages: Vec<FinalMessage>,
+    /// A tool call was begun after the last of them.
+    pub tool_follows: bool,
     /// The last end event, if any stands.
     pub end: Option<EndFact>,
     /// At least one assistant message or delta that is not blank; error texts do not count.
@@ -91,6 +94,10 @@ const KEPT_MESSAGES: usize = 64;
 /// Kept whatever their size: the answer, one before it with the marker, and one before that with the output.
 const KEPT_AT_LEAST: usize = 3;
 const KEPT_BYTES: usize = 8 * 1024 * 1024;
+/// Tool calls that are remembered as open; engines have a handful at a time.
+const OPEN_CALLS: usize = 1_000;
+/// Longer ids are not remembered: each mention of one is a call.
+const CALL_ID_BYTES: usize = 256;
 /// Acts of the host that are kept; a host has a handful of ways to end a process.
 const KEPT_ACTS: usize = 64;
 
@@ -107,6 +114,8 @@ struct Kept {
 #[derive(Debug, Default)]
 struct StreamFold {
     messages: VecDeque<Kept>,
+    /// A message that had to go, kept because of its marker or its denial: wherever an agent says one, it is judged.
+    marked: Option<(DoneWord, Kept)>,
     end: Option<EndFact>,
     /// With the confidence it was read with.
     session_id: Option<(String, f64)>,
@@ -116,6 +125,9 @@ struct StreamFold {
     profile: Option<ProfileId>,
     has_text: bool,
     tool_since_message: bool,
+    /// A call was begun since; the end of one that was begun before is none.
+    call_since_message: bool,
+    open_calls: HashSet<String>,
     joins: bool,
     response: u64,
 }
@@ -186,9 +198,10 @@ impl FactsFold {
             }
             RecordKind::Join => stream.joins = true,
             RecordKind::Void(voided) => stream.void(&voided),
-            RecordKind::ToolStarted { .. } | RecordKind::ToolSeen { .. } => stream.tool_since_message = true,
-            RecordKind::ToolCompleted { .. } | RecordKind::ToolFailed { .. } => {
+            RecordKind::ToolStarted { id, .. } | RecordKind::ToolSeen { id, .. } => stream.call(id),
+            RecordKind::ToolCompleted { id, .. } | RecordKind::ToolFailed { id, .. } => {
                 stream.tool_since_message = true;
+                stream.open_calls.remove(&id);
                 stream.response += 1;
             }
             RecordKind::EngineError(error) => {
@@ -310,7 +323,14 @@ impl FactsFold {
         Facts {
             end_policy,
             session_id: told_session,
-            messages: stream.messages.into_iter().map(Kept::into_message).collect(),
+            tool_follows: stream.call_since_message && !stream.messages.is_empty(),
+            messages: stream
+                .marked
+                .map(|(_, kept)| kept)
+                .into_iter()
+                .chain(stream.messages)
+                .map(Kept::into_message)
+                .collect(),
             end,
             has_text,
             error,
@@ -352,6 +372,7 @@ impl StreamFold {
     fn message(&mut self, message_id: String, key: &MessageKey, text: Text, confidence: f64, spans: Vec<Span>) {
         let joins = std::mem::take(&mut self.joins);
         let after_tool = std::mem::take(&mut self.tool_since_message);
+        self.call_since_message = false;
         let engine_id = match key {
             MessageKey::Engine(id) | MessageKey::PerTurn(id) => Some(id.clone()),
             MessageKey::Unnamed => None,
@@ -375,9 +396,34 @@ impl StreamFold {
         });
         let mut bytes: usize = self.messages.iter().map(|kept| kept.text.head().len()).sum();
         while self.messages.len() > KEPT_MESSAGES || (self.messages.len() > KEPT_AT_LEAST && bytes > KEPT_BYTES) {
-            let dropped = self.messages.pop_front();
-            bytes -= dropped.map_or(0, |kept| kept.text.head().len());
+            let Some(dropped) = self.messages.pop_front() else { break };
+            bytes -= dropped.text.head().len();
+            self.dropped(dropped);
         }
+    }
+
+    /// The oldest message goes, unless its marker is needed. The first marker between two tool calls is, since the first
+    /// one wins; one that a tool call followed gives way to a later one.
+    fn dropped(&mut self, dropped: Kept) {
+        let is_needed = |word: &DoneWord| match &self.marked {
+            Some((before, _)) => dropped.message.after_tool || word > before,
+            None => true,
+        };
+        if let Some(word) = done_word(dropped.text.tail()).filter(is_needed) {
+            self.marked = Some((word, dropped));
+        } else if let Some(next) = self.messages.front_mut() {
+            // What lay before it now lies before the next one.
+            next.message.after_tool |= dropped.message.after_tool;
+        }
+    }
+
+    /// A call of a tool is begun, or known to have been.
+    fn call(&mut self, id: String) {
+        self.tool_since_message = true;
+        if self.open_calls.len() >= OPEN_CALLS {
+            self.open_calls.clear();
+        }
+        self.call_since_message |= id.len() > CALL_ID_BYTES || self.open_calls.insert(id);
     }
 
     /// Messages that another stream has too are called as they are there, the last one like the last.
@@ -397,6 +443,9 @@ impl StreamFold {
             Voided::Response => kept.response == response,
             Voided::Message(id) => kept.engine_ids.contains(id),
         };
+        if self.marked.as_ref().is_some_and(|(_, kept)| is_voided(kept)) {
+            self.marked = None;
+        }
         if self.messages.back().is_some_and(is_voided) {
             // What it would have gone on with is gone.
             self.joins = false;
@@ -411,5 +460,26 @@ impl StreamFold {
             stays
         });
         self.tool_since_message |= tool_before;
+        self.call_since_message |= tool_before;
+    }
+}
+
+/// What a message says about the work; a marker counts for more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum DoneWord {
+    NotDone,
+    Done,
+}
+
+fn done_word(text: &str) -> Option<DoneWord> {
+    // The key may be spelled with an escape.
+    if !text.contains(DONE_KEY) && !text.contains("\\u") {
+        return None;
+    }
+    let scan = marker::scan(text);
+    match (scan.first, scan.denied) {
+        (Some(_), _) => Some(DoneWord::Done),
+        (None, true) => Some(DoneWord::NotDone),
+        (None, false) => None,
     }
 }

@@ -213,7 +213,10 @@ impl FcmpTranslator {
             }
             Data::RawStdout(raw) => FcmpData::RawStdout(RawLine { text: raw.text }),
             Data::RawStderr(raw) => FcmpData::RawStderr(RawLine { text: raw.text }),
-            Data::RunCompleted(done) => FcmpData::ConversationCompleted(ended(RunStatus::Succeeded, done.reason_code)),
+            Data::RunCompleted(done) => FcmpData::ConversationCompleted(ConversationEnded {
+                warnings: done.warnings,
+                ..ended(RunStatus::Succeeded, done.reason_code)
+            }),
             Data::RunFailed(failed) => FcmpData::ConversationFailed(ConversationEnded {
                 error: Some(failed.error),
                 next_actions: failed.next_actions,
@@ -286,5 +289,5 @@ fn split(event: Event) -> (Envelope, Data) {
 }
 
 fn ended(state: RunStatus, reason_code: Code) -> ConversationEnded {
-    ConversationEnded { state, reason_code, error: None, next_actions: Vec::new() }
+    ConversationEnded { state, reason_code, warnings: Vec::new(), error: None, next_actions: Vec::new() }
 }

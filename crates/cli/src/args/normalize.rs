@@ -43,6 +43,9 @@ pub(crate) struct Normalize {
     /// Fail an interactive run that is not done after this many attempts [default: no limit]
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) max_attempt: Option<u32>,
+    /// Fail an auto run whose agent gives no done marker
+    #[arg(long)]
+    pub(crate) require_marker: bool,
     /// Exit code of the engine [default: as meta.N.json says]
     #[arg(long, value_name = "N", conflicts_with = "signal", allow_negative_numbers = true, value_parser = exit_code)]
     pub(crate) exit_code: Option<i32>,

@@ -88,6 +88,9 @@ pub(crate) struct Request {
     /// Fail an interactive run that is not done after this many attempts
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) max_attempt: Option<u32>,
+    /// Fail an auto run whose agent gives no done marker [default: as the skill says, else the setting]
+    #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) require_marker: Option<bool>,
     /// Pass a variable of yours on
     #[arg(long, value_name = "NAME")]
     pub(crate) env: Vec<String>,

@@ -194,6 +194,7 @@ impl Run<'_> {
             mode: how.mode,
             attempt,
             max_attempt: self.args.max_attempt,
+            require_marker: self.args.require_marker,
             continuation: profile.continuation(),
             known_session: self.session_id.as_deref(),
             cancel_recorded: how.ended_by == Some(EndedBy::Canceled),

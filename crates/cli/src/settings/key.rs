@@ -18,6 +18,7 @@ pub(crate) enum Key {
     SessionTimeoutSec,
     InteractiveRequireUserReply,
     AutoDecisionLimit,
+    RequireMarker,
     Redact,
     Consent,
     SlotsTotal,
@@ -72,6 +73,7 @@ impl Key {
         Self::SessionTimeoutSec,
         Self::InteractiveRequireUserReply,
         Self::AutoDecisionLimit,
+        Self::RequireMarker,
         Self::Redact,
         Self::Consent,
         Self::SlotsTotal,
@@ -113,6 +115,7 @@ impl Key {
             Self::SessionTimeoutSec => "session_timeout_sec",
             Self::InteractiveRequireUserReply => "interactive_require_user_reply",
             Self::AutoDecisionLimit => "auto_decision_limit",
+            Self::RequireMarker => "require_marker",
             Self::Redact => "redact",
             Self::Consent => "consent",
             Self::SlotsTotal => "slots.total",
@@ -149,7 +152,7 @@ impl Key {
             Self::Redact | Self::Consent | Self::ServerHosts | Self::ServerOrigins | Self::ServerWebhooks => {
                 Shape::Texts
             }
-            Self::InteractiveRequireUserReply | Self::ServerWebhookPrivate => Shape::Flag,
+            Self::InteractiveRequireUserReply | Self::RequireMarker | Self::ServerWebhookPrivate => Shape::Flag,
             Self::SlotsEngines => Shape::PerEngine,
             Self::HardTimeoutSec
             | Self::StallTimeoutSec

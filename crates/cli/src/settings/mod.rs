@@ -58,6 +58,8 @@ pub(crate) struct Settings {
     pub(crate) session_timeout: Duration,
     pub(crate) interactive_require_user_reply: bool,
     pub(crate) auto_decision_limit: u32,
+    /// An auto run without a done marker fails.
+    pub(crate) require_marker: bool,
     /// What readers of evidence hide.
     pub(crate) redact: Vec<String>,
     /// Engines that nothing holds back, and the user knows.
@@ -143,6 +145,7 @@ impl Settings {
             session_timeout: options.session_timeout,
             interactive_require_user_reply: options.require_user_reply,
             auto_decision_limit: options.auto_decision_limit,
+            require_marker: false,
             redact: Vec::new(),
             consent: Vec::new(),
             slots: SlotLimits::default(),

@@ -216,6 +216,7 @@ fn judge(facts: &Facts) {
                 mode,
                 attempt: AttemptNumber(1),
                 max_attempt: None,
+                require_marker: false,
                 continuation: skillrun_model::status::Continuation::Resumable,
                 known_session: None,
                 cancel_recorded: false,

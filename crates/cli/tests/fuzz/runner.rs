@@ -28,6 +28,7 @@ const KEYS: &[&str] = &[
     "engines",
     "unsupported_engines",
     "max_attempt",
+    "require_marker",
     "schemas",
     "entrypoint",
     "prompts",

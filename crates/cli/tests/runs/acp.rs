@@ -108,7 +108,7 @@ fn check(lab: &Lab, run: RunId, mode: ExecutionMode) {
         assert_eq!(evidence(lab, run, &format!("stderr.{attempt}.log")), "", "attempt {attempt}");
     }
     let schema = lab.path("skills").join("probe/assets/output.json");
-    check_same(lab, run, Told { mode, schema: Some(&schema), max_attempt: None });
+    check_same(lab, run, Told { mode, schema: Some(&schema), max_attempt: None, require_marker: false });
 }
 
 fn answer(lab: &Lab, run: RunId) -> Value {

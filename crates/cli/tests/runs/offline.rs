@@ -23,6 +23,7 @@ pub(crate) struct Told<'a> {
     pub(crate) mode: ExecutionMode,
     pub(crate) schema: Option<&'a Path>,
     pub(crate) max_attempt: Option<u32>,
+    pub(crate) require_marker: bool,
 }
 
 /// The verdicts about all attempts, one line each.
@@ -34,6 +35,9 @@ pub(crate) fn verdicts(folder: &Path, told: Told<'_>) -> Vec<String> {
     }
     if let Some(max) = told.max_attempt {
         command.args(["--max-attempt", &max.to_string()]);
+    }
+    if told.require_marker {
+        command.arg("--require-marker");
     }
     let output = command.output().expect("normalize");
     let text = String::from_utf8(output.stdout).expect("text");

@@ -16,7 +16,7 @@ fn check(lab: &Lab, run: RunId, mode: ExecutionMode, profile: ProfileId) {
     assert_eq!(lab.state(run).status, Some(RunStatus::Succeeded), "{profile}: {:?}", lab.types(run));
     assert_eq!(lab.output(run), json!({ "answer": "blue" }), "{profile}");
     let schema = lab.path("skills").join("probe/assets/output.json");
-    check_same(lab, run, Told { mode, schema: Some(&schema), max_attempt: None });
+    check_same(lab, run, Told { mode, schema: Some(&schema), max_attempt: None, require_marker: false });
     lab.check_whole(run);
 }
 

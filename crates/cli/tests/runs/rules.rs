@@ -1,8 +1,10 @@
 //! Every rule of the settle table that a script can bring about by itself, one line each.
 
+use std::fs;
 use std::path::PathBuf;
 
-use serde_json::json;
+use serde_json::{Value, json};
+use skillrun_model::verdict::Verdict;
 use skillrun_model::{ExecutionMode, ProfileId, RunId, RunStatus};
 use skillrun_runtime::{NewRun, Runtime};
 
@@ -24,6 +26,7 @@ enum How {
     Stall(f64),
     Budget(u64),
     MaxAttempt(u32),
+    RequireMarker,
 }
 
 struct Case {
@@ -128,6 +131,11 @@ const MARKED: &[Case] = &[
         "3c completed completed DONE_MARKER_FOUND succeeded",
     ),
     auto(
+        How::RequireMarker,
+        "- - output: {answer: blue}\n    done: true\n  - say: One.\n  - say: Two.\n",
+        "3c completed completed DONE_MARKER_FOUND succeeded",
+    ),
+    auto(
         How::Linger(0.1),
         "- - output: {answer: blue}\n    done: true\n  - end\n  - hang\n",
         "3c completed completed DONE_MARKER_FOUND succeeded +LINGER_ENDED",
@@ -194,17 +202,40 @@ const BROKEN: &[Case] = &[
 
 const CLEAN: &[Case] = &[
     auto(How::AsItIs, "- - end\n", "8 failed interrupted ANSWER_MISSING failed ANSWER_MISSING"),
-    auto(How::AsItIs, "- - output: {answer: blue}\n", "9 completed completed OUTPUT_VALID succeeded"),
-    auto(How::NoSchema, "- - say: The sky is blue.\n", "9 completed completed CLEAN_FINAL succeeded"),
+    auto(
+        How::AsItIs,
+        "- - output: {answer: blue}\n",
+        "9 completed completed OUTPUT_VALID succeeded +COMPLETED_WITHOUT_DONE_MARKER",
+    ),
+    auto(
+        How::NoSchema,
+        "- - say: The sky is blue.\n",
+        "9 completed completed CLEAN_FINAL succeeded +COMPLETED_WITHOUT_DONE_MARKER",
+    ),
     auto(
         How::Linger(0.1),
         "- - output: {answer: blue}\n  - end\n  - hang\n",
-        "9 completed completed OUTPUT_VALID succeeded +LINGER_ENDED",
+        "9 completed completed OUTPUT_VALID succeeded +LINGER_ENDED +COMPLETED_WITHOUT_DONE_MARKER",
     ),
     auto(
         How::AsItIs,
         "- - say: '{\"answer\": \"blue\", \"__SKILL_DONE__\": false}'\n",
-        "9 completed completed OUTPUT_VALID succeeded +DONE_MARKER_FALSE",
+        "8b completed unknown AGENT_NOT_DONE failed AGENT_NOT_DONE",
+    ),
+    auto(
+        How::AsItIs,
+        "- - say: '{\"__SKILL_DONE__\": false}'\n  - output: {answer: blue}\n",
+        "8b completed unknown AGENT_NOT_DONE failed AGENT_NOT_DONE",
+    ),
+    auto(
+        How::AsItIs,
+        "- - output: {answer: blue}\n  - say: That was all.\n",
+        "9 completed completed OUTPUT_VALID succeeded +COMPLETED_WITHOUT_DONE_MARKER",
+    ),
+    auto(
+        How::RequireMarker,
+        "- - output: {answer: blue}\n",
+        "9 completed completed OUTPUT_VALID failed DONE_MARKER_MISSING",
     ),
     auto(
         How::AsItIs,
@@ -282,6 +313,7 @@ fn request(lab: &Lab, case: &Case) -> NewRun {
         How::Stall(seconds) => with(new, |options| options.stall_timeout_sec = Some(seconds)),
         How::Budget(bytes) => with(new, |options| options.max_bytes = Some(bytes)),
         How::MaxAttempt(max) => with(new, |options| options.max_attempt = Some(max)),
+        How::RequireMarker => with(new, |options| options.require_marker = Some(true)),
     }
 }
 
@@ -305,13 +337,26 @@ fn check(lab: &Lab, run: RunId, case: &Case) {
             assert_eq!(result.error, verdict.error, "{}", case.script);
             assert!(verdict.warnings.iter().all(|code| result.warnings.contains(code)), "{:?}", result.warnings);
             assert_eq!(result.output, verdict.output);
+            if status == RunStatus::Succeeded {
+                check_warnings(lab, run, verdict);
+            }
         }
     }
     let schema: Option<PathBuf> =
         (case.how != How::NoSchema).then(|| lab.path("skills").join("probe/assets/output.json"));
+    let require_marker = case.how == How::RequireMarker;
     let max_attempt = if let How::MaxAttempt(max) = case.how { Some(max) } else { None };
-    check_same(lab, run, Told { mode: case.mode, schema: schema.as_deref(), max_attempt });
+    check_same(lab, run, Told { mode: case.mode, schema: schema.as_deref(), max_attempt, require_marker });
     lab.check_whole(run);
+}
+
+/// What a success warns of is told in the conversation too.
+fn check_warnings(lab: &Lab, run: RunId, verdict: &Verdict) {
+    let conversation = fs::read_to_string(lab.data().run(run).fcmp()).expect("a conversation");
+    let end: Value = serde_json::from_str(conversation.lines().last().expect("an end")).expect("JSON");
+    assert_eq!(end["type"], "conversation.completed");
+    let told = end["data"]["warnings"].as_array().cloned().unwrap_or_default();
+    assert_eq!(told, verdict.warnings.iter().map(|code| json!(code)).collect::<Vec<_>>());
 }
 
 fn play(cases: &[Case]) {

@@ -27,7 +27,7 @@ fn rows(lab: &Lab, run: RunId) -> Vec<String> {
 
 fn check_offline(lab: &Lab, run: RunId, mode: ExecutionMode) {
     let schema = lab.path("skills").join("probe/assets/output.json");
-    check_same(lab, run, Told { mode, schema: Some(&schema), max_attempt: None });
+    check_same(lab, run, Told { mode, schema: Some(&schema), max_attempt: None, require_marker: false });
     lab.check_whole(run);
 }
 

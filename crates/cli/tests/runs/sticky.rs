@@ -81,7 +81,11 @@ fn one_process_over_four_attempts() {
     assert!(!json_of(&lab, run, "fs-diff.4.json").to_string().contains("notes.md"));
 
     let schema = lab.path("skills").join("probe/assets/output.json");
-    check_same(&lab, run, Told { mode: ExecutionMode::Interactive, schema: Some(&schema), max_attempt: None });
+    check_same(
+        &lab,
+        run,
+        Told { mode: ExecutionMode::Interactive, schema: Some(&schema), max_attempt: None, require_marker: false },
+    );
     lab.check_whole(run);
 }
 

@@ -119,6 +119,7 @@ pub(crate) fn facts(lines: &[Line], record: Record) -> Facts {
         end_policy: EndPolicy::Event,
         session_id: Some("s".to_owned()),
         messages: text.map(message).into_iter().collect(),
+        tool_follows: false,
         end: end.map(ended),
         has_text: text.is_some(),
         error: None,

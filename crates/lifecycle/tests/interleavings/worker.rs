@@ -577,6 +577,7 @@ impl World {
             mode: scene.mode,
             attempt,
             max_attempt: scene.max_attempt,
+            require_marker: false,
             continuation: scene.options.continuation,
             known_session: state.session_id.as_deref(),
             cancel_recorded: is_canceled && !hides,

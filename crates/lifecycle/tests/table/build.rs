@@ -58,6 +58,7 @@ pub(crate) fn silent() -> Turn {
         end_policy: EndPolicy::Event,
         session_id: Some("s-1".to_owned()),
         messages: Vec::new(),
+        tool_follows: false,
         end: None,
         has_text: false,
         error: None,
@@ -115,6 +116,12 @@ impl Turn {
     /// A tool call before the next message.
     pub(crate) fn tool(mut self) -> Self {
         self.tool = true;
+        self
+    }
+
+    /// A tool call after everything that was said.
+    pub(crate) fn works_on(mut self) -> Self {
+        self.facts.tool_follows = true;
         self
     }
 
@@ -200,6 +207,7 @@ pub(crate) struct How {
     pub(crate) mode: ExecutionMode,
     attempt: u32,
     max_attempt: Option<u32>,
+    require_marker: bool,
     continuation: Continuation,
     known_session: Option<&'static str>,
     cancel_recorded: bool,
@@ -216,6 +224,7 @@ pub(crate) fn auto() -> How {
         mode: ExecutionMode::Auto,
         attempt: 1,
         max_attempt: None,
+        require_marker: false,
         continuation: Continuation::Resumable,
         known_session: None,
         cancel_recorded: false,
@@ -238,6 +247,7 @@ impl How {
             mode: self.mode,
             attempt: AttemptNumber(self.attempt),
             max_attempt: self.max_attempt,
+            require_marker: self.require_marker,
             continuation: self.continuation,
             known_session: self.known_session,
             cancel_recorded: self.cancel_recorded,
@@ -285,6 +295,10 @@ impl How {
 
     pub(crate) fn max_attempt(self, max: u32) -> Self {
         Self { max_attempt: Some(max), ..self }
+    }
+
+    pub(crate) fn require_marker(self) -> Self {
+        Self { require_marker: true, ..self }
     }
 
     pub(crate) fn continuation(self, continuation: Continuation) -> Self {

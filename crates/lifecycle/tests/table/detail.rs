@@ -12,7 +12,9 @@ use skillrun_parse::record::EndKind;
 use skillrun_parse::text::marker::MarkerForm;
 use skillrun_translate::builder::span_ref;
 
-use super::build::{ASK, BAD, DONE, GOOD, GOOD_DONE, How, Turn, auto, by_exit, chat, interactive, said, silent, span};
+use super::build::{
+    ASK, BAD, DONE, GOOD, GOOD_DONE, How, NOT_DONE, Turn, auto, by_exit, chat, interactive, said, silent, span,
+};
 
 fn settled(turn: &Turn, how: &How) -> Settled {
     settle(&turn.facts(), &how.control())
@@ -52,6 +54,8 @@ fn errors_have_a_category() {
         (chat().endless(), auto().exit_unknown(), ErrorCategory::Host),
         (silent(), auto(), ErrorCategory::Engine),
         (chat(), auto().schema(), ErrorCategory::Output),
+        (said(NOT_DONE), auto(), ErrorCategory::Output),
+        (said(GOOD), auto().require_marker(), ErrorCategory::Output),
         (chat(), interactive().max_attempt(1), ErrorCategory::Interaction),
         (chat().no_session(), interactive(), ErrorCategory::Session),
     ];
@@ -157,6 +161,32 @@ fn evidence_names_the_bytes() {
     assert_eq!(verdict(&by_exit("a"), &auto()).evidence.end, []);
 }
 
+/// "A marker that a tool call follows does not count: `DONE_MARKER_BEFORE_WORK` with its range."
+#[test]
+fn what_does_not_count_is_told_with_its_bytes() {
+    let turn = said("a").then(GOOD_DONE).tool().then("That was all.");
+    let bytes = vec![span_ref(&span(10, 20))];
+    let seen = settled(&turn, &auto().schema()).notices;
+    for code in [Code::DoneMarkerBeforeWork, Code::OutputBeforeWork] {
+        let notice = seen.iter().find(|notice| notice.code == code).expect("a notice");
+        assert_eq!(notice.spans, bytes);
+        assert!(notice.message.contains("stdout bytes 10 to 20"), "{}", notice.message);
+    }
+    let seen = settled(&said("a").then(NOT_DONE), &auto()).notices;
+    assert_eq!((seen[0].code, &seen[0].spans), (Code::DoneMarkerFalse, &bytes));
+}
+
+/// "Broken JSON near a marker reports where it broke."
+#[test]
+fn a_broken_marker_is_told_with_its_place() {
+    let broken = r#"{"answer": 42, "note": "so", "__SKILL_DONE__": true,}"#;
+    let seen = settled(&said(broken), &auto().schema());
+    let words = "trailing comma at column 53";
+    assert!(seen.notices[0].message.ends_with(words), "{:?}", seen.notices);
+    let error = seen.verdict.error.expect("an error");
+    assert!(error.details.iter().any(|detail| detail.ends_with(words)), "{error:?}");
+}
+
 #[test]
 fn tells_how_the_marker_stands() {
     let form = |text: &str| settled(&said(text), &auto()).marker;
@@ -193,7 +223,7 @@ fn a_question_enriches_the_payload() {
     let seen = pending(answer, &interactive());
     let option = |value: &str, label: &str, default| AskOption { value: value.into(), label: label.into(), default };
     assert_eq!(seen.kind, InteractionKind::ChooseOne);
-    assert_eq!(seen.prompt, "Look:\n\nPlease.");
+    assert_eq!(seen.prompt, "Look:\n\nPlease.\n\nWhich?");
     assert_eq!(seen.options, [option("red", "red", false), option("b", "Blue", true)]);
     assert_eq!((seen.ui_hints, seen.context), (Some(json!({"wide": true})), Some(json!({"step": 2}))));
     assert_eq!(seen.default_decision_policy, DecisionPolicy::SafeDefault);

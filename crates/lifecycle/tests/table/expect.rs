@@ -154,13 +154,25 @@ pub(crate) fn rule_8() -> Expect {
     broken(Rule::AnswerMissing, TurnState::Failed, Code::AnswerMissing)
 }
 
+/// The agent says itself that it is not done.
+pub(crate) fn rule_8b() -> Expect {
+    let (turn, completion) = (TurnState::Completed, CompletionState::Unknown);
+    Expect::new(Rule::AgentNotDone, turn, completion, Code::AgentNotDone, RunStatus::Failed)
+        .notes(&[Code::DoneMarkerFalse])
+}
+
 /// With a schema; without one the reason is [`Code::CleanFinal`].
 pub(crate) fn rule_9() -> Expect {
-    completed(Rule::AutoValid, Code::OutputValid, RunStatus::Succeeded)
+    completed(Rule::AutoValid, Code::OutputValid, RunStatus::Succeeded).warns(&[Code::CompletedWithoutDoneMarker])
 }
 
 pub(crate) fn rule_9_no_schema() -> Expect {
-    completed(Rule::AutoValid, Code::CleanFinal, RunStatus::Succeeded)
+    completed(Rule::AutoValid, Code::CleanFinal, RunStatus::Succeeded).warns(&[Code::CompletedWithoutDoneMarker])
+}
+
+/// The marker was required.
+pub(crate) fn rule_9_failed(reason: Code) -> Expect {
+    completed(Rule::AutoValid, reason, RunStatus::Failed).error(Code::DoneMarkerMissing)
 }
 
 /// Its diagnostic comes after those of the answer.

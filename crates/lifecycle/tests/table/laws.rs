@@ -81,17 +81,18 @@ fn facts() -> impl Strategy<Value = Facts> {
     let act = (select(EndedBy::ALL), option::of(select(kinds))).prop_map(|(act, after)| HostAct { act, after });
     let messages = prop::collection::vec(message(), 0..4);
     let acts = prop::collection::vec(act, 0..3);
-    (policy, option::of("s"), messages, option::weighted(0.8, end()), any::<[bool; 2]>(), option::of(error), acts)
-        .prop_map(|(end_policy, session_id, messages, end, [has_text, session_refused], error, acts)| Facts {
+    (policy, option::of("s"), messages, option::weighted(0.8, end()), any::<[bool; 3]>(), option::of(error), acts)
+        .prop_map(|(end_policy, session_id, messages, end, flags, error, acts)| Facts {
             end_policy,
             session_id,
             messages,
+            tool_follows: flags[2],
             end,
-            has_text,
+            has_text: flags[0],
             error,
             reset_at: None,
             profile: None,
-            session_refused,
+            session_refused: flags[1],
             usage: None,
             acts,
             parse: ParseCounts::default(),
@@ -109,13 +110,15 @@ fn control() -> impl Strategy<Value = Control<'static>> {
     let numbers = (0..4_u32, option::of(1..4_u32), 1..9_u32);
     let ended = (exit, option::of(select(EndedBy::ALL)), prop::bool::weighted(0.1));
     let session = (select(Continuation::ALL), option::of(Just("s")));
-    (select(ExecutionMode::ALL), numbers, ended, session, any::<bool>(), policy(), policy()).prop_map(
-        |(mode, (attempt, max_attempt, next), (exit, ended_by, cancel_recorded), session, schema, request, skill)| {
+    (select(ExecutionMode::ALL), numbers, ended, session, any::<[bool; 2]>(), policy(), policy()).prop_map(
+        |(mode, (attempt, max_attempt, next), (exit, ended_by, cancel_recorded), session, flags, request, skill)| {
+            let [schema, require_marker] = flags;
             let (continuation, known_session) = session;
             Control {
                 mode,
                 attempt: AttemptNumber(attempt),
                 max_attempt,
+                require_marker,
                 continuation,
                 known_session,
                 cancel_recorded,
@@ -176,5 +179,18 @@ proptest! {
             }
         }
         prop_assert!((0.0..=1.0).contains(&verdict.confidence));
+        if control.mode == ExecutionMode::Auto && is(RunStatus::Succeeded) {
+            let marked = !verdict.evidence.marker.is_empty();
+            let warned = verdict.warnings.contains(&Code::CompletedWithoutDoneMarker);
+            prop_assert!(marked != warned, "done without a marker is told");
+            prop_assert!(marked || !control.require_marker);
+            let denied = settled.notices.iter().any(|notice| notice.code == Code::DoneMarkerFalse);
+            prop_assert!(marked || !denied, "not done is no success");
+        }
+        if facts.tool_follows || facts.messages.last().is_some_and(|message| message.after_tool) {
+            let last = if facts.tool_follows { None } else { facts.messages.last() };
+            let may_have_marker = last.is_some_and(|message| message.text.contains(DONE_KEY));
+            prop_assert!(may_have_marker || verdict.evidence.marker.is_empty(), "work came after any marker");
+        }
     }
 }

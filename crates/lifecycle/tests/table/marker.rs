@@ -1,22 +1,30 @@
 //! Rows about the marker: contract section 4, where it is looked for and what is one.
 
-use skillrun_model::{Code, ExecutionMode};
+use skillrun_model::{Code, EndedBy, ExecutionMode};
 use skillrun_parse::record::EndKind;
 
-use super::build::{DONE, GOOD, GOOD_DONE, NOT_DONE, auto, interactive, said};
-use super::expect::{Rows, done, rule_2b, rule_3, rule_3b, rule_9, rule_9_no_schema, rule_10, rule_11, rule_14};
+use super::build::{DONE, GOOD, GOOD_DONE, NOT_DONE, Turn, auto, interactive, said};
+use super::expect::{
+    Expect, Rows, done, rule_2b, rule_3, rule_3b, rule_6, rule_8b, rule_9, rule_9_failed, rule_10, rule_11, rule_14,
+};
 
 const ANSWER: &str = r#"{"answer": 42}"#;
 const PLACE: &str = "the object may be the whole message, in a fence, inside prose, on its own line";
-const WHERE: &str = "looked for in the answer, and in the final message before it when no tool call lies between";
-const MALFORMED: &str = "lowercase, \"true\", 1, false, nested, or an object that does not parse: not a marker";
-const DENIED: &str = "another value than true in the answer: blocks rule 11, warns in rule 9";
+const WHERE: &str = "looked for in the closing messages: all final messages after the last tool call";
+const EARLY: &str = "a marker that a tool call follows does not count: DONE_MARKER_BEFORE_WORK with its range";
+const MALFORMED: &str = "lowercase, \"true\", 1, nested, or an object that does not parse: not a marker";
+const OTHER: &str = "any other value is malformed and says nothing";
+const DENIED: &str =
+    "JSON false in a closing message: without a marker rule 8b in auto, in the answer it blocks rule 11";
+const REQUIRED: &str = "9: with require_marker failed DONE_MARKER_MISSING";
+const BROKEN: &str = "broken JSON near a marker: where it broke, not the JSON as if it were a question";
 const FIRST: &str = "the first marker of an attempt wins, later ones: DONE_MARKER_REPEATED";
 
 pub(crate) fn rows(rows: &mut Rows) {
     places(rows);
     messages(rows);
     malformed(rows);
+    broken(rows);
     denied(rows);
     repeated(rows);
 }
@@ -49,34 +57,44 @@ fn messages(rows: &mut Rows) {
     let how = || auto().schema();
     let turn = said(GOOD_DONE).then("That was all.");
     rows.each("marker in the message before", WHERE, turn, how(), |mode| done(mode).output(ANSWER));
+    let early = [Code::DoneMarkerBeforeWork, Code::OutputBeforeWork];
     let turn = said(GOOD_DONE).tool().then("That was all.");
-    rows.each("marker, a tool call, an answer", WHERE, turn, how(), |mode| match mode {
-        ExecutionMode::Auto => rule_10(Code::OutputMissing, &[]),
-        ExecutionMode::Interactive => rule_14("That was all."),
+    rows.each("marker, a tool call, an answer", EARLY, turn, how(), |mode| match mode {
+        ExecutionMode::Auto => rule_10(Code::OutputMissing, &early),
+        ExecutionMode::Interactive => rule_14("That was all.").notes(&early),
+    });
+    let turn = said(GOOD_DONE).works_on();
+    rows.each("marker, then a tool call and nothing", EARLY, turn, how(), |mode| match mode {
+        ExecutionMode::Auto => rule_10(Code::OutputMissing, &early),
+        ExecutionMode::Interactive => rule_14(GOOD_DONE).notes(&early),
+    });
+    let turn = said(GOOD_DONE).tool().then("One.").then("Two.");
+    rows.each("marker, a tool call, two messages", EARLY, turn, how(), |mode| match mode {
+        ExecutionMode::Auto => rule_10(Code::OutputMissing, &early),
+        ExecutionMode::Interactive => rule_14("Two.").notes(&early),
     });
     let turn = said("Working.").tool().then(GOOD_DONE);
     rows.each("a tool call, then the marker", WHERE, turn, how(), |mode| done(mode).output(ANSWER));
     let turn = said(GOOD_DONE).then("One.").then("Two.");
-    rows.each("marker two messages before", WHERE, turn, how(), |mode| match mode {
-        ExecutionMode::Auto => rule_10(Code::OutputMissing, &[]),
-        ExecutionMode::Interactive => rule_14("Two."),
-    });
+    rows.each("marker two messages before", WHERE, turn, how(), |mode| done(mode).output(ANSWER));
+    let turn = said("Working.").tool().then(GOOD_DONE).then("One.").then("Two.").then("Three.");
+    rows.each("marker three messages before", WHERE, turn, how(), |mode| done(mode).output(ANSWER));
     let plan = format!("I will end with {DONE} when done.");
     let turn = said(&plan).tool().then("Which colour?");
     rows.row(
         "marker quoted early",
-        "an agent that quotes its plan early is not done",
+        "an agent that quotes its plan and then works is not done",
         turn,
         interactive(),
-        rule_14("Which colour?"),
+        rule_14("Which colour?").notes(&[Code::DoneMarkerBeforeWork]),
     );
     let turn = said(&plan).tool().then(GOOD);
     rows.row(
         "marker quoted early, valid output",
-        "quoted early",
+        EARLY,
         turn,
         interactive().schema(),
-        rule_11().output(ANSWER),
+        rule_11().output(ANSWER).notes(&[Code::DoneMarkerBeforeWork]),
     );
     // What tools print is no message; facts have none of it.
     let turn = said("I read the file.").tool().then("Nothing to do?");
@@ -97,24 +115,16 @@ fn malformed(rows: &mut Rows) {
         ("lowercase", r#"{"__skill_done__": true}"#),
         ("nested", r#"{"plan": {"__SKILL_DONE__": true}}"#),
         ("in an array", r#"[{"__SKILL_DONE__": true}]"#),
-        ("unparsable", r#"{"__SKILL_DONE__": true,}"#),
-        ("cut", r#"{"__SKILL_DONE__": true"#),
     ];
     for (name, text) in texts {
         let expect = rule_14(text).notes(&[Code::DoneMarkerMalformed]);
         rows.row(&format!("{name} marker"), MALFORMED, said(text), interactive(), expect);
         let valid = format!("{text}\n{GOOD}");
         let expect = rule_9().output(ANSWER).notes(&[Code::DoneMarkerMalformed]);
-        // What follows a cut object may be a part of it.
-        if name != "unparsable" && name != "cut" {
-            rows.row(&format!("{name} marker before output"), MALFORMED, said(&valid), auto().schema(), expect);
-            let expect = rule_11().output(ANSWER).notes(&[Code::DoneMarkerMalformed]);
-            rows.row(&format!("{name} marker is no denial"), DENIED, said(&valid), interactive().schema(), expect);
-        }
+        rows.row(&format!("{name} marker before output"), MALFORMED, said(&valid), auto().schema(), expect);
+        let expect = rule_11().output(ANSWER).notes(&[Code::DoneMarkerMalformed]);
+        rows.row(&format!("{name} marker is no denial"), DENIED, said(&valid), interactive().schema(), expect);
     }
-    let other = r#"{"__SKILL_DONE__": "true"} or {"__SKILL_DONE__": 1}"#;
-    let expect = rule_14(other).notes(&[Code::DoneMarkerMalformed]);
-    rows.row("\"true\" and 1", MALFORMED, said(other), interactive(), expect);
     let mentions = "I will write __SKILL_DONE__ when I am done.";
     rows.row("only mentioned", "key and value", said(mentions), interactive(), rule_14(mentions));
     let turn = said(r#"{"__skill_done__": true}"#).then("And now?");
@@ -124,37 +134,118 @@ fn malformed(rows: &mut Rows) {
     rows.each("a malformed one beside a marker", MALFORMED, said(&both), auto().schema(), |mode| {
         done(mode).output(ANSWER).notes(&[Code::DoneMarkerMalformed])
     });
-}
-
-fn denied(rows: &mut Rows) {
-    for value in ["false", "\"true\"", "1", "null"] {
+    for value in ["\"true\"", "\"false\"", "1", "0", "null", "[]"] {
         let text = format!("{{\"__SKILL_DONE__\": {value}, \"answer\": 42}}");
-        rows.each(&format!("marker {value} with valid output"), DENIED, said(&text), auto().schema(), |mode| {
+        rows.each(&format!("marker {value} with valid output"), OTHER, said(&text), auto().schema(), |mode| {
             match mode {
-                ExecutionMode::Auto => rule_9().output(ANSWER).warns(&[Code::DoneMarkerFalse]),
-                ExecutionMode::Interactive => rule_14(&text),
+                ExecutionMode::Auto => rule_9(),
+                ExecutionMode::Interactive => rule_11(),
             }
+            .output(ANSWER)
             .notes(&[Code::DoneMarkerMalformed])
         });
     }
+}
+
+/// What the user is told about a marker that is not JSON.
+fn unreadable(problem: &str) -> String {
+    format!(
+        "The agent tried to say that it is done, but its marker cannot be read: {problem}. Ask it to write the marker \
+         again, or tell it how to go on."
+    )
+}
+
+fn broken(rows: &mut Rows) {
+    let comma = r#"{"answer": 42, "__SKILL_DONE__": true,}"#;
+    let cut = r#"{"answer": 42, "__SKILL_DONE__": true"#;
+    let wait = |prompt: &str| rule_14(prompt).notes(&[Code::DoneMarkerMalformed]);
+    let how = || interactive().schema();
+    let problem = unreadable("trailing comma at column 39");
+    rows.row("a marker with a trailing comma", BROKEN, said(comma), how(), wait(&problem));
+    let problem = unreadable("the text ends inside the object, at column 37");
+    rows.row("a marker that is cut", BROKEN, said(cut), how(), wait(&problem));
+    let fenced = format!("Here it is:\n```json\n{comma}\n```\nAnything else?");
+    let prompt = format!("Here it is:\n\nAnything else?\n\n{}", unreadable("trailing comma at line 3, column 39"));
+    rows.row("a broken marker in a fence", BROKEN, said(&fenced), how(), wait(&prompt));
+    let turn = said(comma).then("That was all.");
+    let prompt = format!("That was all.\n\n{}", unreadable("trailing comma at column 39"));
+    rows.row("a broken marker in the message before", BROKEN, turn, how(), wait(&prompt));
+    let turn = said(comma).tool().then("And now?");
+    rows.row("a broken marker before a tool call", BROKEN, turn, how(), rule_14("And now?"));
+    let turn = said(comma).then(GOOD_DONE);
+    rows.each("a broken marker, then a good one", BROKEN, turn, how(), |mode| {
+        done(mode).output(ANSWER).notes(&[Code::DoneMarkerMalformed])
+    });
+    let expect = rule_10(Code::OutputMissing, &[Code::DoneMarkerMalformed]);
+    rows.row("a marker with a trailing comma, auto", BROKEN, said(comma), auto().schema(), expect);
+    let beside = format!("{comma}\n{}", super::build::ASK);
+    let prompt = format!("{}\n\nGo on?", unreadable("trailing comma at line 1, column 39"));
+    rows.row("a broken marker beside a question", BROKEN, said(&beside), how(), wait(&prompt));
+}
+
+fn denied(rows: &mut Rows) {
+    let note = &[Code::DoneMarkerFalse];
+    let each = |rows: &mut Rows, name: &str, turn: Turn, waits: Expect| {
+        rows.each(name, DENIED, turn, auto().schema(), |mode| match mode {
+            ExecutionMode::Auto => rule_8b(),
+            ExecutionMode::Interactive => waits.clone().notes(note),
+        });
+    };
+    each(rows, "marker false with valid output", said(NOT_DONE), rule_14(NOT_DONE));
     let apart = format!("{{\"__SKILL_DONE__\": false}}\n{GOOD}");
-    let expect = rule_14(&apart).notes(&[Code::DoneMarkerMalformed]);
-    rows.row("denied beside valid output", DENIED, said(&apart), interactive().schema(), expect);
-    let expect = rule_9_no_schema().output(ANSWER).warns(&[Code::DoneMarkerFalse]).notes(&[Code::DoneMarkerMalformed]);
-    rows.row("denied without a schema", DENIED, said(&apart), auto(), expect);
+    each(rows, "denied beside valid output", said(&apart), rule_14(&apart));
+    let prose = "I could not log in.\n{\"__SKILL_DONE__\": false}";
+    each(rows, "denied without output", said(prose), rule_14(prose));
+    rows.row("denied without a schema", DENIED, said(&apart), auto(), rule_8b());
     let turn = said(NOT_DONE).then(GOOD);
-    rows.each("denied in the message before", "in the answer", turn, auto().schema(), |mode| {
+    each(rows, "denied in the message before", turn, rule_11().output(ANSWER));
+    let turn = said(NOT_DONE).then("One.").then(GOOD);
+    each(rows, "denied two messages before", turn, rule_11().output(ANSWER));
+    let turn = said(NOT_DONE).tool().then(GOOD);
+    rows.each("denied, then worked on", WHERE, turn, auto().schema(), |mode| {
         match mode {
             ExecutionMode::Auto => rule_9(),
             ExecutionMode::Interactive => rule_11(),
         }
         .output(ANSWER)
-        .notes(&[Code::DoneMarkerMalformed])
     });
     let corrected = format!("{{\"__SKILL_DONE__\": false}}\n{GOOD_DONE}");
-    rows.each("denied, then done", "a marker is a marker", said(&corrected), auto().schema(), |mode| {
-        done(mode).output(ANSWER).notes(&[Code::DoneMarkerMalformed])
+    rows.each("denied, then done", "without a marker", said(&corrected), auto().schema(), |mode| {
+        done(mode).output(ANSWER).notes(note)
     });
+    rows.each("done, then denied", "without a marker", said(GOOD_DONE).then(NOT_DONE), auto().schema(), |mode| {
+        done(mode).output(ANSWER).notes(note)
+    });
+    let partial = skillrun_model::TurnState::PartialFailed;
+    rows.row("denied and a bad exit", "6 before 8b", said(NOT_DONE), auto().exit(1), rule_6(partial).notes(note));
+    let lingered = auto().ended_by(EndedBy::Linger).signal();
+    rows.row(
+        "denied and lingered",
+        "8b: linger is told",
+        said(NOT_DONE),
+        lingered,
+        rule_8b().warns(&[Code::LingerEnded]),
+    );
+    required(rows);
+}
+
+fn required(rows: &mut Rows) {
+    let how = || auto().require_marker();
+    rows.row(
+        "required and not there",
+        REQUIRED,
+        said(GOOD),
+        how().schema(),
+        rule_9_failed(Code::OutputValid).output(ANSWER),
+    );
+    let expect = rule_9_failed(Code::CleanFinal).text("Hello.");
+    rows.row("required and not there, no schema", REQUIRED, said("Hello."), how(), expect);
+    rows.each("required and there", REQUIRED, said(GOOD_DONE), how().schema(), |mode| done(mode).output(ANSWER));
+    let expect = rule_10(Code::OutputInvalid, &[]);
+    rows.row("required, output invalid", "10", said(super::build::BAD), how().schema(), expect);
+    rows.row("required and denied", "8b before 9", said(NOT_DONE), how().schema(), rule_8b());
+    let interactive = interactive().schema().require_marker();
+    rows.row("required, interactive", "9: auto alone", said(GOOD), interactive, rule_11().output(ANSWER));
 }
 
 fn repeated(rows: &mut Rows) {
@@ -165,7 +256,7 @@ fn repeated(rows: &mut Rows) {
     rows.each("a marker in each of two messages", FIRST, said(GOOD_DONE).then(again), auto().schema(), expect);
     let turn = said(GOOD_DONE).tool().then(again);
     rows.each("markers with a tool call between", WHERE, turn, auto().schema(), |mode| {
-        done(mode).output(r#"{"answer": 43}"#)
+        done(mode).output(r#"{"answer": 43}"#).notes(&[Code::DoneMarkerBeforeWork])
     });
     let turn = said(super::build::BAD_DONE).then(GOOD_DONE);
     let expect = rule_3().notes(&[Code::DoneMarkerRepeated]);

@@ -8,8 +8,11 @@ use super::expect::{Expect, Rows, done, rule_3, rule_3b, rule_9, rule_9_no_schem
 const ANSWER: &str = r#"{"answer": 42}"#;
 const CARRIES: &str = "output with a marker: the object that carries it";
 const NEAREST: &str = "if nothing is left of it, the nearest object before it in the same message";
-const BEFORE: &str = "else the last object of the message before when no tool call lies between";
-const WITHOUT: &str = "without: its objects from last to first, the first that validates";
+const BEFORE: &str = "else the last object of the closing messages before it";
+const WITHOUT: &str =
+    "without: the closing messages from last to first, their objects likewise, the first that validates";
+const EARLY: &str =
+    "an object that fits and stands before the last tool call, when nothing after it does: OUTPUT_BEFORE_WORK";
 const STANDING: &str = "for rule 11 the object must be the whole answer, a fence, or stand on lines of its own";
 const CUT: &str = "objects after a { that opens a string key and never completes are no candidates";
 const ENVELOPE: &str = "an ask_user envelope, and what is inside it, is never a candidate";
@@ -60,15 +63,20 @@ fn message_before(rows: &mut Rows) {
     };
     let good = |mode| done(mode).output(ANSWER);
     row("output, then the marker", BEFORE, said(&format!("{OTHER}\n{GOOD}")).then(DONE), good);
-    row("output, a tool call, then the marker", BEFORE, said(GOOD).tool().then(DONE), |_| rule_3());
-    row("output two messages before", BEFORE, said(GOOD).then("Wait.").then(DONE), |_| rule_3());
+    let early: fn(ExecutionMode) -> Expect = |_| rule_3().notes(&[Code::OutputBeforeWork]);
+    row("output, a tool call, then the marker", EARLY, said(GOOD).tool().then(DONE), early);
+    row("output two messages before", BEFORE, said(OTHER).then(GOOD).then("Wait.").then(DONE), good);
     let turn = said(OTHER).then(&format!("{GOOD}\n{DONE}"));
     row("the same message comes first", NEAREST, turn, good);
     let turn = said(GOOD).then(&format!("{BAD}\n{DONE}"));
     row("an invalid object is an object", NEAREST, turn, |_| rule_3());
     row("output, marker, last words", BEFORE, said(GOOD).then(DONE).then("Bye."), good);
     let turn = said(GOOD).tool().then(DONE).then("Bye.");
-    row("output, tool call, marker, last words", BEFORE, turn, |_| rule_3());
+    row("output, tool call, marker, last words", EARLY, turn, early);
+    let turn = said(OTHER).tool().then(&format!("{BAD}\n{DONE}"));
+    row("output, tool call, invalid output and marker", EARLY, turn, early);
+    let turn = said(BAD).tool().then(DONE);
+    row("invalid output, tool call, marker", EARLY, turn, |_| rule_3());
     let turn = said(GOOD_DONE).then(OTHER);
     row("an object after the marker's message", CARRIES, turn, good);
     let turn = said(&format!("{GOOD}\n{DONE}")).then(OTHER);
@@ -102,13 +110,44 @@ fn without_marker(rows: &mut Rows) {
             ExecutionMode::Interactive => rule_14("Hello."),
         },
     );
-    let turn = said(GOOD).then("That was all.");
-    rows.each("an object in the message before", "only the answer is looked at", turn, auto().schema(), |mode| {
-        match mode {
-            ExecutionMode::Auto => rule_10(Code::OutputMissing, &[]),
+    let turns = [
+        ("an object in the message before", said(OTHER).then(GOOD).then("That was all.")),
+        ("an object two messages before", said(GOOD).then("Look.").then("That was all.")),
+        ("an object before one that does not fit", said(GOOD).then(BAD).then("That was all.")),
+        ("an object after a tool call", said(OTHER).tool().then(GOOD).then("That was all.")),
+    ];
+    for (name, turn) in turns {
+        rows.each(name, WITHOUT, turn, auto().schema(), |mode| match mode {
+            ExecutionMode::Auto => rule_9().output(ANSWER),
             ExecutionMode::Interactive => rule_14("That was all."),
+        });
+    }
+    let turns = [
+        ("an object before a tool call", said(GOOD).tool().then("That was all.")),
+        ("an object before a tool call, two messages", said(GOOD).tool().then("Look.").then("That was all.")),
+    ];
+    let early = [Code::OutputBeforeWork];
+    for (name, turn) in turns {
+        rows.each(name, EARLY, turn, auto().schema(), |mode| match mode {
+            ExecutionMode::Auto => rule_10(Code::OutputMissing, &early),
+            ExecutionMode::Interactive => rule_14("That was all.").notes(&early),
+        });
+    }
+    rows.each("an object, then a tool call and nothing", EARLY, said(GOOD).works_on(), auto().schema(), |mode| {
+        match mode {
+            ExecutionMode::Auto => rule_10(Code::OutputMissing, &early),
+            ExecutionMode::Interactive => rule_14(GOOD).notes(&early),
         }
     });
+    let turn = said(GOOD).tool().then(BAD);
+    rows.each("an object before a tool call, another after", EARLY, turn, auto().schema(), |mode| match mode {
+        ExecutionMode::Auto => rule_10(Code::OutputInvalid, &early),
+        ExecutionMode::Interactive => rule_14(BAD).notes(&early),
+    });
+    let turn = said(OTHER).tool().then(&format!("It is {GOOD} now."));
+    rows.row("objects before and after a tool call", EARLY, turn, auto().schema(), rule_9().output(ANSWER));
+    let turn = said(GOOD).tool().then("That was all.");
+    rows.row("an object before a tool call, no schema", EARLY, turn, auto(), rule_9_no_schema().text("That was all."));
     let nested = format!("[{GOOD}]");
     rows.row(
         "an object in an array",
@@ -216,7 +255,13 @@ fn no_schema(rows: &mut Rows) {
     rows.each("an object in the message before, no schema", origin, said(BAD).then(DONE), auto(), |mode| {
         done(mode).output(BAD)
     });
-    rows.row("a question is no output", "14", said(&format!("{GOOD}\n{ASK}")), interactive(), rule_14(GOOD));
+    rows.row(
+        "a question is no output",
+        "14",
+        said(&format!("{GOOD}\n{ASK}")),
+        interactive(),
+        rule_14(&format!("{GOOD}\n\nGo on?")),
+    );
 }
 
 fn too_large(rows: &mut Rows) {

@@ -171,7 +171,9 @@ fn linger(rows: &mut Rows) {
     for ended_by in [EndedBy::Linger, EndedBy::HardTimeout, EndedBy::Stall, EndedBy::Budget] {
         let how = auto().schema().ended_by(ended_by).signal();
         let expect = |mode: ExecutionMode| match mode {
-            ExecutionMode::Auto => rule_9().output(ANSWER).warns(&[Code::LingerEnded]),
+            ExecutionMode::Auto => {
+                rule_9().output(ANSWER).warns(&[Code::LingerEnded, Code::CompletedWithoutDoneMarker])
+            }
             ExecutionMode::Interactive => {
                 rule_11().output(ANSWER).warns(&[Code::LingerEnded, Code::InteractiveCompletedWithoutDoneMarker])
             }

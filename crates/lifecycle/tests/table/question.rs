@@ -11,7 +11,8 @@ const SOFT: &str = "a turn that carries one, well-formed or not, is not soft-com
 const BESIDE: &str = "beside a marker: ignored, ASK_USER_IGNORED";
 const MALFORMED: &str = "malformed: ASK_USER_MALFORMED";
 const NEVER: &str = "it never completes and never fails a run";
-const PROMPT: &str = "prompt: the answer without envelope; else a fallback";
+const PROMPT: &str =
+    "prompt: the answer without envelope, then the envelope's own when it says something else; else a fallback";
 const FALLBACK: &str = "The agent ended its turn without a result and without a question. How should it go on?";
 
 pub(crate) fn rows(rows: &mut Rows) {
@@ -25,10 +26,23 @@ pub(crate) fn rows(rows: &mut Rows) {
     for (name, envelope) in envelopes {
         let origin = "envelope: tags, a fence, or a JSON object";
         let turn = said(&format!("I wonder.\n{envelope}"));
-        rows.row(&format!("{name} and prose"), origin, turn, how(), rule_14("I wonder."));
+        rows.row(&format!("{name} and prose"), origin, turn, how(), rule_14("I wonder.\n\nGo on?"));
+        let turn = said(&format!("{envelope}\nI wonder."));
+        rows.row(&format!("{name} before prose"), PROMPT, turn, how(), rule_14("I wonder.\n\nGo on?"));
+        let turn = said(&format!("I wonder. Go\non?\n{envelope}"));
+        rows.row(&format!("{name} after the same question"), PROMPT, turn, how(), rule_14("I wonder. Go\non?"));
+        let turn = said(&format!("Go on? I wonder.\n{envelope}"));
+        let expect = rule_14("Go on? I wonder.\n\nGo on?");
+        rows.row(&format!("{name} far from the same question"), PROMPT, turn, how(), expect);
         rows.row(&format!("{name} alone"), PROMPT, said(&envelope), how(), rule_14("Go on?"));
         let valid = said(&format!("{GOOD}\n{envelope}"));
-        rows.row(&format!("{name} beside valid output"), SOFT, valid.clone(), how(), rule_14(GOOD));
+        rows.row(
+            &format!("{name} beside valid output"),
+            SOFT,
+            valid.clone(),
+            how(),
+            rule_14(&format!("{GOOD}\n\nGo on?")),
+        );
         let expect = rule_9().output(ANSWER);
         rows.row(&format!("{name} beside valid output, auto"), NEVER, valid, auto().schema(), expect);
         let marked = said(&format!("{envelope}\n{GOOD_DONE}"));
@@ -86,6 +100,14 @@ fn malformed(rows: &mut Rows) {
         ("without kind and prompt", "<ASK_USER_YAML>\ncolour: red\n</ASK_USER_YAML>", FALLBACK),
         ("JSON without kind and prompt", r#"{"ask_user": {}}"#, FALLBACK),
         ("JSON that is no mapping", r#"{"ask_user": "Go on?"}"#, FALLBACK),
+        ("JSON that is cut", r#"{"ask_user": {"kind": "confirm", "prompt": "Go"#, FALLBACK),
+        (
+            "JSON that is cut in its options",
+            r#"{"ask_user": {"prompt": "Go on?", "options": [{"value": "a"}, "#,
+            FALLBACK,
+        ),
+        ("JSON with a trailing comma", r#"{ "ask_user" : {"prompt": "Go on?",}}"#, FALLBACK),
+        ("fenced JSON that is cut", "```json\n{\"ask_user\": {\"kind\":\n```", FALLBACK),
     ];
     for (name, envelope, prompt) in envelopes {
         let expect = rule_14(prompt).notes(&[Code::AskUserMalformed]);
@@ -98,7 +120,7 @@ fn malformed(rows: &mut Rows) {
             }
             .notes(&[Code::AskUserMalformed])
         });
-        if name != "unclosed" {
+        if !name.contains("unclosed") && !name.contains("is cut") {
             let marked = said(&format!("{envelope}\n{GOOD_DONE}"));
             rows.each(&format!("question {name}, beside a marker"), BESIDE, marked, how(), |mode| {
                 done(mode).output(ANSWER).notes(&[Code::AskUserIgnored])

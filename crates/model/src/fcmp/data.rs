@@ -152,6 +152,9 @@ pub struct ConversationEnded {
     /// One of the terminal ones.
     pub state: RunStatus,
     pub reason_code: Code,
+    /// What is worth knowing about a run that succeeded, such as an agent that gave no done marker.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Code>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<RunError>,
     /// What somebody can do now.

@@ -130,6 +130,9 @@ pub struct RunHeartbeat {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunCompleted {
     pub reason_code: Code,
+    /// What the verdict warned of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Code>,
     /// Path of `result.json` in the run's folder; absent when a recording was read and nothing was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,

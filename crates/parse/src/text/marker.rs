@@ -6,12 +6,13 @@
 #[cfg(test)]
 mod tests;
 
+use super::broken::{BrokenObject, broken_object};
 use super::fences::find_fences;
 use super::json::decode_object;
 use super::objects::each_object;
 use std::collections::VecDeque;
 
-use memchr::{memchr, memmem};
+use memchr::{memchr, memmem, memrchr};
 use serde_json::{Map, Value};
 
 /// Uppercase only. Other spellings are reported as malformed.
@@ -58,6 +59,9 @@ impl ScannedObject {
 
 /// Most objects of a text that are kept; the gate looks at them from the last to the first.
 const OBJECTS_KEPT: usize = 100_000;
+/// Most broken objects of a text that are told, and most mentions of the key that are looked at for that.
+const BROKEN_TOLD: usize = 8;
+const BROKEN_TRIED: usize = 64;
 
 /// What a text holds.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -67,15 +71,17 @@ pub struct Scan {
     pub first: Option<Marker>,
     /// Markers after the first.
     pub repeated: usize,
-    /// Mentions of the key, in any letter case, that are no marker.
+    /// Mentions of the key, in any letter case, that are neither a marker nor its denial.
     pub malformed: usize,
-    /// A root object has the key with another value than `true`: the agent says "not done".
+    /// A root object has the key with the value `false`: the agent says "not done". Any other value says nothing.
     pub denied: bool,
+    /// The first objects with such a mention that are not JSON, in order.
+    pub broken: Vec<BrokenObject>,
 }
 
 /// Finds the objects of a text and the marker among them.
 pub fn scan(text: &str) -> Scan {
-    let mut scan = Scan { malformed: count_mentions(text), ..Scan::default() };
+    let mut scan = Scan { malformed: mentions(text).count(), ..Scan::default() };
     if memchr(b'{', text.as_bytes()).is_none() {
         return scan;
     }
@@ -88,15 +94,19 @@ pub fn scan(text: &str) -> Scan {
         {
             match value.shift_remove(DONE_KEY) {
                 Some(Value::Bool(true)) => {
-                    scan.malformed -= count_proper_mentions(json);
+                    scan.malformed -= count_proper_mentions(json, b"true");
                     if scan.first.is_some() {
                         scan.repeated += 1;
                     } else {
                         scan.first = Some(Marker { start: found.start, end: found.end, form: standing, rest: value });
                     }
                 }
-                Some(_) => scan.denied = true,
-                None => {}
+                Some(Value::Bool(false)) => {
+                    scan.malformed -= count_proper_mentions(json, b"false");
+                    scan.denied = true;
+                }
+                Some(Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_)) | None => {
+                }
             }
         }
         if scan.objects.len() == OBJECTS_KEPT {
@@ -105,7 +115,46 @@ pub fn scan(text: &str) -> Scan {
         let (start, end, after_cut) = (found.start, found.end, found.after_cut);
         scan.objects.push_back(ScannedObject { start, end, after_cut, standing });
     });
+    if scan.malformed > 0 {
+        scan.broken = broken_objects(text, &scan.objects);
+    }
     scan
+}
+
+/// Objects that mention the key and are not JSON.
+fn broken_objects(text: &str, objects: &VecDeque<ScannedObject>) -> Vec<BrokenObject> {
+    let fences = find_fences(text);
+    let mut broken: Vec<BrokenObject> = Vec::new();
+    for mention in mentions(text).take(BROKEN_TRIED) {
+        let behind = broken.last().map_or(0, |last| last.end);
+        if broken.len() == BROKEN_TOLD {
+            break;
+        }
+        // In a whole object the key has another spelling, value or place.
+        if mention < behind || around(objects, mention).is_some() {
+            continue;
+        }
+        let start = opening_before(text, objects, mention).filter(|start| *start >= behind);
+        broken.extend(start.and_then(|start| broken_object(text, start, &fences)));
+    }
+    broken
+}
+
+/// The whole object that this place lies in.
+fn around(objects: &VecDeque<ScannedObject>, place: usize) -> Option<&ScannedObject> {
+    let next = objects.partition_point(|object| object.end <= place);
+    objects.get(next).filter(|object| object.start <= place)
+}
+
+/// The nearest `{` before this place that opens no whole object.
+fn opening_before(text: &str, objects: &VecDeque<ScannedObject>, mut place: usize) -> Option<usize> {
+    loop {
+        let brace = memrchr(b'{', &text.as_bytes()[..place])?;
+        match around(objects, brace) {
+            Some(object) => place = object.start,
+            None => return Some(brace),
+        }
+    }
 }
 
 /// Whether the object can have the key at all: spelled plainly, or with an escape.
@@ -113,18 +162,16 @@ fn may_have_key(json: &str) -> bool {
     memmem::find(json.as_bytes(), DONE_KEY.as_bytes()).is_some() || memmem::find(json.as_bytes(), b"\\u").is_some()
 }
 
-/// How often the quoted key stands in the text with a colon behind it, whatever its letter case and whatever is around.
-fn count_mentions(text: &str) -> usize {
+/// Where the quoted key stands in the text with a colon behind it, whatever its letter case and whatever is around.
+fn mentions(text: &str) -> impl Iterator<Item = usize> {
     // The quote and the underscores have no letter case, so a plain search finds all that is worth a closer look.
-    memmem::find_iter(text.as_bytes(), b"\"__")
-        .filter(|start| {
-            let inner = start + 1;
-            text.as_bytes()
-                .get(inner..inner + DONE_KEY.len())
-                .is_some_and(|key| key.eq_ignore_ascii_case(DONE_KEY.as_bytes()))
-                && has_colon(&text.as_bytes()[inner + DONE_KEY.len()..])
-        })
-        .count()
+    memmem::find_iter(text.as_bytes(), b"\"__").filter(|start| {
+        let inner = start + 1;
+        text.as_bytes()
+            .get(inner..inner + DONE_KEY.len())
+            .is_some_and(|key| key.eq_ignore_ascii_case(DONE_KEY.as_bytes()))
+            && has_colon(&text.as_bytes()[inner + DONE_KEY.len()..])
+    })
 }
 
 /// Whether a closing quote and a colon come next.
@@ -137,9 +184,9 @@ fn skip_space(bytes: &[u8]) -> &[u8] {
     &bytes[space..]
 }
 
-/// How many mentions in a complete object that carries the marker are the marker: root keys, spelled plainly, with `true`.
-/// Usually one; none when the key is written with escapes, two when it is there twice.
-fn count_proper_mentions(object: &str) -> usize {
+/// How many mentions in a complete object that carries the marker, or its denial, are that: root keys, spelled plainly,
+/// with this value. Usually one; none when the key is written with escapes, two when it is there twice.
+fn count_proper_mentions(object: &str, proper: &[u8]) -> usize {
     let bytes = object.as_bytes();
     let mut count = 0;
     let mut depth = 0_usize;
@@ -153,7 +200,7 @@ fn count_proper_mentions(object: &str) -> usize {
                 let is_key = depth == 1 && bytes[at + 1..end] == *DONE_KEY.as_bytes();
                 if is_key
                     && let Some(value) = skip_space(&bytes[end + 1..]).strip_prefix(b":")
-                    && skip_space(value).starts_with(b"true")
+                    && skip_space(value).starts_with(proper)
                 {
                     count += 1;
                 }

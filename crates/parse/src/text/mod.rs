@@ -6,8 +6,10 @@
 //! - [`objects`] finds the root JSON objects of a text that is mostly something else.
 //! - [`json`] decodes one of them, lone surrogates included.
 //! - [`fences`] finds Markdown code fences.
-//! - [`marker`] puts the three together and looks for the done marker.
+//! - [`broken`] tells where an object that is not JSON breaks.
+//! - [`marker`] puts them together and looks for the done marker.
 
+pub mod broken;
 pub mod fences;
 pub mod json;
 pub mod marker;

@@ -24,6 +24,7 @@ pub struct Options {
     pub auto_decision_limit: Option<u32>,
     pub default_decision_policy: Option<DecisionPolicy>,
     pub max_attempt: Option<u32>,
+    pub require_marker: Option<bool>,
     pub snapshot: Option<Snapshot>,
     pub retry_quota: Option<OnQuota>,
     pub retry_quota_max: Option<u32>,

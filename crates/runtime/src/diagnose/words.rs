@@ -115,6 +115,7 @@ pub fn rule(rule: Rule) -> &'static str {
         Rule::EndMissing => "the engine ended without an error, and without the end of its turn",
         Rule::ExitUnknown => "nobody saw how the engine ended, and the end of its turn is missing",
         Rule::AnswerMissing => "the turn ended as it should, and the agent had answered nothing",
+        Rule::AgentNotDone => "the turn ended as it should, and the agent said that its work is not done",
         Rule::AutoValid => "the turn ended as it should, and the answer holds what was asked for",
         Rule::AutoInvalid => "the turn ended as it should, and its output is missing or does not fit the schema",
         Rule::SoftCompletion => "the agent did not say that it was done, but its whole answer is a valid output",

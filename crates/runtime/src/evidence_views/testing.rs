@@ -201,7 +201,7 @@ pub(super) fn ended(code: Option<i32>) -> Data {
 }
 
 pub(super) fn completed() -> Data {
-    Data::RunCompleted(RunCompleted { reason_code: Code::ALL[0], result: None })
+    Data::RunCompleted(RunCompleted { reason_code: Code::ALL[0], warnings: Vec::new(), result: None })
 }
 
 fn record() -> RunRecord {
@@ -247,6 +247,7 @@ fn record() -> RunRecord {
             auto_decision_limit: 10,
             default_decision_policy: None,
             max_attempt: None,
+            require_marker: false,
             snapshot: Snapshot::Taken,
             env: vec![],
             secrets: vec![],

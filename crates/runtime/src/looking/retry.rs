@@ -113,6 +113,7 @@ fn options(before: &Request, now: Options, is_same_engine: bool) -> Options {
         auto_decision_limit: now.auto_decision_limit.or(Some(before.auto_decision_limit)),
         default_decision_policy: now.default_decision_policy.or(before.default_decision_policy),
         max_attempt: now.max_attempt.or(before.max_attempt),
+        require_marker: now.require_marker.or(Some(before.require_marker)),
         snapshot: now.snapshot.or(Some(before.snapshot)),
         retry_quota: now.retry_quota.or(Some(before.retry.quota)),
         retry_quota_max: now.retry_quota_max.or(Some(before.retry.quota_max)),

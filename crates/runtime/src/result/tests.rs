@@ -97,7 +97,11 @@ impl Log {
     }
 
     fn completed(&mut self) {
-        let completed = RunCompleted { reason_code: Code::DoneMarkerFound, result: Some("result.json".into()) };
+        let completed = RunCompleted {
+            reason_code: Code::DoneMarkerFound,
+            warnings: Vec::new(),
+            result: Some("result.json".into()),
+        };
         self.control(Data::RunCompleted(completed));
     }
 

@@ -259,7 +259,9 @@ fn ending_event(standing: Standing) -> Option<Data> {
     let reason_code = Code::EngineFailed;
     match standing {
         Standing::NotOver => None,
-        Standing::Succeeded => Some(Data::RunCompleted(RunCompleted { reason_code, result: None })),
+        Standing::Succeeded => {
+            Some(Data::RunCompleted(RunCompleted { reason_code, warnings: Vec::new(), result: None }))
+        }
         Standing::Failed => {
             let (category, message) = (ErrorCategory::Engine, "no".to_owned());
             let error = RunError { category, code: reason_code, message, details: vec![], reset_at: None };

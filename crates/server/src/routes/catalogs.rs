@@ -118,6 +118,8 @@ pub(crate) struct SkillWords {
     unsupported_engines: Vec<String>,
     /// So many turns a run may have; null: as the settings say.
     max_attempt: Option<u32>,
+    /// Whether an auto run fails when the agent gives no done marker; null: as the settings say.
+    require_marker: Option<bool>,
     /// JSON Schemas of input, parameter and output, those there are.
     schemas: BTreeMap<String, Value>,
     /// Patterns of files that count as artifacts.
@@ -181,6 +183,7 @@ impl SkillWords {
         Self {
             unsupported_engines: runner.unsupported_engines.iter().map(ToString::to_string).collect(),
             max_attempt: runner.max_attempt.map(Into::into),
+            require_marker: runner.require_marker,
             schemas: SchemaRole::ALL.iter().filter_map(schema).collect(),
             artifacts: runner.artifacts.iter().map(|rule| rule.pattern.to_string()).collect(),
             hash: skill.hash().ok().map(|hash| hash.to_string()),

@@ -128,6 +128,8 @@ pub(crate) struct AcceptedOptions {
     default_decision_policy: Option<DecisionPolicy>,
     /// So many turns the run may have; null: any number.
     max_attempt: Option<u32>,
+    /// Whether an auto run fails when the agent gives no done marker.
+    require_marker: bool,
     /// Whether the workspace is compared before and after.
     snapshot: Snapshot,
     /// When the same is tried again by itself.
@@ -212,6 +214,7 @@ fn shown(record: &RunRecord, hidden: &Hidden, inputs: &Path) -> RunRequest {
             auto_decision_limit: request.auto_decision_limit,
             default_decision_policy: request.default_decision_policy,
             max_attempt: request.max_attempt,
+            require_marker: request.require_marker,
             snapshot: request.snapshot,
             retry: AcceptedRetry { quota: request.retry.quota, quota_max: request.retry.quota_max },
             env: request.env.clone(),

@@ -6,6 +6,7 @@
 //! engines                      names; every engine when left out or empty
 //! unsupported_engines          names
 //! max_attempt                  whole number from 1; interactive runs alone
+//! require_marker               true or false; auto runs alone
 //! schemas                      {input, parameter, output}: paths inside the skill
 //! entrypoint.prompts           {common, <engine>}: templates, see `template`
 //! runtime_options              object, for the runtime
@@ -48,6 +49,8 @@ pub struct Runner {
     pub engines: Vec<EngineName>,
     pub unsupported_engines: Vec<EngineName>,
     pub max_attempt: Option<NonZeroU32>,
+    /// Whether an auto run without a done marker fails.
+    pub require_marker: Option<bool>,
     pub schemas: SchemaPaths,
     pub prompts: Prompts,
     pub runtime_options: Map<String, Value>,
@@ -96,6 +99,7 @@ impl Default for Runner {
             engines: Vec::new(),
             unsupported_engines: Vec::new(),
             max_attempt: None,
+            require_marker: None,
             schemas: SchemaPaths::default(),
             prompts: Prompts::default(),
             runtime_options: Map::new(),
@@ -172,6 +176,12 @@ pub(super) fn read(text: &str, root: &Path, findings: &mut Findings<'_>) -> Resu
             "engines" => runner.engines = read_engines(&key, value, findings),
             "unsupported_engines" => runner.unsupported_engines = read_engines(&key, value, findings),
             "max_attempt" => runner.max_attempt = read_max_attempt(&value, findings),
+            "require_marker" => match value {
+                Value::Bool(required) => runner.require_marker = Some(required),
+                other @ (Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_)) => {
+                    wrong_part(&key, "true or false", &other, findings);
+                }
+            },
             "schemas" => read_schemas(value, root, &mut runner, findings),
             "entrypoint" => read_entrypoint(value, &mut runner, findings),
             "runtime_options" => match value {

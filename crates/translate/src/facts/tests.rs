@@ -1,4 +1,4 @@
-use super::{EndFact, Facts, FactsFold, HostAct, KEPT_ACTS, KEPT_AT_LEAST, KEPT_BYTES, KEPT_MESSAGES};
+use super::{CALL_ID_BYTES, EndFact, Facts, FactsFold, HostAct, KEPT_ACTS, KEPT_AT_LEAST, KEPT_BYTES, KEPT_MESSAGES};
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::rasp::Level;
 use skillrun_model::{Code, EndedBy, ProfileId, Stream, Timestamp};
@@ -190,6 +190,49 @@ fn a_response_is_taken_back() {
 }
 
 /// A tool call before a message that was taken back lies between those that are left.
+/// A call that was begun before the message and ends behind it is not work that follows.
+#[test]
+fn tells_whether_a_call_follows_the_last_message() {
+    let follows = |story: Story| story.facts().tool_follows;
+    assert!(!follows(story()));
+    assert!(!follows(story().calls()));
+    assert!(!follows(story().calls().returns().says("a")));
+    assert!(!follows(story().calls().says("a").returns()));
+    assert!(follows(story().says("a").calls()));
+    assert!(follows(story().says("a").calls().returns()));
+    assert!(!follows(story().says("a").calls().returns().says("b")));
+    assert!(follows(story().calls().returns().says("a").calls()));
+    let seen = |story: Story| story.record(RecordKind::ToolSeen { id: "t".into(), name: "shell".into(), input: None });
+    assert!(!follows(seen(story().calls().says("a")).returns()));
+    assert!(follows(seen(story().says("a")).returns()));
+    let voided = story().says("a").calls().returns().says_as("b", "b").voids("b");
+    assert!(follows(voided));
+    // However long its id is.
+    let long = || RecordKind::ToolStarted { id: "t".repeat(CALL_ID_BYTES + 1), name: "shell".into(), input: None };
+    assert!(follows(story().record(long()).says("a").record(long())));
+}
+
+/// Messages go when they are too many, but not the word about the work that one of them has.
+#[test]
+fn a_marker_outlives_its_message() {
+    const DONE: &str = r#"{"__SKILL_DONE__": true}"#;
+    const NOT_DONE: &str = r#"{"__SKILL\u005fDONE__": false}"#;
+    let chat = |story: Story| (0..KEPT_MESSAGES).fold(story, |story, _| story.says("words"));
+    let first = |story: Story| story.messages().swap_remove(0);
+    let count = |story: Story| story.messages().len();
+    assert_eq!(first(chat(story().says("a"))), "words");
+    assert_eq!(first(chat(story().says(DONE).says("a"))), DONE);
+    assert_eq!(count(chat(chat(story().says(DONE)))), KEPT_MESSAGES + 1);
+    assert_eq!(first(chat(story().says(NOT_DONE).says(DONE))), DONE);
+    assert_eq!(first(chat(story().says(DONE).says(NOT_DONE))), DONE);
+    let again = format!("{DONE} again");
+    assert_eq!(first(chat(story().says(DONE).says(&again))), DONE);
+    assert_eq!(first(chat(story().says(DONE).says("a").calls().returns().says("b").says(&again))), format!("!{again}"));
+    let after_work = chat(story().says(DONE).calls().returns().says("a").says("b")).messages();
+    assert_eq!(after_work[..2], [DONE, "!words"]);
+    assert_eq!(first(chat(story().says_as("a", DONE)).voids("a")), "words");
+}
+
 #[test]
 fn a_void_keeps_tool_calls_between() {
     assert_eq!(story().says("a").calls().says_as("x", "b").voids("x").says("c").messages(), ["a", "!c"]);

@@ -23,7 +23,7 @@ fn endings() -> [Data; 3] {
         reset_at: None,
     };
     [
-        Data::RunCompleted(RunCompleted { reason_code: Code::CleanFinal, result: None }),
+        Data::RunCompleted(RunCompleted { reason_code: Code::CleanFinal, warnings: Vec::new(), result: None }),
         Data::RunFailed(RunFailed { reason_code: Code::EngineFailed, error, next_actions: Vec::new(), retry: None }),
         Data::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None }),
     ]

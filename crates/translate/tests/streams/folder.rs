@@ -29,7 +29,7 @@ fn normalize(dir: &Path) -> (String, String) {
         now = pipeline.now();
         pipeline.finish(&mut builder, |event| events.push(event));
     }
-    let done = Data::RunCompleted(RunCompleted { reason_code: Code::CleanFinal, result: None });
+    let done = Data::RunCompleted(RunCompleted { reason_code: Code::CleanFinal, warnings: Vec::new(), result: None });
     events.push(builder.control(now, Level::Info, done, Correlation::default()));
     let log = events.iter().map(line).collect();
     let mut conversation = String::new();

@@ -165,6 +165,7 @@ fn read(root: &Path, profile: ProfileId, schema: &dyn OutputValidator) -> Result
             mode: meta.execution_mode.unwrap_or(ExecutionMode::Auto),
             attempt: number,
             max_attempt: None,
+            require_marker: false,
             continuation: profile.continuation(),
             known_session: session.as_deref(),
             cancel_recorded: false,

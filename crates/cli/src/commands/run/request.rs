@@ -66,6 +66,7 @@ pub(crate) fn options(args: &Request) -> Options {
         auto_decision_limit: None,
         default_decision_policy: args.decide,
         max_attempt: args.max_attempt,
+        require_marker: args.require_marker,
         snapshot: if args.no_snapshot { Some(Snapshot::Off) } else { None },
         retry_quota: args.retry_quota,
         retry_quota_max: args.retry_quota_max,

@@ -63,6 +63,7 @@ fn skill_json(skill: &Skill, origin: Origin, findings: &[Finding]) -> Value {
         "engines": runner.engines.iter().map(|engine| engine.as_str()).collect::<Vec<_>>(),
         "unsupported_engines": runner.unsupported_engines.iter().map(|engine| engine.as_str()).collect::<Vec<_>>(),
         "max_attempt": runner.max_attempt,
+        "require_marker": runner.require_marker,
         "schemas": schemas(skill).collect::<std::collections::BTreeMap<_, _>>(),
         "artifacts": runner.artifacts.iter().map(|rule| &rule.pattern).collect::<Vec<_>>(),
         "hash": skill.hash().ok().map(|hash| hash.to_string()),
@@ -94,6 +95,7 @@ fn skill_text(skill: &Skill, origin: Origin, findings: &[Finding], output: &Outp
         ("modes", modes(skill).join(", ")),
         ("engines", engines),
         ("max attempts", runner.max_attempt.map(|max| max.to_string()).unwrap_or_default()),
+        ("done marker", required(runner.require_marker).to_owned()),
         ("schemas", schemas.join(", ")),
         ("artifacts", artifacts.join(", ")),
     ];
@@ -105,4 +107,12 @@ fn skill_text(skill: &Skill, origin: Origin, findings: &[Finding], output: &Outp
         text += &format!("\n{}", findings_text(&skill.root, findings, output));
     }
     text
+}
+
+fn required(require_marker: Option<bool>) -> &'static str {
+    match require_marker {
+        Some(true) => "required",
+        Some(false) => "not required",
+        None => "",
+    }
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use insta::assert_snapshot;
 use skillrun_log::FileLog;
 use skillrun_model::rasp::Data;
-use skillrun_model::{ExecutionMode, RunId, RunStatus, Timestamp};
+use skillrun_model::{Code, ExecutionMode, RunId, RunStatus, Timestamp};
 use skillrun_runtime::diagnose::{Diagnosis, FindingKind, Owner, Resolution, diagnose};
 use skillrun_runtime::{Clock, NewRun, Options, SystemClock};
 
@@ -217,6 +217,39 @@ fn an_output_that_does_not_fit() {
                 fix_skill: skillrun skills validate DIR
                 retry: skillrun retry ID
     "#);
+}
+
+/// A marker and an output that do not count are named, with their bytes.
+#[test]
+fn what_a_tool_call_followed_is_named() {
+    let lab = Lab::new();
+    let script = "- - output: {answer: blue}\n    done: true\n  - tool: {name: shell, input: {command: ls}, output: a}\n  - say: Bye.\n";
+    let run = played(&lab, lab.new_run(ExecutionMode::Auto, script));
+    let diagnosis = now(&lab, run);
+    let words = |wanted: Code| {
+        let found = diagnosis
+            .findings
+            .iter()
+            .find(|finding| matches!(finding.kind, FindingKind::Noticed { code, .. } if code == wanted));
+        found.expect("a finding").words.clone()
+    };
+    for code in [Code::DoneMarkerBeforeWork, Code::OutputBeforeWork] {
+        assert!(words(code).contains("a tool call follows it (stdout bytes 101 to "), "{}", words(code));
+    }
+    assert_eq!(diagnosis.error.expect("an error").code, Code::OutputSchemaInvalid);
+}
+
+/// The agent's own word.
+#[test]
+fn an_agent_that_is_not_done() {
+    let lab = Lab::new();
+    let script = "- - say: '{\"answer\": \"blue\", \"__SKILL_DONE__\": false}'\n";
+    let run = played(&lab, lab.new_run(ExecutionMode::Auto, script));
+    let diagnosis = now(&lab, run);
+    let shown = shown(&diagnosis);
+    assert!(shown.contains("the agent said that its work is not"), "{shown}");
+    assert!(shown.contains("you can     inspect_evidence: skillrun logs ID --rasp"), "{shown}");
+    assert_eq!(diagnosis.error.expect("an error").code, Code::AgentNotDone);
 }
 
 #[test]

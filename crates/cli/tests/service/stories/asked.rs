@@ -18,7 +18,8 @@ fn asked(server: &Server, run: &str) -> Value {
 fn a_request_is_told_as_it_was_accepted() {
     let lab = Lab::new();
     let skill = lab.skill("done", DONE);
-    fs::write(skill.join("assets/runner.json"), r#"{"version": "1.2.3", "max_attempt": 7}"#).expect("written");
+    fs::write(skill.join("assets/runner.json"), r#"{"version": "1.2.3", "max_attempt": 7, "require_marker": true}"#)
+        .expect("written");
     fs::create_dir(lab.path("elsewhere")).expect("a folder");
     let elsewhere = fs::canonicalize(lab.path("elsewhere")).expect("a path");
     let server = lab.serve();
@@ -46,14 +47,17 @@ fn a_request_is_told_as_it_was_accepted() {
     let options = &told["options"];
     assert_eq!((&options["hard_timeout_sec"], &options["permission"]), (&json!(12.5), &json!("read_only")));
     assert_eq!((&options["priority"], &options["env"]), (&json!(-3), &json!(["LANG"])));
-    assert_eq!(options["max_attempt"], 7, "the skill's own");
+    assert_eq!((&options["max_attempt"], &options["require_marker"]), (&json!(7), &json!(true)), "the skill's own");
+    assert_eq!(server.get("/v1/skills/done").json()["require_marker"], true);
     assert_eq!(options["stall_timeout_sec"], 600.0, "nobody's, so ours");
     assert_eq!((&told["retry_of"], &told["command"]), (&Value::Null, &json!(format!("skillrun retry {first}"))));
 
     let again = server.post(&format!("/v1/runs/{first}/retry?wait=60"), &json!({"input": {"a": 2}}));
     let told = asked(&server, &id(&again));
     assert_eq!((&told["retry_of"], &told["input"]["a"]), (&json!(first), &json!(2)));
-    let plain = asked(&server, &server.run("done", json!({})));
+    assert_eq!(told["options"]["require_marker"], true, "as it was");
+    let plain = asked(&server, &server.run("done", json!({"options": {"require_marker": false}})));
+    assert_eq!(plain["options"]["require_marker"], false, "the request comes first");
     assert_eq!((&plain["workspace"], &plain["files"], &plain["input"]), (&Value::Null, &json!([]), &json!({})));
 }
 

@@ -216,7 +216,7 @@ fn failed(code: Code) -> Data {
 }
 
 fn completed() -> Data {
-    Data::RunCompleted(RunCompleted { reason_code: Code::CleanFinal, result: None })
+    Data::RunCompleted(RunCompleted { reason_code: Code::CleanFinal, warnings: Vec::new(), result: None })
 }
 
 /// A short life: begun, asked, answered, done.

@@ -16,8 +16,9 @@ struct Row {
 
 const KEY: &str = "Marker: key `__SKILL_DONE__`, JSON value `true`, at the root of such an object, uppercase only";
 const PLACE: &str = "The object may be the whole message, in a fence, inside prose, on its own line";
-const MALFORMED: &str = "Lowercase, `\"true\"`, `1`, `false`, nested, or an object that does not parse: not a marker";
-const DENIED: &str = "A root `__SKILL_DONE__` with another value than `true` is the agent saying \"not done\"";
+const MALFORMED: &str = "Lowercase, `\"true\"`, `1`, nested, or an object that does not parse: not a marker";
+const DENIED: &str = "A root `__SKILL_DONE__` that is JSON `false` is the agent saying \"not done\"";
+const OTHER: &str = "Any other value is malformed and says nothing";
 const FIRST: &str = "The first marker of an attempt wins, later ones: DONE_MARKER_REPEATED";
 const ROOTS: &str = "at each `{`, if a complete strict JSON object starts there, take it and go on after it";
 const NESTED: &str = "What lies inside a complete object or array is nested, not a root";
@@ -65,10 +66,14 @@ const ROWS: &[Row] = &[
     not_done(MALFORMED, r#"{"__skill_done__": true}"#, 1, false),
     not_done(MALFORMED, r#"{"__Skill_Done__" : true}"#, 1, false),
     not_done(MALFORMED, r#"{"__skill_done__": true, "a": "\u0041"}"#, 1, false),
-    not_done(MALFORMED, r#"{"__SKILL_DONE__": "true"}"#, 1, true),
-    not_done(MALFORMED, r#"{"__SKILL_DONE__": 1}"#, 1, true),
-    not_done(DENIED, r#"{"__SKILL_DONE__": false}"#, 1, true),
-    not_done(DENIED, r#"{"__SKILL_DONE__": null}"#, 1, true),
+    not_done(OTHER, r#"{"__SKILL_DONE__": "true"}"#, 1, false),
+    not_done(OTHER, r#"{"__SKILL_DONE__": 1}"#, 1, false),
+    not_done(OTHER, r#"{"__SKILL_DONE__": "false"}"#, 1, false),
+    not_done(OTHER, r#"{"__SKILL_DONE__": 0}"#, 1, false),
+    not_done(OTHER, r#"{"__SKILL_DONE__": []}"#, 1, false),
+    not_done(DENIED, r#"{"__SKILL_DONE__": false}"#, 0, true),
+    not_done(DENIED, r#"{"__SKILL\u005fDONE__": false}"#, 0, true),
+    not_done(OTHER, r#"{"__SKILL_DONE__": null}"#, 1, false),
     not_done(DENIED, r#"{"__skill_done__": false}"#, 1, false),
     not_done(DENIED, r#"{"a": {"__SKILL_DONE__": false}}"#, 1, false),
     not_done(NESTED, r#"{"a": {"__SKILL_DONE__": true}}"#, 1, false),
@@ -85,7 +90,7 @@ const ROWS: &[Row] = &[
     Row { origin: FIRST, text: "{\"__skill_done__\": true} {\"__SKILL_DONE__\": true}",
         first: Some((InProse, "{}")), repeated: 0, malformed: 1, denied: false },
     Row { origin: DENIED, text: "{\"__SKILL_DONE__\": false}\n\n{\"__SKILL_DONE__\": true}",
-        first: Some((OwnLine, "{}")), repeated: 0, malformed: 1, denied: true },
+        first: Some((OwnLine, "{}")), repeated: 0, malformed: 0, denied: true },
     Row { origin: NESTED, text: r#"{"__SKILL_DONE__": true, "a": {"__SKILL_DONE__": true}}"#,
         first: Some((WholeMessage, r#"{"a":{"__SKILL_DONE__":true}}"#)), repeated: 0, malformed: 1, denied: false },
     Row { origin: DECODED, text: r#"{"__SKILL\u005fDONE__": true, "a": [{"__SKILL_DONE__": true}]}"#,
@@ -93,7 +98,7 @@ const ROWS: &[Row] = &[
     // Of equal keys the last counts, as everywhere in JSON.
     Row { origin: KEY, text: r#"{"__SKILL_DONE__": false, "__SKILL_DONE__": true}"#,
         first: Some((WholeMessage, "{}")), repeated: 0, malformed: 1, denied: false },
-    not_done(DENIED, r#"{"__SKILL_DONE__": true, "__SKILL_DONE__": false}"#, 2, true),
+    not_done(DENIED, r#"{"__SKILL_DONE__": true, "__SKILL_DONE__": false}"#, 1, true),
     // A longer key that only ends like the marker.
     Row { origin: KEY, text: r#"{"__SKILL_DONE__": true, "x\"__SKILL_DONE__": true}"#,
         first: Some((WholeMessage, r#"{"x\"__SKILL_DONE__":true}"#)), repeated: 0, malformed: 1, denied: false },
@@ -122,6 +127,37 @@ fn decision_table() {
         assert_eq!(malformed, row.malformed, "malformed: {context}");
         assert_eq!(denied, row.denied, "denied: {context}");
     }
+}
+
+/// Only what is not JSON is broken; another value, spelling or place is not.
+#[test]
+fn tells_which_objects_are_broken() {
+    let rows: &[(&str, &[(&str, &str)])] = &[
+        (r#"{"__SKILL_DONE__": true}"#, &[]),
+        (r#"{"__skill_done__": true}"#, &[]),
+        (r#"{"__SKILL_DONE__": 1} [{"__SKILL_DONE__": true}]"#, &[]),
+        (r#""__SKILL_DONE__": true"#, &[]),
+        (r#"{"a": 1} "__SKILL_DONE__": true"#, &[]),
+        (r#"So: {"__SKILL_DONE__": true,} Bye."#, &[(r#"{"__SKILL_DONE__": true,}"#, "trailing comma at column 29")]),
+        (
+            r#"{"a": {"b": 1}, "c": {}, "__SKILL_DONE__": true,}"#,
+            &[(r#"{"a": {"b": 1}, "c": {}, "__SKILL_DONE__": true,}"#, "trailing comma at column 49")],
+        ),
+        (
+            "{\"__SKILL_DONE__\": True}\nand\n{\"__SKILL_DONE__\": true",
+            &[
+                (r#"{"__SKILL_DONE__": True}"#, "expected value at line 1, column 20"),
+                (r#"{"__SKILL_DONE__": true"#, "the text ends inside the object, at line 3, column 23"),
+            ],
+        ),
+    ];
+    for (text, expected) in rows {
+        let broken = scan(text).broken;
+        let seen: Vec<_> = broken.iter().map(|b| (&text[b.start..b.end], b.problem.as_str())).collect();
+        assert_eq!(seen, *expected, "{text}");
+    }
+    let many = "{\"__SKILL_DONE__\": true,} ".repeat(1_000);
+    assert_eq!(scan(&many).broken.len(), super::BROKEN_TOLD);
 }
 
 #[test]

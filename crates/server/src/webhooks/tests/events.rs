@@ -69,7 +69,11 @@ impl Story {
     }
 
     pub(in super::super) fn completed(self) -> Self {
-        self.and(Data::RunCompleted(RunCompleted { reason_code: Code::OutputValid, result: None }))
+        self.and(Data::RunCompleted(RunCompleted {
+            reason_code: Code::OutputValid,
+            warnings: Vec::new(),
+            result: None,
+        }))
     }
 
     pub(in super::super) fn failed(self) -> Self {

@@ -119,6 +119,7 @@ impl Played {
             mode,
             attempt,
             max_attempt: None,
+            require_marker: false,
             continuation: self.profile.continuation(),
             known_session: None,
             cancel_recorded: false,

@@ -23,6 +23,7 @@ fn everything_it_can_say() {
         folder.path(),
         r#"{"id": "x", "version": 2, "description": "D", "execution_modes": ["interactive"],
             "engines": ["codex", "codex"], "unsupported_engines": ["iflow"], "max_attempt": 3,
+            "require_marker": true,
             "schemas": {"input": "assets/in.json", "parameter": null, "output": "./assets/out.json"},
             "entrypoint": {"prompts": {"common": "Do {{input}}", "codex": "Do it, codex"}},
             "runtime_options": {"hard_timeout_sec": 5}, "default_decision_policy": "abort",
@@ -37,6 +38,7 @@ fn everything_it_can_say() {
     assert_eq!(runner.default_mode(), ExecutionMode::Interactive);
     assert_eq!(runner.engines, [EngineName::new("codex")]);
     assert_eq!(runner.max_attempt.map(NonZeroU32::get), Some(3));
+    assert_eq!(runner.require_marker, Some(true));
     assert_eq!(runner.schema(SchemaRole::Output).unwrap().as_path(), Path::new("assets/out.json"));
     assert_eq!(runner.schema(SchemaRole::Parameter), None);
     assert_eq!(runner.default_decision_policy, Some(DecisionPolicy::Abort));
@@ -82,6 +84,8 @@ fn every_fault_has_its_kind() {
         (r#"{"max_attempt": "3"}"#, &[MaxAttempt]),
         (r#"{"max_attempt": 1}"#, &[]),
         (r#"{"max_attempt": null}"#, &[]),
+        (r#"{"require_marker": "yes"}"#, &[RunnerPart]),
+        (r#"{"require_marker": false}"#, &[]),
         (r#"{"schemas": {"output": "missing.json"}}"#, &[SchemaPath]),
         (r#"{"schemas": {"output": "../out.json"}}"#, &[SchemaPath]),
         (r#"{"schemas": {"output": "/etc/passwd"}}"#, &[SchemaPath]),
