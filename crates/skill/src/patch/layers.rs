@@ -242,7 +242,8 @@ mod tests {
                 ("on one line of its own when the result is not JSON", "on one line of its own"),
                 ("once", "exactly once"),
                 ("nothing after it", "Write nothing after it"),
-                ("not without being finished", "leave the marker out"),
+                ("unfinished work is marked", "{\"__SKILL_DONE__\": false}"),
+                ("not by leaving the marker out", "do not leave the marker out"),
             ],
         );
     }
@@ -270,9 +271,10 @@ mod tests {
             .filter(|line| line.trim_start().starts_with('{'))
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
-        assert_eq!(examples.len(), 2);
-        assert!(examples.iter().all(|example| example["__SKILL_DONE__"] == true));
+        let values: Vec<_> = examples.iter().map(|example| &example["__SKILL_DONE__"]).collect();
+        assert_eq!(values, [true, true, false]);
         assert_eq!(examples[1], json!({"__SKILL_DONE__": true}));
+        assert_eq!(examples[2], json!({"__SKILL_DONE__": false}));
     }
 
     fn own(layer: Layer, text: &[u8]) -> Folder {
