@@ -179,7 +179,7 @@ _TABLE: dict[Rasp | None, Callable[[Translation, Event], tuple[str, Data]]] = {
     Rasp.ENGINE_ERROR: _diagnostic,
     Rasp.RAW_STDOUT: _fields("raw.stdout", "text"),
     Rasp.RAW_STDERR: _fields("raw.stderr", "text"),
-    Rasp.RUN_COMPLETED: _fields("conversation.completed", "reason_code", state=Status.SUCCEEDED),
+    Rasp.RUN_COMPLETED: _fields("conversation.completed", "reason_code", "warnings", state=Status.SUCCEEDED),
     Rasp.RUN_FAILED: _fields("conversation.failed", *_END, state=Status.FAILED),
     Rasp.RUN_CANCELED: _fields("conversation.canceled", "reason_code", state=Status.CANCELED),
 }

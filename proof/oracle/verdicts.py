@@ -35,12 +35,23 @@ RULES: dict[str, Row] = {
     "7": row(BROKEN, "interrupted", "ENGINE_END_MISSING", "failed"),
     "7b": row("interrupted", "unknown", "EXIT_UNKNOWN", "failed"),
     "8": row("failed", "interrupted", "ANSWER_MISSING", "failed"),
-    "9": row("completed", "completed", "OUTPUT_VALID CLEAN_FINAL", "succeeded"),
+    "8b": row("completed", "unknown", "AGENT_NOT_DONE", "failed"),
+    # Failed where the request requires a marker.
+    "9": row("completed", "completed", "OUTPUT_VALID CLEAN_FINAL", "succeeded failed"),
     "10": row("completed", "unknown", "OUTPUT_MISSING OUTPUT_INVALID", "failed"),
     "11": row("completed", "completed", "OUTPUT_VALID", "succeeded"),
     "12": row(*ASKING, "failed"),
     "13": row(*ASKING, "failed"),
     "14": row(*ASKING, "waiting_user"),
+}
+
+
+# The code of the error where it is not the reason code.
+ERRORS: dict[str, str] = {"3c": "ENGINE_EXIT_NONZERO", "9": "DONE_MARKER_MISSING"}
+# The warning that success without the agent's word carries.
+UNMARKED: dict[str, str] = {
+    "9": "COMPLETED_WITHOUT_DONE_MARKER",
+    "11": "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER",
 }
 
 
@@ -60,4 +71,13 @@ def problem(data: dict[str, Any]) -> str | None:
         return f"terminal_status {data.get('terminal_status')!r} for turn {turn!r}"
     if (run == "waiting_user") != (verdict.get("pending") is not None):
         return "a question that is to be asked belongs to waiting_user and to nothing else"
+    code = (verdict.get("error") or {}).get("code")
+    if (run == "failed") != (code is not None):
+        return f"run {run!r} with error {code!r}"
+    if run == "failed" and rule in ERRORS and code != ERRORS[rule]:
+        return f"rule {rule} does not give error {code!r}"
+    unmarked = UNMARKED.get(str(rule)) if run == "succeeded" else None
+    told = {word for word in verdict.get("warnings") or [] if word in UNMARKED.values()}
+    if told != ({unmarked} if unmarked else set()):
+        return f"rule {rule} with warnings {sorted(told)}: success without a marker is told, and nothing else is"
     return None

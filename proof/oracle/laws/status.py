@@ -153,6 +153,10 @@ def _ending(event: Event, before: Fold) -> str | None:
     said = (before.verdict or {}).get("run_status") if before.is_unfinished else None
     if event.kind is Rasp.RUN_COMPLETED and (said != Status.SUCCEEDED or before.failing):
         return f"succeeded without a turn record that says so, which says {said}"
+    if event.kind is Rasp.RUN_COMPLETED:
+        told, warned = event.data.get("warnings") or [], (before.verdict or {}).get("warnings") or []
+        if told != warned:
+            return f"succeeded with warnings {told}, and the turn record has {warned}"
     if event.kind is Rasp.RUN_CANCELED and (not before.is_canceling or said not in (None, Status.CANCELED)):
         return f"canceled, and nobody canceled before the turn record, which says {said}"
     if event.kind is Rasp.RUN_FAILED:

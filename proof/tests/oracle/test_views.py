@@ -41,6 +41,28 @@ class Fcmp(LawCase):
                 (folder / "fcmp.jsonl").write_text("".join([*lines[:at], changed, *lines[at + 1 :]]))
                 self.assert_breaks(Law.FCMP, key, self.look(is_settled=False))
 
+    def test_warnings_of_a_success_are_the_verdicts_everywhere(self) -> None:
+        warned = ["EXIT_NONZERO_AFTER_DONE"]
+        run = self.run_
+        run.of("attempt.ended")["data"]["verdict"]["warnings"] = warned
+        run.write(self.data)
+        self.assert_breaks(Law.STATUS, "succeeded with warnings [], and the turn record has", self.look(is_settled=False))
+        run.of("run.completed")["data"]["warnings"] = warned
+        run.write(self.data)
+        self.assert_breaks(Law.FCMP, "warnings", self.look(is_settled=False))
+
+    def test_success_without_a_marker_is_told(self) -> None:
+        verdict = self.run_.of("attempt.ended")["data"]["verdict"]
+        verdict.update(rule="9", reason_code="OUTPUT_VALID")
+        self.run_.write(self.data)
+        self.assert_breaks(Law.STATUS, "success without a marker is told", self.look(is_settled=False))
+
+    def test_not_done_is_no_success(self) -> None:
+        verdict = self.run_.of("attempt.ended")["data"]["verdict"]
+        verdict.update(rule="8b", reason_code="AGENT_NOT_DONE", completion="unknown")
+        self.run_.write(self.data)
+        self.assert_breaks(Law.STATUS, "rule 8b does not give", self.look(is_settled=False))
+
     def test_an_event_is_missing(self) -> None:
         for at in (0, 7, len(self.run_.fcmp) - 1):
             run = Recorded("echo")
