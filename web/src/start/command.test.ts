@@ -12,6 +12,8 @@ test("a command says what the form says", () => {
     `skillrun run s --engine e --mode interactive --model 'm 1' --input 'version="2.0"' --input n=3 --input 'list=["a"]' --input 'text=it'\\''s' --param lang=de --file 'table=my table.csv' --timeout 60 --no-reply-needed --decide abort --no-snapshot`,
   );
   expect(command({ skill: "s" }, none)).toBe("skillrun run s");
+  expect(command({ skill: "s", options: { require_marker: true } }, none)).toBe("skillrun run s --require-marker=true");
+  expect(command({ skill: "s", options: { require_marker: false } }, none)).toBe("skillrun run s --require-marker=false");
 });
 
 test("nothing in it is hidden", () => {

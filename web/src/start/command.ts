@@ -25,6 +25,7 @@ export function command(request: CreateRun, files: ReadonlyMap<string, string>):
     ...(options.interactive_require_user_reply === false ? ["--no-reply-needed"] : []),
     ...flag("--decide", options.default_decision_policy),
     ...flag("--max-attempt", options.max_attempt),
+    ...((options.require_marker ?? undefined) === undefined ? [] : [`--require-marker=${options.require_marker}`]),
     ...(options.snapshot === "off" ? ["--no-snapshot"] : []),
     ...(options.priority ? ["--priority", String(options.priority)] : []),
   ];

@@ -4,7 +4,7 @@ import type { Control, Field } from "./schema.ts";
 
 export const OPTION_NAMES = [
   "permission", "effort", "hard_timeout_sec", "stall_timeout_sec", "interactive_require_user_reply", "session_timeout_sec",
-  "default_decision_policy", "auto_decision_limit", "max_attempt", "snapshot", "priority",
+  "default_decision_policy", "auto_decision_limit", "max_attempt", "require_marker", "snapshot", "priority",
 ] as const satisfies readonly (keyof RunOptions)[];
 export type OptionName = (typeof OPTION_NAMES)[number];
 
@@ -24,6 +24,7 @@ const CONTROLS: Readonly<Record<OptionName, Control>> = {
   default_decision_policy: { is: "choice", choices: ["engine_judgement", "safe_default", "abort"] },
   auto_decision_limit: { is: "number", isWhole: true, minimum: 0, maximum: MOST },
   max_attempt: { is: "number", isWhole: true, minimum: 1, maximum: MOST },
+  require_marker: { is: "choice", choices: [true, false] },
   snapshot: { is: "choice", choices: ["taken", "off"] },
   priority: { is: "number", isWhole: true, minimum: -2_147_483_648, maximum: 2_147_483_647 },
 };

@@ -91,6 +91,7 @@ export const optionWords = defineWords({
   default_decision_policy: { en: "How it is decided then", zh: "届时如何决定" },
   auto_decision_limit: { en: "Decide without a person at most", zh: "自动决定的次数上限" },
   max_attempt: { en: "Attempts at most", zh: "尝试次数上限" },
+  require_marker: { en: "Without a done marker an auto run", zh: "自动运行缺少完成标记时" },
   snapshot: { en: "Compare the files before and after", zh: "比较前后文件" },
   priority: { en: "Priority (higher is sooner)", zh: "优先级（越高越先运行）" },
 } satisfies Record<OptionName, Word>);
@@ -105,6 +106,8 @@ export const choiceWords: Readonly<Record<string, Word>> = {
   "default_decision_policy.engine_judgement": { en: "the agent decides by itself", zh: "由智能体自行决定" },
   "default_decision_policy.safe_default": { en: "send the default option", zh: "发送默认选项" },
   "default_decision_policy.abort": { en: "stop the run", zh: "终止运行" },
+  "require_marker.true": { en: "fails", zh: "判为失败" },
+  "require_marker.false": { en: "succeeds with a warning when its output is valid", zh: "输出有效则成功并给出警告" },
   "snapshot.taken": { en: "yes", zh: "是" },
   "snapshot.off": { en: "no", zh: "否" },
 };

@@ -25,6 +25,7 @@ export const ruleWords = defineWords({
   "7": { en: "the engine ended without an error, and without the end of its turn", zh: "引擎没有报错就结束了，但缺少本轮的结束事件" },
   "7b": { en: "nobody saw how the engine ended, and the end of its turn is missing", zh: "没人看到引擎如何结束，也缺少本轮的结束事件" },
   "8": { en: "the turn ended as it should, and the agent had answered nothing", zh: "本轮正常结束，但智能体什么也没有回答" },
+  "8b": { en: "the turn ended as it should, and the agent said that its work is not done", zh: "本轮正常结束，但智能体说工作尚未完成" },
   "9": { en: "the turn ended as it should, and the answer holds what was asked for", zh: "本轮正常结束，回答包含所要求的内容" },
   "10": { en: "the turn ended as it should, and its output is missing or does not fit the schema", zh: "本轮正常结束，但输出缺失或不符合模式" },
   "11": { en: "the agent did not say that it was done, but its whole answer is a valid output", zh: "智能体没有说已完成，但整个回答就是有效输出" },

@@ -68,6 +68,12 @@ test("small print stands apart, is counted, and nothing of it is dropped", () =>
   expect(levelsOf(lines)).toEqual({ error: 0, warning: 12, info: 2 });
 });
 
+test("the end of a run has its warnings", () => {
+  const completed = (warnings?: string[]) => event("conversation.completed", { state: "succeeded", reason_code: "OUTPUT_VALID", warnings });
+  expect(rowsOf(told(() => [completed(["COMPLETED_WITHOUT_DONE_MARKER"])])).rows.at(-1)).toMatchObject({ kind: "end", warnings: ["COMPLETED_WITHOUT_DONE_MARKER"] });
+  expect(rowsOf(told(() => [completed()])).rows.at(-1)).toMatchObject({ kind: "end", warnings: [] });
+});
+
 test("a guess is never a message", () => {
   expect(rowsOf(told(() => [final("m", "sure", false, 0.69)])).rows.map((row) => row.kind)).toEqual(["attempt", "strip"]);
   expect(rowsOf(told(() => [final("m", "sure", false, 0.7)])).rows.map((row) => row.kind)).toEqual(["attempt", "message"]);

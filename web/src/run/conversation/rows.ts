@@ -51,7 +51,7 @@ export type Row = Common &
     | { readonly kind: "answer"; readonly interaction: number; readonly isTimedOut: boolean; readonly decision: { readonly policy: DecisionPolicy; readonly instruction: string } | undefined; readonly reply: { readonly text: string; readonly mode: ResolutionMode } | undefined }
     | { readonly kind: "artifact"; readonly path: string; readonly size: number; readonly type: string }
     | { readonly kind: "strip"; readonly lines: readonly Line[] }
-    | { readonly kind: "end"; readonly state: RunStatus; readonly reasonCode: string; readonly error: RunError | undefined; readonly nextActions: readonly NextAction[] }
+    | { readonly kind: "end"; readonly state: RunStatus; readonly reasonCode: string; readonly warnings: readonly string[]; readonly error: RunError | undefined; readonly nextActions: readonly NextAction[] }
   );
 export type RowOf<Kind extends Row["kind"]> = Extract<Row, { kind: Kind }>;
 
@@ -171,8 +171,8 @@ class Fold {
       case "conversation.completed":
       case "conversation.failed":
       case "conversation.canceled": {
-        const { state, reason_code: reasonCode, error, next_actions: nextActions } = event.data;
-        this.push(event, "end", { kind: "end", state, reasonCode, error: error ?? undefined, nextActions: nextActions ?? [] });
+        const { state, reason_code: reasonCode, warnings, error, next_actions: nextActions } = event.data;
+        this.push(event, "end", { kind: "end", state, reasonCode, warnings: warnings ?? [], error: error ?? undefined, nextActions: nextActions ?? [] });
         return;
       }
       default: {

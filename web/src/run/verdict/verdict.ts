@@ -87,6 +87,7 @@ export function saysMore(rule: Decided["rule"]): boolean {
     case "7":
     case "7b":
     case "8":
+    case "8b":
     case "11":
     case "12":
     case "13":
