@@ -47,7 +47,10 @@ fn prompt(reading: &Reading<'_>, asked: Option<&str>) -> String {
     let asked =
         asked.and_then(shown_prompt).filter(|asked| !said.as_deref().is_some_and(|said| ends_with(said, asked)));
     let broken = reading.broken_marker.as_ref().map(|problem| {
-        format!("The agent tried to say that it is done, but its marker cannot be read: {problem}. Ask it to write the marker again, or tell it how to go on.")
+        format!(
+            "The agent tried to say that it is done, but its marker cannot be read: {problem}. Ask it to write the \
+             marker again, or reply how it should go on."
+        )
     });
     let parts: Vec<String> = [said, broken, asked].into_iter().flatten().collect();
     if parts.is_empty() { FALLBACK_PROMPT.to_owned() } else { parts.join("\n\n") }
