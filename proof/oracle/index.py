@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,8 @@ class Index:
     # Number of a last line that has no end.
     torn: int | None = None
     problems: list[tuple[str, int]] = field(default_factory=list)
+    # The most lines of the mask that a record counts; version 0.1.0 did not count them.
+    masks: int = 0
     records: int = 0
 
 
@@ -62,3 +65,24 @@ def _bytes(index: Index, record: dict[str, Any]) -> Iterator[str]:
     if stream in index.ended:
         yield f"{stream} goes on after its end"
     index.recorded[stream] = max(end, index.recorded[stream])
+    masks = record.get("masks", index.masks)
+    if type(masks) is not int or masks < index.masks:
+        yield f"{masks!r} lines of the mask after {index.masks}"
+    else:
+        index.masks = masks
+
+
+def mask_lines(path: Path) -> int:
+    """Sound lines of `redact.N.jsonl`, up to the first that is not. Zero where there is no such file."""
+    if not path.exists():
+        return 0
+    count = 0
+    for line in path.read_bytes().splitlines():
+        try:
+            value = json.loads(line)
+        except ValueError:
+            break
+        if not (isinstance(value, dict) and {"stream", "from", "to"} <= value.keys()):
+            break
+        count += 1
+    return count

@@ -1,14 +1,17 @@
 //! `chunks.N.jsonl`: the order in which the host read, and what it did between reads.
 //!
 //! ```text
-//! {"i":0,"t_ns":1200,"stream":"stdout","from":0,"to":512,"batch":0}    bytes
+//! {"i":0,"t_ns":1200,"stream":"stdout","from":0,"to":512,"batch":0,"masks":3}    bytes
 //! {"i":1,"t_ns":1300,"eof":"stdout"}                                  end of a stream
 //! {"i":2,"t_ns":1400,"act":"hard_timeout"}                            an act of the host
 //! {"t":0.0012,"s":"stdout","n":512}                                   bytes, as older recordings have it
 //! ```
+//!
+//! `masks` counts the lines of `redact.N.jsonl` that were on the disk before the record. A reader that finds fewer does
+//! not show the bytes (see [`crate::mask`]). Recordings of version 0.1.0 do not have it.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Take};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -31,6 +34,8 @@ pub enum ChunkKind {
         /// Absent in older recordings, where a record follows the one before it.
         from: Option<u64>,
         len: u64,
+        /// Lines of the mask that were on the disk before this record; absent in older recordings.
+        masks: Option<u64>,
     },
     Eof(Stream),
     /// Why the host acted on the process. Acts that end nothing are not reported.
@@ -66,6 +71,7 @@ struct Line<'a> {
     stream: Option<&'a str>,
     from: Option<u64>,
     to: Option<u64>,
+    masks: Option<u64>,
     eof: Option<&'a str>,
     act: Option<&'a str>,
     t: Option<f64>,
@@ -130,6 +136,35 @@ impl ChunkReader {
     }
 }
 
+/// The most mask lines that any record of an index counts; zero where none counts them. The counts never fall, so the
+/// last record of bytes has the most; all of the index is read only where its end shows none.
+pub(crate) fn most_masks(path: &Path) -> Result<u64, EvidenceError> {
+    let failed = |error: io::Error| EvidenceError::new(path, error);
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(failed(error)),
+    };
+    let len = file.metadata().map_err(failed)?.len();
+    let mut end = Vec::new();
+    file.seek(SeekFrom::Start(len.saturating_sub(LINE_BUDGET)))
+        .and_then(|_| file.take(LINE_BUDGET).read_to_end(&mut end))
+        .map_err(failed)?;
+    for line in end.split_inclusive(|byte| *byte == b'\n').rev() {
+        if let Some(Parsed::Record(ChunkRecord { kind: ChunkKind::Bytes { masks, .. }, .. })) = parse(line) {
+            return Ok(masks.unwrap_or(0));
+        }
+    }
+    let Some(mut reader) = ChunkReader::open(path)? else { return Ok(0) };
+    let mut most = 0;
+    while let Some(record) = reader.next_record().map_err(failed)? {
+        if let ChunkKind::Bytes { masks, .. } = record.kind {
+            most = most.max(masks.unwrap_or(0));
+        }
+    }
+    Ok(most)
+}
+
 /// What a line says; none when it is no record.
 fn parse(line: &[u8]) -> Option<Parsed> {
     if line.iter().all(u8::is_ascii_whitespace) {
@@ -156,9 +191,10 @@ impl Line<'_> {
         } else if let Some(name) = self.eof {
             ChunkKind::Eof(stream(name)?)
         } else if let (Some(name), Some(from), Some(to)) = (self.stream, self.from, self.to) {
-            ChunkKind::Bytes { stream: stream(name)?, from: Some(from), len: to.checked_sub(from)? }
+            let len = to.checked_sub(from)?;
+            ChunkKind::Bytes { stream: stream(name)?, from: Some(from), len, masks: self.masks }
         } else if let (Some(name), Some(len)) = (self.s, self.n) {
-            ChunkKind::Bytes { stream: stream(name)?, from: None, len }
+            ChunkKind::Bytes { stream: stream(name)?, from: None, len, masks: None }
         } else {
             return None;
         };
@@ -184,7 +220,7 @@ mod tests {
     }
 
     fn bytes(t_ns: u64, stream: Stream, from: Option<u64>, len: u64) -> ChunkRecord {
-        ChunkRecord { t_ns, kind: ChunkKind::Bytes { stream, from, len } }
+        ChunkRecord { t_ns, kind: ChunkKind::Bytes { stream, from, len, masks: None } }
     }
 
     #[test]
@@ -194,7 +230,7 @@ mod tests {
             "\n\n",
             r#"{"i":1,"t_ns":6,"stream":"stderr","from":3,"to":3,"batch":0,"new":true}"#,
             "\n",
-            r#"{"i":2,"t_ns":7,"stream":"pty","from":0,"to":1,"batch":1}"#,
+            r#"{"i":2,"t_ns":7,"stream":"pty","from":0,"to":1,"batch":1,"masks":4}"#,
             "\n",
             r#"{"i":3,"t_ns":8,"eof":"stderr"}"#,
             "\n",
@@ -204,7 +240,10 @@ mod tests {
         let expected = vec![
             bytes(5, Stream::Stdout, Some(0), 7),
             bytes(6, Stream::Stderr, Some(3), 0),
-            bytes(7, Stream::Pty, Some(0), 1),
+            ChunkRecord {
+                t_ns: 7,
+                kind: ChunkKind::Bytes { stream: Stream::Pty, from: Some(0), len: 1, masks: Some(4) },
+            },
             ChunkRecord { t_ns: 8, kind: ChunkKind::Eof(Stream::Stderr) },
             ChunkRecord { t_ns: 9, kind: ChunkKind::Act(EndedBy::HardTimeout) },
         ];

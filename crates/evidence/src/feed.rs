@@ -165,6 +165,16 @@ impl Feed {
         problems
     }
 
+    /// That bytes were withheld because the mask is not whole, in words; none when all is well. Ask at the end.
+    pub fn withheld(&self) -> Option<String> {
+        let bytes = self.mask.withheld();
+        (bytes > 0).then(|| {
+            format!(
+                "the mask has fewer lines than the chunk index counts; {bytes} bytes that it may hide were withheld"
+            )
+        })
+    }
+
     /// The next step, or none when everything was given out. Each stream that exists ends exactly once.
     pub fn next_step(&mut self) -> Result<Option<Step<'_>>, EvidenceError> {
         self.next_within(Reach::All)
@@ -255,12 +265,12 @@ impl Feed {
         Ok(match record.kind {
             ChunkKind::Act(act) => Progress::Step(StepKind::Act(act)),
             ChunkKind::Eof(stream) => self.end(self.seen_as(stream)),
-            ChunkKind::Bytes { stream, from, len } => {
+            ChunkKind::Bytes { stream, from, len, masks } => {
                 if let Reach::To(_) = reach {
                     // What hides these bytes was on the disk before their record.
                     self.measure()?;
                 }
-                self.accept(self.seen_as(stream), from, len);
+                self.accept(self.seen_as(stream), from, len, masks);
                 Progress::GoOn
             }
         })
@@ -269,7 +279,7 @@ impl Feed {
     fn is_within(&self, reach: Reach, record: &ChunkRecord) -> bool {
         let Reach::To(extent) = reach else { return true };
         match record.kind {
-            ChunkKind::Bytes { stream, from, len } => {
+            ChunkKind::Bytes { stream, from, len, masks: _ } => {
                 let from = from.unwrap_or(self.position[self.seen_as(stream).index()]);
                 from.checked_add(len).is_some_and(|to| to <= extent.of(stream))
             }
@@ -306,13 +316,16 @@ impl Feed {
         }
     }
 
-    fn accept(&mut self, stream: Stream, from: Option<u64>, len: u64) {
+    fn accept(&mut self, stream: Stream, from: Option<u64>, len: u64, masks: Option<u64>) {
         let at = stream.index();
         let from = from.unwrap_or(self.position[at]);
         let in_file = self.files[at].as_ref().is_some_and(|f| from.checked_add(len).is_some_and(|to| to <= f.len));
         if self.torn[at] || self.ended[at] || from != self.position[at] || !in_file {
             self.torn[at] = true;
         } else if len > 0 {
+            if !self.mask.knows(masks) {
+                self.mask.withhold(stream, from, from + len);
+            }
             self.pending = Some((stream, len));
         }
     }
@@ -490,6 +503,32 @@ mod tests {
         let mut expected = stdout;
         expected[PIECE - 2..PIECE + 3].fill(b'*');
         assert!(read == expected);
+    }
+
+    /// A mask that a power cut had emptied was believed, and the secret was shown.
+    #[test]
+    fn bytes_are_withheld_where_the_mask_has_fewer_lines_than_the_index_counts() {
+        let counted = |stream: &str, from: u64, to: u64, masks: u64| {
+            chunk(stream, from, to).replace("}\n", &format!(",\"masks\":{masks}}}\n"))
+        };
+        let index = [counted("stdout", 0, 2, 0), counted("stdout", 2, 5, 1), counted("stdout", 5, 6, 1)].concat();
+        let read = |mask: &[u8], hide: &[&str]| {
+            let files: [(&str, &[u8]); 3] =
+                [("stdout.1.log", b"abcdef"), ("chunks.1.jsonl", index.as_bytes()), ("redact.1.jsonl", mask)];
+            let recording = Recording::new(&files);
+            let mut feed = recording.attempt().feed().expect("a feed").hiding(&crate::testing::patterns(hide));
+            let steps: Vec<_> = crate::testing::steps(&mut feed).into_iter().filter(|s| !s.ends_with("over")).collect();
+            assert_eq!(feed.problems(), [""; 0]);
+            (steps.join(", "), feed.withheld().is_some())
+        };
+        let sound = b"{\"stream\":\"stdout\",\"from\":3,\"to\":4}\n";
+        assert_eq!(read(sound, &[]), ("10 stdout ab, 12 stdout c*e, 15 stdout f".to_owned(), false));
+        for lost in [&b""[..], b"\0\0\0\0\0\0\0\0", b"{\"stream\":\"stdout\",\"from\":3,\"t"] {
+            assert_eq!(read(lost, &[]), ("10 stdout ab, 12 stdout ***, 15 stdout *".to_owned(), true));
+            assert_eq!(read(lost, &["x"]), ("15 stdout ab****".to_owned(), true), "through patterns too");
+        }
+        let without = Recording::new(&[("stdout.1.log", b"abcdef"), ("chunks.1.jsonl", index.as_bytes())]);
+        assert_eq!(without.steps().0[1], "12 stdout ***", "a mask that is gone");
     }
 
     /// Showing what should be hidden is worse than showing nothing.

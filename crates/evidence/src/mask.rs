@@ -1,17 +1,28 @@
 //! The mask: ranges of evidence that hold secrets read as `*`. Same length, so every offset stays true.
+//!
+//! The mask fails closed. Each record of the chunk index counts the lines that the mask had when the record was written.
+//! Where the file has fewer sound lines than that, because a crash or a person took them, the bytes of the record are
+//! withheld: all of them read as `*`. Recordings without such counts are read as before.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use serde::Deserialize;
+use skillrun_model::AttemptNumber;
 
 use crate::Stream;
+use crate::chunks::{self, ChunkKind, ChunkReader};
 use crate::error::EvidenceError;
+use crate::names;
 
 /// Ranges to hide, per stream, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mask {
     ranges: [Vec<(u64, u64)>; 3],
+    /// Bytes of records that count more lines than there are.
+    withheld: [Vec<(u64, u64)>; 3],
+    /// Lines of the file before the first one that is not sound.
+    lines: u64,
 }
 
 #[derive(Deserialize)]
@@ -24,7 +35,7 @@ struct Line {
 impl Mask {
     /// Reads `redact.N.jsonl`. A missing file masks nothing; one that cannot be read is an error, because what it hides
     /// would be shown. A line that is no range is passed over, because the ranges before and after it must hold all the
-    /// same.
+    /// same; but nothing that was written after it counts as known.
     pub fn read(path: &Path, pty_is_stdout: bool) -> Result<Self, EvidenceError> {
         let mut mask = Self::default();
         let bytes = match fs::read(path) {
@@ -32,8 +43,13 @@ impl Mask {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(mask),
             Err(error) => return Err(EvidenceError::new(path, error)),
         };
-        for line in bytes.split(|b| *b == b'\n') {
-            let Ok(line) = serde_json::from_slice::<Line>(line) else { continue };
+        let mut is_sound = true;
+        for line in bytes.strip_suffix(b"\n").unwrap_or(&bytes).split(|b| *b == b'\n') {
+            let Ok(line) = serde_json::from_slice::<Line>(line) else {
+                is_sound = false;
+                continue;
+            };
+            mask.lines += u64::from(is_sound);
             let stream = match line.stream.as_str() {
                 "stdout" => Stream::Stdout,
                 "stderr" => Stream::Stderr,
@@ -59,16 +75,62 @@ impl Mask {
         Ok(mask)
     }
 
+    /// The mask of an attempt, with what its index says must be withheld. For readers that do not go through a
+    /// [`crate::Feed`], which does the same record by record.
+    pub fn of_attempt(audit: &Path, number: AttemptNumber, pty_is_stdout: bool) -> Result<Self, EvidenceError> {
+        let index = audit.join(names::chunks(number));
+        // The index first: what it counts is in the mask by then.
+        let most = chunks::most_masks(&index)?;
+        let mut mask = Self::read(&audit.join(names::redact(number)), pty_is_stdout)?;
+        if mask.knows(Some(most)) {
+            return Ok(mask);
+        }
+        let Some(mut reader) = ChunkReader::open(&index)? else { return Ok(mask) };
+        while let Some(record) = reader.next_record().map_err(|error| EvidenceError::new(&index, error))? {
+            if let ChunkKind::Bytes { stream, from: Some(from), len, masks } = record.kind
+                && !mask.knows(masks)
+            {
+                let seen_as = if pty_is_stdout && stream == Stream::Pty { Stream::Stdout } else { stream };
+                mask.withhold(seen_as, from, from.saturating_add(len));
+            }
+        }
+        Ok(mask)
+    }
+
+    /// Whether everything is known that hides the bytes of a record which counts so many lines.
+    pub(crate) fn knows(&self, masks: Option<u64>) -> bool {
+        masks.is_none_or(|masks| masks <= self.lines)
+    }
+
+    /// Hides a whole range; ranges of a stream come in order.
+    pub(crate) fn withhold(&mut self, stream: Stream, from: u64, to: u64) {
+        let withheld = &mut self.withheld[stream.index()];
+        match withheld.last_mut() {
+            Some(last) if last.1 >= from => last.1 = last.1.max(to),
+            Some(_) | None => withheld.push((from, to)),
+        }
+    }
+
+    /// Bytes that are withheld, of all streams together.
+    pub fn withheld(&self) -> u64 {
+        self.withheld.iter().flatten().map(|(from, to)| to - from).sum()
+    }
+
     /// Hides what of `bytes`, which begin at `offset`, lies in a range.
     pub fn apply(&self, stream: Stream, offset: u64, bytes: &mut [u8]) {
-        let ranges = &self.ranges[stream.index()];
-        let end = offset + bytes.len() as u64;
-        let first = ranges.partition_point(|(_, to)| *to <= offset);
-        for &(from, to) in ranges[first..].iter().take_while(|(from, _)| *from < end) {
-            let start = from.clamp(offset, end) - offset;
-            let stop = to.clamp(offset, end) - offset;
-            bytes[start as usize..stop as usize].fill(b'*');
+        for ranges in [&self.ranges, &self.withheld] {
+            hide(&ranges[stream.index()], offset, bytes);
         }
+    }
+}
+
+fn hide(ranges: &[(u64, u64)], offset: u64, bytes: &mut [u8]) {
+    let end = offset + bytes.len() as u64;
+    let first = ranges.partition_point(|(_, to)| *to <= offset);
+    for &(from, to) in ranges[first..].iter().take_while(|(from, _)| *from < end) {
+        let start = from.clamp(offset, end) - offset;
+        let stop = to.clamp(offset, end) - offset;
+        bytes[start as usize..stop as usize].fill(b'*');
     }
 }
 
@@ -96,10 +158,23 @@ impl MaskFile {
             Err(error) => return Err(EvidenceError::new(&self.path, error)),
         };
         if len != self.len {
-            self.mask = Mask::read(&self.path, self.pty_is_stdout)?;
+            let withheld = std::mem::take(&mut self.mask.withheld);
+            self.mask = Mask { withheld, ..Mask::read(&self.path, self.pty_is_stdout)? };
             self.len = len;
         }
         Ok(())
+    }
+
+    pub(crate) fn knows(&self, masks: Option<u64>) -> bool {
+        self.mask.knows(masks)
+    }
+
+    pub(crate) fn withhold(&mut self, stream: Stream, from: u64, to: u64) {
+        self.mask.withhold(stream, from, to);
+    }
+
+    pub(crate) fn withheld(&self) -> u64 {
+        self.mask.withheld()
     }
 
     pub(crate) fn apply(&self, stream: Stream, offset: u64, bytes: &mut [u8]) {
@@ -153,6 +228,42 @@ mod tests {
             "{\"stream\":\"stdout\",\"from\":0,\"to\":1}\nnonsense\n\n{\"stream\":\"stdout\",\"from\":2,\"to\":3}",
         );
         assert_eq!(applied(&mask, Stream::Stdout, 0, "0123"), "*1*3");
+    }
+
+    #[test]
+    fn lines_behind_one_that_is_no_range_are_not_known() {
+        let line = "{\"stream\":\"stdin\",\"from\":0,\"to\":1}\n";
+        for (text, lines) in [
+            (String::new(), 0),
+            (line.repeat(3), 3),
+            (line.repeat(3).trim_end().to_owned(), 3),
+            (format!("{line}{{\"stream\":\"std"), 1),
+            (format!("{line}nonsense\n{line}"), 1),
+            (format!("\0\0\0\0\n{line}"), 0),
+        ] {
+            let mask = mask(&text);
+            assert_eq!((mask.knows(Some(lines)), mask.knows(Some(lines + 1))), (true, false), "{text}");
+            assert!(mask.knows(None), "a recording without counts");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_to_be_free_of_secrets_is_withheld() {
+        let index = concat!(
+            "{\"i\":0,\"t_ns\":1,\"stream\":\"stdout\",\"from\":0,\"to\":2,\"batch\":0,\"masks\":0}\n",
+            "{\"i\":1,\"t_ns\":1,\"stream\":\"stdout\",\"from\":2,\"to\":6,\"batch\":0,\"masks\":1}\n",
+            "{\"i\":2,\"t_ns\":1,\"eof\":\"stdout\"}\n",
+        );
+        let read = |mask: &[u8], index: &str| {
+            let files: [(&str, &[u8]); 2] = [("redact.1.jsonl", mask), ("chunks.1.jsonl", index.as_bytes())];
+            let recording = Recording::new(&files);
+            let mask = Mask::of_attempt(&recording.path().join(".audit"), AttemptNumber(1), false).expect("readable");
+            (applied(&mask, Stream::Stdout, 0, "012345"), mask.withheld())
+        };
+        let range = b"{\"stream\":\"stdout\",\"from\":3,\"to\":4}\n";
+        assert_eq!(read(range, index), ("012*45".to_owned(), 0));
+        assert_eq!(read(b"", index), ("01****".to_owned(), 4));
+        assert_eq!(read(b"", &index.replace(",\"masks\":1", "")), ("012345".to_owned(), 0), "as 0.1.0 wrote it");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The write side: one attempt's bytes, the index over them, and the ranges that hold secrets.
 //!
-//! Bytes reach their file first, then the ranges to hide, then the record in the index. A reader who uses only bytes
-//! that have a record therefore never sees half of anything, and never a secret before its mask.
+//! Bytes reach their file first, then the ranges to hide, then the record in the index. A reader that uses only bytes
+//! that have a record therefore never sees half of anything, and never a secret before its mask. The ranges are synced
+//! before the record is written, and the record counts them, so that a reader knows when some are missing.
 //!
 //! Nothing here reads a clock: every moment is given, in nanoseconds since the attempt began.
 
@@ -57,6 +58,10 @@ struct Lines {
     file: File,
     len: u64,
     waiting: Vec<u8>,
+    /// Lines that were added, written or waiting.
+    count: u64,
+    /// Lines were written since the file was last synced.
+    is_unsynced: bool,
     hasher: blake3::Hasher,
 }
 
@@ -77,6 +82,7 @@ struct BytesLine {
     from: u64,
     to: u64,
     batch: u64,
+    masks: u64,
 }
 
 #[derive(Serialize)]
@@ -133,12 +139,14 @@ impl Log {
 
 impl Lines {
     fn new(file: File) -> Self {
-        Self { file, len: 0, waiting: Vec::new(), hasher: blake3::Hasher::new() }
+        let hasher = blake3::Hasher::new();
+        Self { file, len: 0, waiting: Vec::new(), count: 0, is_unsynced: false, hasher }
     }
 
     fn add(&mut self, line: &impl Serialize) -> io::Result<()> {
         serde_json::to_writer(&mut self.waiting, line)?;
         self.waiting.push(b'\n');
+        self.count += 1;
         Ok(())
     }
 
@@ -155,6 +163,16 @@ impl Lines {
         self.len += self.waiting.len() as u64;
         self.hasher.update(&self.waiting);
         self.waiting.clear();
+        self.is_unsynced = true;
+        Ok(())
+    }
+
+    /// Sees that the written lines are on the disk.
+    fn sync(&mut self) -> io::Result<()> {
+        if self.is_unsynced {
+            self.file.sync_data()?;
+            self.is_unsynced = false;
+        }
         Ok(())
     }
 }
@@ -275,8 +293,8 @@ impl Recorder {
                 if log.announced < log.clear {
                     let (from, to) = (log.announced, log.clear);
                     log.announced = to;
-                    let line =
-                        BytesLine { i: self.next_record, t_ns, stream: word(stream), from, to, batch: self.batches };
+                    let (i, batch, masks) = (self.next_record, self.batches, self.redact.count);
+                    let line = BytesLine { i, t_ns, stream: word(stream), from, to, batch, masks };
                     self.next_record += 1;
                     self.chunks.add(&line)?;
                 }
@@ -309,9 +327,12 @@ impl Recorder {
         self.write_lines()
     }
 
-    /// Writes what waits: first what hides, then what shows.
+    /// Writes what waits: first what hides, and sees that it is on the disk; then what shows.
     pub fn write_lines(&mut self) -> io::Result<()> {
         self.redact.write()?;
+        if !self.chunks.waiting.is_empty() {
+            self.redact.sync()?;
+        }
         self.chunks.write()?;
         for log in self.streams.iter_mut().flatten() {
             log.recorded = log.announced;
@@ -412,6 +433,28 @@ mod tests {
         assert_eq!(recording.steps().0[0], "1 stdout key=********!");
         let kept = fs::read(recording.path().join(".audit/stdout.1.log")).expect("the file");
         assert_eq!(kept, b"key=hunter22!");
+        let index = fs::read_to_string(recording.path().join(".audit/chunks.1.jsonl")).expect("the index");
+        assert!(index.ends_with("\"batch\":0,\"masks\":1}\n"), "{index}");
+        assert!(!recorder.redact.is_unsynced, "the mask is on the disk before the record");
+    }
+
+    /// An index that had a record before its mask was on the disk showed the secret after a power cut.
+    #[test]
+    fn a_mask_that_cannot_be_synced_keeps_its_bytes_from_having_a_record() {
+        let recording = Recording::new(&[]);
+        let mut recorder = recorder(&recording);
+        recorder.write(Stream::Stdout, b"key=hunter22!").expect("written");
+        recorder.hide(Stream::Stdout, 4..12).expect("hidden");
+        recorder.clear(Stream::Stdout, 13);
+        // /dev/full refuses every byte, as a full disk does.
+        let full = File::options().write(true).open("/dev/full").expect("/dev/full");
+        let good = std::mem::replace(&mut recorder.redact.file, full);
+        recorder.announce(1).expect_err("no room for the mask");
+        assert_eq!(fs::read(recording.path().join(".audit/chunks.1.jsonl")).expect("the index"), b"");
+        assert_eq!(recorder.recorded(Stream::Stdout), 0);
+        recorder.redact.file = good;
+        recorder.write_lines().expect("room again");
+        assert_eq!(recording.steps().0[0], "1 stdout key=********!");
     }
 
     #[test]
@@ -425,9 +468,9 @@ mod tests {
         recorder.announce(9).expect("announced");
         let index = fs::read_to_string(recording.path().join(".audit/chunks.1.jsonl")).expect("the index");
         let expected = concat!(
-            r#"{"i":0,"t_ns":9,"stream":"stdout","from":0,"to":1,"batch":0}"#,
+            r#"{"i":0,"t_ns":9,"stream":"stdout","from":0,"to":1,"batch":0,"masks":0}"#,
             "\n",
-            r#"{"i":1,"t_ns":9,"stream":"stderr","from":0,"to":1,"batch":0}"#,
+            r#"{"i":1,"t_ns":9,"stream":"stderr","from":0,"to":1,"batch":0,"masks":0}"#,
             "\n"
         );
         assert_eq!((index.as_str(), recorder.batches()), (expected, 1));

@@ -104,6 +104,7 @@ codes! {
     // What the host noticed.
     PipeSmall = "PIPE_SMALL",
     SecretShort = "SECRET_SHORT",
+    SecretInFileName = "SECRET_IN_FILE_NAME",
     SnapshotFailed = "SNAPSHOT_FAILED",
     SnapshotLimited = "SNAPSHOT_LIMITED",
     SurvivorsEnded = "SURVIVORS_ENDED",
@@ -126,6 +127,7 @@ codes! {
     AfterTerminal = "AFTER_TERMINAL",
     MetaMissing = "META_MISSING",
     ChunkIndexTorn = "CHUNK_INDEX_TORN",
+    MaskIncomplete = "MASK_INCOMPLETE",
     ParserChanged = "PARSER_CHANGED",
     EventsNotLogged = "EVENTS_NOT_LOGGED",
     RawDuplicateSuppressed = "RAW_DUPLICATE_SUPPRESSED",

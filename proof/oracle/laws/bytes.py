@@ -97,9 +97,19 @@ class Bytes:
         if index.torn and record:
             where = f"{path.name}:{index.torn}"
             self.looking.breach(Law.BYTES, "a torn last line of a host that ended", attempt, where)
+        self._mask(attempt, index)
         for stream, name in FILES.items():
             self._sizes(attempt, stream, self.looking.audit / name.format(attempt), index, record)
         return index
+
+    def _mask(self, attempt: int, index: Index) -> None:
+        """What hides a byte is there before the byte has a record, whoever is killed in between."""
+        path = self.looking.audit / f"redact.{attempt}.jsonl"
+        found = indexes.mask_lines(path)
+        self.looking.count(Law.BYTES, "lines of masks", index.masks)
+        if found < index.masks:
+            what = f"records count {index.masks} lines of the mask, and it has {found}"
+            self.looking.breach(Law.BYTES, what, attempt, path.name)
 
     def _sizes(self, attempt: int, stream: str, path: Path, index: Index, record: dict[str, Any] | None) -> None:
         size = path.stat().st_size if path.exists() else 0

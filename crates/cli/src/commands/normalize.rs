@@ -161,6 +161,9 @@ impl Run<'_> {
         for problem in feed.problems() {
             self.write(closing::warning(Code::ChunkIndexTorn, problem));
         }
+        if let Some(problem) = feed.withheld() {
+            self.write(closing::warning(Code::MaskIncomplete, problem));
+        }
         if self.session_id.is_none() {
             self.session_id.clone_from(&facts.session_id);
         }

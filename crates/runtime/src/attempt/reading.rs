@@ -38,6 +38,8 @@ pub(crate) struct Read {
     pub(crate) facts: Facts,
     pub(crate) meta: Meta,
     pub(crate) problems: Vec<String>,
+    /// That bytes were withheld because the mask is not whole.
+    pub(crate) withheld: Option<String>,
     /// The disk was full, so that events are missing in the Log.
     pub(crate) is_full: bool,
     pub(crate) elapsed_ms: Option<u64>,
@@ -122,7 +124,7 @@ impl Reading {
         let facts = pipeline.finish(&mut run.builder, |event| batch.push(event));
         append(run, &mut known, &mut is_full, batch)?;
         let bytes = Stream::ALL.iter().map(|stream| feed.position(*stream)).sum();
-        Ok(Read { facts, meta, problems: feed.problems(), is_full, elapsed_ms, bytes })
+        Ok(Read { facts, meta, problems: feed.problems(), withheld: feed.withheld(), is_full, elapsed_ms, bytes })
     }
 }
 

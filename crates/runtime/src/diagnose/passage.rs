@@ -74,7 +74,7 @@ fn passage(
     // The terminal alone stands for stdout.
     let is_one_pty = stream == Stream::Stdout && !is_there(Stream::Stdout) && is_there(Stream::Pty);
     let file = names::log(if is_one_pty { Stream::Pty } else { stream }, attempt);
-    let mask = Mask::read(&audit.join(names::redact(attempt)), is_one_pty).ok();
+    let mask = Mask::of_attempt(audit, attempt, is_one_pty).ok();
     let excerpt = mask.zip(patterns).and_then(|(mask, patterns)| {
         let mut bytes = read(&audit.join(&file), span.from, span.to).ok()?;
         patterns.apply(&mut bytes);

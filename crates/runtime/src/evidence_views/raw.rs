@@ -4,7 +4,7 @@
 //! ```text
 //! stdout, stderr, pty   bytes that have a record, through the ranges of `redact.N.jsonl` and the patterns of the run
 //! stdin                 the same mask; hidden whole until the host's record is there, because its ranges reach the disk
-//!                       later than its bytes
+//!                       later than its bytes, and where the mask is not the one that the host sealed
 //! ```
 //!
 //! A pattern is looked for in a line, so a part of a line is read with all that is before it in that line and
@@ -124,7 +124,7 @@ pub struct RawStream {
 enum Hidden {
     Ranges(Mask, Stream),
     OfStdin(StdinMask),
-    /// Nobody can tell yet what is secret.
+    /// What is secret is not known yet, or not any more.
     All,
 }
 
@@ -169,7 +169,6 @@ impl RawStream {
         };
         // A record that cannot be read vouches for nothing.
         let host = HostRecord::read(&audit, attempt).ok().flatten();
-        let sealed = |name: String| host.as_ref().is_some_and(|host| host.hashes.contains_key(&name));
         let redact = audit.join(names::redact(attempt));
         let (recorded, hidden) = match file_of.stream() {
             Some(stream) => {
@@ -177,11 +176,14 @@ impl RawStream {
                 let recorded = measured.recorded(is_one_pty).map_err(io)?;
                 // Behind the index, which tells of no byte before its mask is on the disk.
                 let seen_as = if is_one_pty { Stream::Stdout } else { stream };
-                (recorded, Hidden::Ranges(Mask::read(&redact, is_one_pty)?, seen_as))
+                (recorded, Hidden::Ranges(Mask::of_attempt(&audit, attempt, is_one_pty)?, seen_as))
             }
             None => {
-                let is_known = sealed(names::redact(attempt));
-                let hidden = if is_known { Hidden::OfStdin(StdinMask::read(&redact)?) } else { Hidden::All };
+                let sealed = host.as_ref().and_then(|host| host.hashes.get(&names::redact(attempt)));
+                let hidden = match sealed {
+                    Some(hash) => StdinMask::read(&redact, hash)?.map_or(Hidden::All, Hidden::OfStdin),
+                    None => Hidden::All,
+                };
                 (file.metadata().map_err(io)?.len(), hidden)
             }
         };

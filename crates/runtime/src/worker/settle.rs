@@ -101,5 +101,6 @@ fn noticed(read: &Read) -> Vec<ControlEvent> {
         ControlEvent { correlation, ..closing::warning(Code::EventsNotLogged, message.to_owned()) }
     });
     let index = read.problems.iter().map(|problem| closing::warning(Code::ChunkIndexTorn, problem.clone()));
-    host.chain(meta).chain(index).chain(unlogged).collect()
+    let withheld = read.withheld.iter().map(|problem| closing::warning(Code::MaskIncomplete, problem.clone()));
+    host.chain(meta).chain(index).chain(withheld).chain(unlogged).collect()
 }

@@ -59,7 +59,10 @@ fn recorded(place: &Place, run: RunId, attempt: Option<AttemptNumber>, patterns:
         while let Some(step) = feed.next_step()? {
             streams.step(&step)?;
         }
-        feed.problems().iter().for_each(|problem| note(&format!("attempt {number}: {problem}")));
+        feed.problems()
+            .iter()
+            .chain(feed.withheld().as_ref())
+            .for_each(|problem| note(&format!("attempt {number}: {problem}")));
     }
     if let (Some(attempt), false) = (attempt, has_any) {
         return Err(no_attempt(run, attempt));

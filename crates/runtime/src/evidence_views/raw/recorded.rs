@@ -126,7 +126,7 @@ impl Measured<'_> {
         let mut position = 0u64;
         while let Some(record) = reader.next_record()? {
             match record.kind {
-                ChunkKind::Bytes { stream, from, len: count } if is_it(stream) => {
+                ChunkKind::Bytes { stream, from, len: count, masks: _ } if is_it(stream) => {
                     let to = position.checked_add(count).filter(|to| *to <= len);
                     match to {
                         Some(to) if from.is_none_or(|from| from == position) => position = to,

@@ -21,16 +21,19 @@ struct Line<'a> {
 }
 
 impl StdinMask {
-    /// A missing file is an error: it was vouched for.
-    pub(super) fn read(path: &Path) -> Result<Self, RawError> {
+    /// None where the file is not the one that the host sealed. A missing file is an error: it was vouched for.
+    pub(super) fn read(path: &Path, sealed: &str) -> Result<Option<Self>, RawError> {
         let text = fs::read(path).map_err(|error: io::Error| {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             RawError::Io { name, error }
         })?;
+        if *blake3::hash(&text).to_hex() != *sealed {
+            return Ok(None);
+        }
         let lines = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line<'_>>(line).ok());
         let mut ranges: Vec<_> = lines.filter(|line| line.stream == "stdin").map(|line| (line.from, line.to)).collect();
         ranges.sort_unstable();
-        Ok(Self { ranges })
+        Ok(Some(Self { ranges }))
     }
 
     /// Hides what of `bytes`, which begin at `offset`, lies in a range.
