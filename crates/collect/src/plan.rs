@@ -24,6 +24,10 @@ pub struct Plan {
     pub workspace: OsText,
     pub argv: Vec<OsText>,
     pub variables: Vec<Variable>,
+    /// Values that are masked like those of secret variables, although the process is not given them: the server's own
+    /// keys.
+    #[serde(default)]
+    pub keys: Vec<Key>,
     pub wiring: Wiring,
     pub stdin: StdinPlan,
     pub label: Label,
@@ -52,7 +56,18 @@ impl Plan {
     /// What must be masked.
     pub(crate) fn secrets(&self) -> Secrets {
         let marked = self.variables.iter().filter(|variable| variable.kind == VariableKind::Secret);
-        Secrets::new(marked.map(|variable| variable.value.as_bytes()))
+        let keys = self.keys.iter().map(|key| key.0.as_bytes());
+        Secrets::new(marked.map(|variable| variable.value.as_bytes()).chain(keys))
+    }
+}
+
+/// A value that is masked wherever the process writes it. Never shown by `Debug`.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Key(pub OsText);
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(..)")
     }
 }
 

@@ -1,16 +1,28 @@
 //! Finds secrets in what an engine writes, as the bytes arrive and however they are cut into reads.
 //!
-//! [`Secrets`] holds every spelling in which a value is looked for, [`Scanner`] follows one stream. Per spelling it
-//! keeps one number: how many of the last bytes are a beginning of it. So no byte is kept, each is looked at a bounded
-//! number of times whatever comes, and where nothing has begun a vectorised search does the work.
+//! [`Secrets`] holds everything that is looked for, [`Scanner`] follows one stream. It looks in two ways:
 //!
-//! Spellings of a value: its bytes; its bytes with `\n` as `\r\n`, which is what a terminal makes of it; and, when it
+//! - [`Exact`]: for each spelling of a value as one run of bytes. Per spelling it keeps one number: how many of the last
+//!   bytes are a beginning of it. So no byte is kept, each is looked at a bounded number of times whatever comes, and
+//!   where nothing has begun a vectorised search does the work.
+//! - [`pieces`]: for a value whose bytes are apart, because something stands between them that readers remove, because
+//!   some of them are escaped, or because they are in several strings; and for the value in base64, in hexadecimal
+//!   digits and as in an address ([`encodings`]). What is between the pieces is read by [`decoder`].
+//!
+//! Spellings of a value for [`Exact`]: its bytes; its bytes with `\n` as `\r\n`, which is what a terminal makes of it; and, when it
 //! is UTF-8, as it stands inside of a JSON string, and of a JSON string inside of a JSON string. JSON may be written in
 //! several ways (see [`Style`]); a value that has nothing to escape has one spelling in all.
 //!
 //! A value is searched whole, whatever its length: the kernel takes no variable longer than 128 KiB. One shorter than
-//! [`SHORTEST`] is not searched, since it would be found everywhere. Not looked for: parts of a value, more than two
-//! levels of JSON, JSON that is escaped now so and now so, base64, percent signs.
+//! [`SHORTEST`] is not searched, since it would be found everywhere. One longer than 8 KiB is searched in its exact
+//! spellings only. Not looked for: parts of a value, other encodings, a value spelled backwards or letter by letter in
+//! prose.
+
+mod decoder;
+mod encodings;
+mod pieces;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,6 +30,7 @@ use std::ops::Range;
 
 use memchr::memchr;
 use memchr::memmem::Finder;
+use pieces::{Patterns, Pieces};
 
 /// Values with fewer bytes are not searched.
 pub(crate) const SHORTEST: usize = 8;
@@ -26,6 +39,7 @@ pub(crate) const SHORTEST: usize = 8;
 #[derive(Default)]
 pub struct Secrets {
     spellings: Vec<Spelling>,
+    patterns: Patterns,
 }
 
 /// Tells how many there are, never what they are.
@@ -37,15 +51,17 @@ impl fmt::Debug for Secrets {
 
 impl Secrets {
     pub fn new<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let values: BTreeSet<&[u8]> = values.into_iter().filter(|value| value.len() >= SHORTEST).collect();
         let mut spellings = BTreeSet::new();
-        for value in values.into_iter().filter(|value| value.len() >= SHORTEST) {
+        for &value in &values {
             spellings.insert(value.to_vec());
             spellings.insert(as_on_a_terminal(value));
             if let Ok(text) = str::from_utf8(value) {
                 spellings.extend(as_in_json(text).map(String::into_bytes));
             }
         }
-        Self { spellings: spellings.iter().map(|bytes| Spelling::new(bytes)).collect() }
+        let spellings = spellings.iter().map(|bytes| Spelling::new(bytes)).collect();
+        Self { spellings, patterns: Patterns::of_values(values) }
     }
 
     /// Same-length mask of a whole text, for views that are made at once (text diffs, requests).
@@ -57,55 +73,121 @@ impl Secrets {
             bytes[range.start as usize..range.end as usize].fill(b'*');
         }
     }
+
+    /// Whether a secret stands in these bytes.
+    pub(crate) fn are_in(&self, bytes: &[u8]) -> bool {
+        let mut found = Vec::new();
+        Scanner::new().push(self, bytes, &mut found);
+        !found.is_empty()
+    }
 }
 
 /// Follows one stream. It must be given the same [`Secrets`] each time.
 #[derive(Debug)]
 pub(crate) struct Scanner {
-    offset: u64,
-    /// For each spelling the number of its first bytes that the stream ends with: the most there are, never all.
-    begun: Vec<usize>,
+    exact: Exact,
+    pieces: Pieces,
 }
 
 impl Scanner {
     pub(crate) fn new() -> Self {
-        Self { offset: 0, begun: Vec::new() }
+        Self { exact: Exact::default(), pieces: Pieces::default() }
     }
 
     /// Takes the next bytes of the stream and adds the ranges in which secrets are, by their offsets in the stream.
-    /// Returns up to where the stream may be announced: what comes after is the beginning of a spelling, and a range
-    /// that is found later begins there at the earliest.
+    /// Returns up to where the stream may be announced: what comes after may be part of a secret, and a range that is
+    /// found later begins there at the earliest.
     ///
     /// Ranges of one call are in order and do not touch. Those of different calls may overlap.
     pub(crate) fn push(&mut self, secrets: &Secrets, bytes: &[u8], found: &mut Vec<Range<u64>>) -> u64 {
-        self.begun.resize(secrets.spellings.len(), 0);
         let mut fresh = Vec::new();
+        self.exact.push(secrets, bytes, &mut fresh);
+        self.pieces.push(&secrets.patterns, bytes, &mut fresh);
+        put_in_order(fresh, found);
+        self.clear()
+    }
+
+    /// Up to where the stream may be announced.
+    pub(crate) fn clear(&self) -> u64 {
+        self.exact.clear().min(self.pieces.clear())
+    }
+
+    /// The end of a string is held back until it is clear whether a secret goes on in another one.
+    pub(crate) fn holds_strings(&self) -> bool {
+        self.pieces.holds_strings()
+    }
+
+    /// Nothing comes, and readers wait: ends of strings are held back no longer. Adds the ranges of those that are
+    /// hidden therefore.
+    pub(crate) fn release(&mut self, found: &mut Vec<Range<u64>>) {
+        let mut fresh = Vec::new();
+        self.pieces.release(&mut fresh);
+        put_in_order(fresh, found);
+    }
+
+    /// What may be part of a secret and is not hidden yet, because the rest did not come.
+    pub(crate) fn unfinished(&self) -> Vec<Range<u64>> {
+        let mut found = Vec::new();
+        self.pieces.unfinished(&mut found);
+        found.push(self.exact.clear()..self.exact.offset);
+        found.retain(|range| !range.is_empty());
+        let mut ordered = Vec::new();
+        put_in_order(found, &mut ordered);
+        ordered
+    }
+
+    /// Follows the same stream, but counts from here: of what has begun only the rest will be in its ranges.
+    pub(crate) fn go_on(&self) -> Self {
+        Self { exact: self.exact.go_on(), pieces: self.pieces.go_on() }
+    }
+
+    /// At the end of the stream everything may be announced.
+    pub(crate) fn end(&self) -> u64 {
+        self.exact.offset
+    }
+}
+
+/// Adds ranges, in order and joined.
+fn put_in_order(mut fresh: Vec<Range<u64>>, found: &mut Vec<Range<u64>>) {
+    fresh.sort_unstable_by_key(|range| range.start);
+    let mut joined = Vec::new();
+    fresh.into_iter().for_each(|range| join(&mut joined, range));
+    found.append(&mut joined);
+}
+
+/// Looks for spellings as they are.
+#[derive(Debug, Default)]
+struct Exact {
+    offset: u64,
+    /// The most bytes that have begun of any spelling.
+    held: usize,
+    /// For each spelling the number of its first bytes that the stream ends with: the most there are, never all.
+    begun: Vec<usize>,
+}
+
+impl Exact {
+    /// Ranges come in no order.
+    fn push(&mut self, secrets: &Secrets, bytes: &[u8], fresh: &mut Vec<Range<u64>>) {
+        self.begun.resize(secrets.spellings.len(), 0);
         let mut held = 0;
         for (spelling, begun) in secrets.spellings.iter().zip(&mut self.begun) {
             *begun = spelling.follow(*begun, bytes, |end| {
                 let end = self.offset + end as u64;
                 // It may have begun before the first byte: see `go_on`.
-                join(&mut fresh, end.saturating_sub(spelling.len() as u64)..end);
+                join(fresh, end.saturating_sub(spelling.len() as u64)..end);
             });
             held = held.max(*begun);
         }
-        // The ranges of each spelling came in order; now those of all of them are put in order and joined.
-        fresh.sort_unstable_by_key(|range| range.start);
-        let mut joined = Vec::new();
-        fresh.into_iter().for_each(|range| join(&mut joined, range));
-        found.append(&mut joined);
+        self.held = held;
         self.offset += bytes.len() as u64;
-        self.offset.saturating_sub(held as u64)
     }
 
-    /// Follows the same stream, but counts from here: of what has begun only the rest will be in its ranges.
-    pub(crate) fn go_on(&self) -> Self {
-        Self { offset: 0, begun: self.begun.clone() }
+    fn clear(&self) -> u64 {
+        self.offset.saturating_sub(self.held as u64)
     }
 
-    /// At the end of the stream everything may be announced.
-    pub(crate) fn end(&self) -> u64 {
-        self.offset
+    fn go_on(&self) -> Self {
+        Self { offset: 0, held: self.held, begun: self.begun.clone() }
     }
 }
 
@@ -273,247 +355,4 @@ fn as_in_json(text: &str) -> impl Iterator<Item = String> {
         let once = style.escape(text);
         [Style::USUAL.escape(&once), style.escape(&once), style.escape(&usual), once]
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::collection::vec;
-    use proptest::prelude::*;
-
-    fn secrets(values: &[&str]) -> Secrets {
-        Secrets::new(values.iter().map(|value| value.as_bytes()))
-    }
-
-    fn spellings(secrets: &Secrets) -> Vec<&[u8]> {
-        secrets.spellings.iter().map(|spelling| spelling.finder.needle()).collect()
-    }
-
-    fn masked(secrets: &Secrets, text: &str) -> String {
-        let mut bytes = text.as_bytes().to_vec();
-        secrets.mask(&mut bytes);
-        String::from_utf8(bytes).expect("whole characters were masked")
-    }
-
-    /// What `push` says for each read: the ranges, and up to where the stream may be announced.
-    fn pushed(secrets: &Secrets, reads: &[&str]) -> Vec<(Vec<(u64, u64)>, u64)> {
-        let mut scanner = Scanner::new();
-        let one = |read: &&str| {
-            let mut found = Vec::new();
-            let announced = scanner.push(secrets, read.as_bytes(), &mut found);
-            (found.iter().map(|range| (range.start, range.end)).collect(), announced)
-        };
-        reads.iter().map(one).collect()
-    }
-
-    #[test]
-    fn what_may_become_a_secret_is_held_back_until_it_is_clear() {
-        let secrets = secrets(&["hunter2-hunter3"]);
-        assert_eq!(
-            pushed(&secrets, &["my hun", "ter", "2-hunt", "er3 is it, hunt", "ing", " hunter2-h", "unter4"]),
-            [(vec![], 3), (vec![], 3), (vec![], 3), (vec![(3, 18)], 26), (vec![], 33), (vec![], 34), (vec![], 49),]
-        );
-    }
-
-    #[test]
-    fn the_end_of_a_match_is_held_only_when_it_may_begin_another() {
-        let whole = secrets(&["abcdabcd"]);
-        assert_eq!(pushed(&whole, &["abcdabcd", "abcd", "x"]), [(vec![(0, 8)], 4), (vec![(4, 12)], 8), (vec![], 13)]);
-        let none = secrets(&["abcdefgh"]);
-        assert_eq!(pushed(&none, &["abcdefgh"]), [(vec![(0, 8)], 8)]);
-    }
-
-    #[test]
-    fn ranges_of_one_read_are_in_order_and_joined() {
-        let nested = secrets(&["around -inside- it", "-inside-"]);
-        assert_eq!(pushed(&nested, &["around -inside- it", "."]), [(vec![(0, 18)], 18), (vec![], 19)]);
-        let apart = secrets(&["aaaabbbb", "yyyyzzzz"]);
-        assert_eq!(pushed(&apart, &["yyyyzzzz, aaaabbbb."]), [(vec![(0, 8), (10, 18)], 19)]);
-    }
-
-    #[test]
-    fn at_the_end_everything_may_be_announced() {
-        let secrets = secrets(&["abcdefgh"]);
-        let mut scanner = Scanner::new();
-        assert_eq!(scanner.push(&secrets, b"xxabc", &mut Vec::new()), 2);
-        assert_eq!(scanner.end(), 5);
-    }
-
-    #[test]
-    fn a_stream_that_is_counted_anew_goes_on_with_what_has_begun() {
-        let secrets = secrets(&["abcdefgh"]);
-        let mut found = Vec::new();
-        let mut first = Scanner::new();
-        assert_eq!(first.push(&secrets, b"xxabc", &mut found), 2);
-        let mut second = first.go_on();
-        assert_eq!((second.push(&secrets, b"def", &mut found), found.len()), (0, 0), "all of it may be hidden yet");
-        assert_eq!(second.push(&secrets, b"gh.abcdefgh", &mut found), 14);
-        assert_eq!(found, [0..5, 6..14], "of the first one what is here");
-        assert_eq!(first.go_on().push(&secrets, b"xabcdefg", &mut Vec::new()), 1, "it was none");
-    }
-
-    #[test]
-    fn without_secrets_bytes_are_only_counted() {
-        let none = secrets(&["", "short", "sevensv"]);
-        assert!(none.spellings.is_empty());
-        assert!(!secrets(&["eighteig"]).spellings.is_empty());
-        assert_eq!(pushed(&none, &["sevensv", "short"]), [(vec![], 7), (vec![], 12)]);
-    }
-
-    #[test]
-    fn a_plain_value_has_one_spelling() {
-        assert_eq!(spellings(&secrets(&["sk-ant-0123456789", "sk-ant-0123456789"])), [b"sk-ant-0123456789"]);
-    }
-
-    #[test]
-    fn a_value_is_found_however_json_writes_it() {
-        let secrets = secrets(&["p\"ä/<\u{1f}😀\nq"]);
-        for written in [
-            "p\"ä/<\u{1f}😀\nq",
-            "p\"ä/<\u{1f}😀\r\nq",
-            r#"p\"ä/<\u001f😀\nq"#,
-            r#"p\"ä/<\u001F😀\nq"#,
-            r#"p\"ä\/<\u001f😀\nq"#,
-            r#"p\"ä/\u003c\u001f😀\nq"#,
-            r#"p\"\u00e4/<\u001f\ud83d\ude00\nq"#,
-            r#"p\"\u00E4/<\u001F\uD83D\uDE00\nq"#,
-            r#"p\"\u00e4\/<\u001f\ud83d\ude00\nq"#,
-            r#"p\\\"ä/<\\u001f😀\\nq"#,
-            r#"p\\\"\\u00e4/<\\u001f\\ud83d\\ude00\\nq"#,
-            r#"p\\\"\u00e4/<\\u001f\ud83d\ude00\\nq"#,
-            r#"p\\\"ä\/<\\u001f😀\\nq"#,
-            r#"p\\\"ä\\\/<\\u001f😀\\nq"#,
-        ] {
-            assert_eq!(masked(&secrets, &format!("<{written}>")), format!("<{}>", "*".repeat(written.len())));
-        }
-    }
-
-    #[test]
-    fn a_value_that_is_not_utf_8_is_found_as_it_is() {
-        let secrets = Secrets::new([b"\xff\xfe\x00\"\\/xy".as_slice()]);
-        assert_eq!(spellings(&secrets).len(), 1);
-        let mut bytes = b"a\xff\xfe\x00\"\\/xyb".to_vec();
-        secrets.mask(&mut bytes);
-        assert_eq!(bytes, b"a********b");
-    }
-
-    #[test]
-    fn values_are_never_shown() {
-        assert_eq!(format!("{:?}", secrets(&["hunter2-hunter3"])), "Secrets(1 spellings)");
-    }
-
-    /// Where each comparison started over, these would take hours.
-    #[test]
-    fn near_and_endless_matches_take_linear_time() {
-        const LONG: usize = 64 * 1024;
-        let near = "a".repeat(LONG) + "b";
-        let endless = "a".repeat(LONG);
-        let secrets = secrets(&[&near, &endless]);
-        let stream = "a".repeat(16 * LONG);
-        for read in [1, 1_000, LONG, stream.len()] {
-            let mut scanner = Scanner::new();
-            let mut found = Vec::new();
-            for bytes in stream.as_bytes().chunks(read) {
-                scanner.push(&secrets, bytes, &mut found);
-            }
-            assert!(found.len() <= stream.len().div_ceil(read), "ranges of one read are joined");
-            let whole = 0..stream.len() as u64;
-            assert_eq!(union(found), [whole]);
-        }
-    }
-
-    fn union(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
-        ranges.sort_by_key(|range| range.start);
-        let mut joined: Vec<Range<u64>> = Vec::new();
-        for range in ranges {
-            match joined.last_mut() {
-                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-                Some(_) | None => joined.push(range),
-            }
-        }
-        joined
-    }
-
-    fn naive(secrets: &Secrets, stream: &[u8]) -> Vec<Range<u64>> {
-        let mut ranges = Vec::new();
-        for spelling in spellings(secrets) {
-            for (start, window) in stream.windows(spelling.len()).enumerate() {
-                if window == spelling {
-                    ranges.push(start as u64..(start + spelling.len()) as u64);
-                }
-            }
-        }
-        union(ranges)
-    }
-
-    fn naively_held(secrets: &Secrets, stream: &[u8]) -> usize {
-        let held = |spelling: &[u8]| (0..spelling.len()).rev().find(|length| stream.ends_with(&spelling[..*length]));
-        spellings(secrets).into_iter().filter_map(held).max().unwrap_or(0)
-    }
-
-    /// Values of few letters, so that they overlap themselves and each other; some need escapes.
-    fn values() -> impl Strategy<Value = Vec<Vec<u8>>> {
-        let letters = prop_oneof![
-            vec(prop_oneof![Just(b'a'), Just(b'b')], 6..14),
-            vec(prop_oneof![Just(b'a'), Just(b'"'), Just(b'\\'), Just(b'/'), Just(b'\n')], 8..12),
-            vec(prop_oneof![Just(b'a'), Just(0xc3), Just(0xa4)], 8..12),
-        ];
-        vec(letters, 0..4)
-    }
-
-    proptest! {
-        #[test]
-        fn any_cutting_finds_what_a_naive_search_finds(
-            values in values(),
-            // Pieces of spellings (which, from, to) and letters between them.
-            pieces in vec((any::<prop::sample::Index>(), 0..40_usize, 0..40_usize, vec(0..4_usize, 0..6)), 0..12),
-            reads in vec(0..12_usize, 1..20),
-        ) {
-            let secrets = Secrets::new(values.iter().map(Vec::as_slice));
-            let known = spellings(&secrets);
-            let mut stream = Vec::new();
-            for (which, from, to, letters) in &pieces {
-                if !known.is_empty() {
-                    let spelling = known[which.index(known.len())];
-                    let to = spelling.len().min(*to);
-                    stream.extend_from_slice(&spelling[(*from / 4).min(to)..to]);
-                }
-                stream.extend(letters.iter().map(|letter| b"ab\\x"[*letter]));
-            }
-
-            let mut scanner = Scanner::new();
-            let (mut found, mut announced, mut at) = (Vec::new(), 0, 0);
-            for length in reads.iter().cycle().take(10_000).chain([&usize::MAX]) {
-                let end = at + (stream.len() - at).min(*length);
-                let before = found.len();
-                let next = scanner.push(&secrets, &stream[at..end], &mut found);
-                for range in &found[before..] {
-                    prop_assert!(range.start >= announced, "{range:?} begins before {announced}");
-                    prop_assert!(range.end <= end as u64);
-                }
-                prop_assert!(next >= announced);
-                prop_assert_eq!(next as usize, end - naively_held(&secrets, &stream[..end]));
-                (announced, at) = (next, end);
-                if at == stream.len() {
-                    break;
-                }
-            }
-            prop_assert_eq!(scanner.end() as usize, stream.len());
-            prop_assert_eq!(union(found), naive(&secrets, &stream));
-        }
-
-        #[test]
-        fn the_usual_style_is_that_of_serde_json(text in any::<String>()) {
-            let json = serde_json::to_string(&text).expect("a string");
-            prop_assert_eq!(Style::USUAL.escape(&text), &json[1..json.len() - 1]);
-        }
-
-        #[test]
-        fn every_style_reads_back(text in any::<String>()) {
-            for style in Style::all() {
-                let json = format!("\"{}\"", style.escape(&text));
-                prop_assert_eq!(&serde_json::from_str::<String>(&json).expect("JSON"), &text);
-            }
-        }
-    }
 }

@@ -2,7 +2,9 @@
 //!
 //! - `launch`: what the host is told. `reading`: evidence to events, live or after a crash, with the same code.
 //! - `known`: events that an owner before us has appended. `opening`: what an agent's process is started for.
+//! - `keys`: what of the server's own is masked in what an engine writes.
 
+mod keys;
 mod known;
 pub(crate) mod launch;
 pub(crate) mod opening;

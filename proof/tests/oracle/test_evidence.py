@@ -38,6 +38,31 @@ class Bytes(LawCase):
         self.changed_index(gap)
         self.assert_breaks(Law.BYTES, "stdout goes on at 1 after 0", self.look())
 
+    def test_the_mask_has_fewer_lines_than_the_index_counts(self) -> None:
+        def counted(records: list[dict]) -> None:
+            for record in records:
+                if "stream" in record:
+                    record["masks"] = 2
+
+        line = '{"stream":"stdin","from":0,"to":1}\n'
+        for mask in ["", line, line + "\0\0\n" + line]:
+            self.run_ = Recorded("echo")
+            self.run_.rewrite(".audit/redact.1.jsonl", lambda text, mask=mask: mask)
+            self.changed_index(counted)
+            self.assert_breaks(Law.BYTES, "records count 2 lines of the mask", self.look())
+        self.run_ = Recorded("echo")
+        self.run_.rewrite(".audit/redact.1.jsonl", lambda text: line * 2)
+        self.changed_index(counted)
+        self.assert_holds(self.look())
+
+    def test_the_count_of_the_mask_falls(self) -> None:
+        def falls(records: list[dict]) -> None:
+            for masks, record in enumerate(reversed([record for record in records if "stream" in record])):
+                record["masks"] = masks
+
+        self.changed_index(falls)
+        self.assertIn("lines of the mask after", str(self.look().breaches))
+
     def test_a_record_is_missing_in_the_index(self) -> None:
         self.changed_index(lambda records: records.pop(-1))
         self.assert_holds(self.look())

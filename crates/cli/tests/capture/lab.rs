@@ -107,6 +107,7 @@ impl Lab {
             ladder: plan::ladder(Duration::from_millis(200)),
             snapshot: SnapshotPlan::Off,
             temporary: self.dir.path().into(),
+            keys: Vec::new(),
             start: StartWhen::AtOnce,
         }
     }

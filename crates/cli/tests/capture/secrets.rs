@@ -150,6 +150,111 @@ fn a_secret_over_two_reads_is_masked_in_every_view() {
     lab.assert_nobody_is_left();
 }
 
+/// A recording in which the secret stands in two records, or with something in it that views remove or resolve.
+fn in_pieces(recording: &str, change: &[(&str, String)]) -> Vec<u8> {
+    let path = testkit::paths::workspace().join(format!("testkit/corpus/{recording}/.audit/stdout.1.log"));
+    let mut stream = fs::read_to_string(path).expect("a recording");
+    for (from, to) in change {
+        assert!(stream.contains(from), "the recording {recording} has changed");
+        stream = stream.replace(from, to);
+    }
+    stream.into_bytes()
+}
+
+/// On these profiles a view put the secret together again.
+#[test]
+fn a_secret_in_pieces_is_in_no_view() {
+    let (one, other) = SECRET.split_at(12);
+    let halves = [("fake run finish\"", format!("{one}\"")), ("\"ed\\\"", format!("\"{other}\\\""))];
+    let with = |what: &str| vec![("fake run finished", format!("{one}{what}{other}"))];
+    let cases: [(&str, &str, Vec<(&str, String)>); 6] = [
+        ("gemini-stream-done", "gemini_stream_json", halves.to_vec()),
+        ("acp-codex-tool-then-done", "acp_jsonrpc", halves.to_vec()),
+        ("codex-tool-then-done", "codex_ndjson", with("\\u0000")),
+        ("opencode-tool-then-done", "opencode_ndjson", with("\\u001b[1;31m")),
+        ("claude-tool-then-done", "claude_stream_json", with("\\u001b]0;title\\u0007")),
+        ("qwen-tool-then-done", "qwen_stream_json", vec![("fake run finished", SECRET.replace("-", "\\\\u002d"))]),
+    ];
+    for (recording, profile, change) in cases {
+        let stream = in_pieces(recording, &change);
+        let views = |options: &[&str]| {
+            let lab = Lab::new();
+            fs::write(lab.path("stream"), &stream).expect("written");
+            let mut command = lab.bare_capture(&[options, &["--no-snapshot"]].concat());
+            assert!(output(command.arg("cat").arg(lab.path("stream"))).status.success());
+            assert!(lab.evidence("stdout.1.log") == stream, "the evidence is what was written");
+            let formats = ["summary", "conversation", "rasp", "fcmp"];
+            let view = |format: &&str| {
+                let output = lab.normalize(&["--profile", profile, "--format", format]);
+                assert!(output.status.success(), "{format}: {}", lab::text(&output.stderr));
+                lab::text(&output.stdout)
+            };
+            formats.iter().map(view).collect::<String>()
+        };
+        let shown = views(&[]);
+        assert!(shown.contains(SECRET), "{recording} does not put it together: {shown}");
+        let shown = views(PASSED);
+        for part in [SECRET, one, other] {
+            assert!(!shown.contains(part), "{recording}: {part}: {shown}");
+        }
+        assert!(shown.contains("DONE_MARKER_FOUND"), "{recording}: it is judged all the same: {shown}");
+    }
+}
+
+/// A mask that is not whole was believed.
+#[test]
+fn what_a_lost_mask_hid_is_withheld() {
+    let lab = Lab::new();
+    let words = format!(r"out before\n err go\n wait-file go out key:{SECRET}\n");
+    let mut command = lab.capture(PASSED, &steps(&words));
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
+    eventually("the first line", || read_now(&lab, Stream::Stdout).filter(|text| text == "before\n"));
+    lab.put("go", "");
+    assert!(child.wait_with_output().expect("its output").status.success());
+    assert_eq!(read_now(&lab, Stream::Stdout), Some(format!("before\nkey:{MASK}\n")));
+    let mask = lab.audit().join("redact.1.jsonl");
+    let of_stdout: Vec<_> = lab.index(1).into_iter().filter(|record| record["stream"] == "stdout").collect();
+    assert_eq!((&of_stdout[0]["masks"], &of_stdout[1]["masks"]), (&0.into(), &1.into()));
+    for lost in ["", "{\"stream\":\"stdout\",\"from\":11,"] {
+        fs::write(&mask, lost).expect("written");
+        assert_eq!(read_now(&lab, Stream::Stdout), Some(format!("before\n{}", "*".repeat(29))));
+        let told = normalized(&lab, "diagnostics");
+        assert!(told.contains("MASK_INCOMPLETE") && !told.contains(SECRET), "{told}");
+    }
+    fs::remove_file(&mask).expect("removed");
+    assert_eq!(read_now(&lab, Stream::Stdout), Some(format!("before\n{}", "*".repeat(29))));
+}
+
+#[test]
+fn a_file_that_is_named_after_a_secret_is_in_no_list() {
+    let lab = Lab::new();
+    let output = lab.run(PASSED, &steps(&format!("file report-{SECRET}.md x file report.md x")));
+    assert_eq!(output.status.code(), Some(0));
+    let diff: Value = serde_json::from_slice(&lab.evidence("fs-diff.1.json")).expect("JSON");
+    assert_eq!(diff["counts"]["created"], 1, "{diff}");
+    assert!(lab.record(1).warnings.iter().any(|warning| warning.code == Code::SecretInFileName));
+    assert_only_in_logs(&lab, SECRET);
+    lab.assert_nobody_is_left();
+}
+
+/// A reader waits for the end of a turn, which may end with what could be the beginning of a secret.
+#[test]
+fn what_could_go_on_in_another_record_is_held_back_a_second_at_most() {
+    let (one, other) = SECRET.split_at(9);
+    let line = |text: &str| escaped(format!("{{\"text\":\"{text}\"}}\n").as_bytes());
+    let lab = Lab::new();
+    let words = format!("out {} wait-file go out {}", line(one), line(other));
+    let mut command = lab.capture(PASSED, &steps(&words));
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
+    let shown = format!("{{\"text\":\"{one}\"}}\n");
+    eventually("the first record", || read_now(&lab, Stream::Stdout).filter(|text| *text == shown));
+    lab.put("go", "");
+    assert!(child.wait_with_output().expect("its output").status.success());
+    let rest = format!("{{\"text\":\"{}\"}}\n", "*".repeat(other.len()));
+    assert_eq!(read_now(&lab, Stream::Stdout), Some(shown + &rest), "the longer part is hidden");
+    lab.assert_nobody_is_left();
+}
+
 #[test]
 fn a_secret_is_found_however_json_writes_it() {
     let value = "pass\"wörd/\nline two 😀";

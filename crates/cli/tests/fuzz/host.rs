@@ -66,6 +66,7 @@ impl Lab {
             ladder: plan::ladder(Duration::from_millis(200)),
             snapshot: SnapshotPlan::Off,
             temporary: root.path().into(),
+            keys: Vec::new(),
             start: StartWhen::AtOnce,
         };
         let mut command = Command::new(SKILLRUN);

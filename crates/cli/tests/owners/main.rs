@@ -8,3 +8,4 @@ mod kill;
 mod lab;
 mod places;
 mod quota;
+mod secrets;

@@ -115,7 +115,8 @@ fn begin(mut plan: Plan) -> Result<Begun, NotBegun> {
         SnapshotPlan::Off => None,
         SnapshotPlan::On { ignore } => {
             let rules = Rules::new(ignore).map_err(|error| error.to_string())?;
-            Some(Snapshots::new(plan.workspace.as_path(), &audit, rules, Limits::default()))
+            let snapshots = Snapshots::new(plan.workspace.as_path(), &audit, rules, Limits::default());
+            Some(snapshots.without(plan.secrets()))
         }
     };
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))

@@ -199,6 +199,10 @@ impl Host {
                 if (taken.limited || taken.truncated) && !is_known {
                     record::warn(&mut self.record, Code::SnapshotLimited, Code::SnapshotLimited.summary());
                 }
+                let is_known = self.record.warnings.iter().any(|warning| warning.code == Code::SecretInFileName);
+                if taken.hidden > 0 && !is_known {
+                    record::warn(&mut self.record, Code::SecretInFileName, Code::SecretInFileName.summary());
+                }
             }
             Err(error) => record::warn(&mut self.record, Code::SnapshotFailed, error.to_string()),
         }

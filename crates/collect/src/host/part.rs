@@ -1,6 +1,7 @@
 //! The evidence of one attempt while it is being written: recorder, secrets, budget, and what went wrong.
 
 use std::io;
+use std::ops::Range;
 
 use skillrun_evidence::Recorder;
 use skillrun_model::{EndedBy, Stream};
@@ -38,10 +39,15 @@ pub(crate) struct Part {
     pub(crate) discarded: u64,
     pub(crate) reads: u64,
     last_bytes: [Option<u8>; 3],
+    /// Since when the end of a string is held back, because a secret may go on in another one.
+    strings_held: [Option<Moment>; 3],
 }
 
 /// Reads within this time share a record.
 const TOGETHER: Moment = 1_000_000;
+
+/// So long the end of a string is held back at most: a reader may be waiting for it.
+const STRINGS_HELD: Moment = 1_000_000_000;
 
 impl Part {
     pub(crate) fn new(recorder: Recorder, begun: Moment) -> Self {
@@ -55,6 +61,7 @@ impl Part {
             discarded: 0,
             reads: 0,
             last_bytes: [None; 3],
+            strings_held: [None; 3],
         }
     }
 
@@ -63,7 +70,7 @@ impl Part {
     }
 
     /// Takes bytes of a stream. What cannot be kept is counted.
-    pub(crate) fn take(&mut self, secrets: &Secrets, stream: Stream, bytes: &[u8], max_bytes: u64) {
+    pub(crate) fn take(&mut self, now: Moment, secrets: &Secrets, stream: Stream, bytes: &[u8], max_bytes: u64) {
         self.reads += 1;
         if self.trouble.is_some() {
             self.discarded += bytes.len() as u64;
@@ -83,12 +90,32 @@ impl Part {
         self.last_bytes[stream.index()] = written.last().copied().or(self.last_bytes[stream.index()]);
         let mut found = Vec::new();
         let clear = self.scanners[stream.index()].push(secrets, written, &mut found);
-        for range in found {
+        self.hide(stream, found);
+        self.recorder.clear(stream, clear);
+        let held = &mut self.strings_held[stream.index()];
+        *held = self.scanners[stream.index()].holds_strings().then(|| held.unwrap_or(now));
+    }
+
+    fn hide(&mut self, stream: Stream, ranges: Vec<Range<u64>>) {
+        for range in ranges {
             if let Err(error) = self.recorder.hide(stream, range) {
-                self.trouble = Some(Trouble::Disk(error));
+                self.trouble.get_or_insert(Trouble::Disk(error));
             }
         }
-        self.recorder.clear(stream, clear);
+    }
+
+    /// Nothing came in time that would tell whether a secret goes on in another string.
+    fn release_strings(&mut self, now: Moment) {
+        for stream in Stream::ALL {
+            let at = stream.index();
+            if self.strings_held[at].is_some_and(|since| now >= since.saturating_add(STRINGS_HELD)) {
+                self.strings_held[at] = None;
+                let mut found = Vec::new();
+                self.scanners[at].release(&mut found);
+                self.hide(stream, found);
+                self.recorder.clear(stream, self.scanners[at].clear());
+            }
+        }
     }
 
     /// Notes what the process was given.
@@ -113,13 +140,9 @@ impl Part {
     /// hidden here, what follows is looked for there.
     pub(crate) fn cut(&mut self, stream: Stream, next: &mut Self) {
         let scanner = &self.scanners[stream.index()];
-        let held = self.clear_to(stream)..scanner.end();
+        let held = scanner.unfinished();
         next.scanners[stream.index()] = scanner.go_on();
-        if !held.is_empty()
-            && let Err(error) = self.recorder.hide(stream, held)
-        {
-            self.trouble.get_or_insert(Trouble::Disk(error));
-        }
+        self.hide(stream, held);
     }
 
     fn clear_to(&self, stream: Stream) -> u64 {
@@ -128,10 +151,13 @@ impl Part {
 
     /// When what is there will be announced.
     pub(crate) fn announce_at(&self) -> Option<Moment> {
-        self.recorder.has_news().then_some(self.last_announced.saturating_add(TOGETHER))
+        let news = self.recorder.has_news().then_some(self.last_announced.saturating_add(TOGETHER));
+        let held = self.strings_held.iter().flatten().map(|since| since.saturating_add(STRINGS_HELD));
+        held.chain(news).min()
     }
 
     pub(crate) fn announce(&mut self, now: Moment) {
+        self.release_strings(now);
         self.last_announced = now;
         let time = self.time(now);
         if let Err(error) = self.recorder.announce(time) {
@@ -141,11 +167,12 @@ impl Part {
 
     pub(crate) fn end(&mut self, now: Moment, stream: Stream) {
         let time = self.time(now);
-        let (clear, written) = (self.clear_to(stream), self.recorder.written(stream));
-        if self.trouble.is_some() && clear < written {
+        if self.trouble.is_some() && !self.recorder.is_over(stream) {
             // The rest of a secret that has begun here was perhaps among what could not be kept.
-            self.recorder.hide(stream, clear..written).ok();
+            let unfinished = self.scanners[stream.index()].unfinished();
+            unfinished.into_iter().for_each(|range| drop(self.recorder.hide(stream, range)));
         }
+        self.strings_held[stream.index()] = None;
         if let Err(error) = self.recorder.end(time, stream) {
             self.trouble.get_or_insert(Trouble::Disk(error));
         }

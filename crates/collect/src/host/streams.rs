@@ -101,7 +101,7 @@ impl Streams {
                     return None;
                 }
                 Ok(count) => {
-                    self.take(stream, count);
+                    self.take(stream, count, now);
                     return Some(count);
                 }
                 Err(Errno::INTR) => {}
@@ -110,27 +110,27 @@ impl Streams {
         }
     }
 
-    fn take(&mut self, stream: Stream, count: usize) {
+    fn take(&mut self, stream: Stream, count: usize, now: Moment) {
         let bytes = &self.buffer[..count];
         let Some(next) = &mut self.next else {
-            self.part.take(&self.secrets, stream, bytes, self.max_bytes);
+            self.part.take(now, &self.secrets, stream, bytes, self.max_bytes);
             return;
         };
         let mut rest = bytes;
         if !next.has[stream.index()] {
             let line = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
             let (ours, later) = bytes.split_at(line);
-            self.part.take(&self.secrets, stream, ours, self.max_bytes);
+            self.part.take(now, &self.secrets, stream, ours, self.max_bytes);
             next.has[stream.index()] = self.part.is_at_line_end(stream);
             rest = later;
             if !next.has[stream.index()] {
                 // A secret may go on behind the line end; then the line after it counts.
-                self.part.take(&self.secrets, stream, later, self.max_bytes);
+                self.part.take(now, &self.secrets, stream, later, self.max_bytes);
                 return;
             }
         }
         if !rest.is_empty() {
-            next.part.take(&self.secrets, stream, rest, self.max_bytes);
+            next.part.take(now, &self.secrets, stream, rest, self.max_bytes);
         }
     }
 

@@ -24,6 +24,13 @@ pub(crate) struct Taken {
     pub(crate) limited: bool,
     /// Some folders were not looked into, because there are too many entries.
     pub(crate) truncated: bool,
+    /// Entries that were left out because their names contain a secret; what is in such a folder is not counted.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) hidden: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[derive(Serialize, Deserialize)]

@@ -33,7 +33,8 @@
 //! - `error`: why a file or folder could not be read, in words. Nothing is known of what is in such a folder; a folder
 //!   beyond the limit of entries is one (`taken.truncated`).
 //! - `text_at`: where its text stands in the pack. `binary`: it is no text. Both before an attempt only.
-//! - Left out: see [`rules`]. What vanishes while it is being looked at is left out too.
+//! - Left out: see [`rules`]. What vanishes while it is being looked at is left out too, and so is what has a secret in
+//!   its path (`taken.hidden` counts them).
 //!
 //! The diff:
 //!
@@ -48,7 +49,7 @@
 //! ```
 //!
 //! `diff` and `diff_omitted` stand only where the content of a file changed: see [`text::Omitted`] for the words.
-//! Paths are not masked; texts are.
+//! Texts and targets of links are masked; paths need not be, since none with a secret in it is listed.
 
 mod diff;
 mod entry;

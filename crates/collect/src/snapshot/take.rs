@@ -17,6 +17,7 @@ use super::private_file::draft_path;
 use super::rules::Rules;
 use super::text::is_text;
 use super::walk::{Walk, in_words};
+use crate::secrets::Secrets;
 
 /// Removes what was written before an attempt that was never begun.
 pub(crate) fn remove_before(audit: &Path, attempt: AttemptNumber) -> io::Result<()> {
@@ -43,11 +44,17 @@ pub(crate) struct Snapshots {
     audit: PathBuf,
     rules: Rules,
     limits: Limits,
+    secrets: Secrets,
 }
 
 impl Snapshots {
     pub(crate) fn new(root: &Path, audit: &Path, rules: Rules, limits: Limits) -> Self {
-        Self { root: root.to_owned(), audit: audit.to_owned(), rules, limits }
+        Self { root: root.to_owned(), audit: audit.to_owned(), rules, limits, secrets: Secrets::default() }
+    }
+
+    /// Leaves out what has a secret in its name.
+    pub(crate) fn without(self, secrets: Secrets) -> Self {
+        Self { secrets, ..self }
     }
 
     /// Writes the listing before an attempt and keeps its texts. `cache`: an attempt whose listing after it may be used
@@ -198,8 +205,8 @@ struct Pass<'a> {
 
 impl<'a> Pass<'a> {
     fn new(snapshots: &'a Snapshots, breathe: &mut dyn FnMut()) -> Result<Self, SnapshotError> {
-        let Snapshots { root, rules, limits, .. } = snapshots;
-        let walk = Walk::new(root, rules, limits, breathe)?;
+        let Snapshots { root, rules, limits, secrets, audit: _ } = snapshots;
+        let walk = Walk::new(root, rules, limits, secrets, breathe)?;
         let (reader, taken) = (FileReader::new(), Taken::default());
         Ok(Self { walk, limits, reader, taken, hashed_files: 0, hashed_bytes: 0 })
     }
@@ -260,6 +267,6 @@ impl<'a> Pass<'a> {
     }
 
     fn taken(&self) -> Taken {
-        Taken { truncated: self.walk.truncated(), ..self.taken }
+        Taken { truncated: self.walk.truncated(), hidden: self.walk.hidden(), ..self.taken }
     }
 }

@@ -19,6 +19,7 @@ use super::entry::{Entry, Kind};
 use super::error::SnapshotError;
 use super::limits::Limits;
 use super::rules::{Is, Rules};
+use crate::secrets::Secrets;
 
 const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
@@ -29,12 +30,14 @@ const FILE: OFlags =
 pub(super) struct Walk<'a> {
     rules: &'a Rules,
     limits: &'a Limits,
+    secrets: &'a Secrets,
     stack: Vec<Level>,
     /// The path of the last entry.
     path: Vec<u8>,
     listed: u64,
     path_bytes: u64,
     truncated: bool,
+    hidden: u64,
 }
 
 /// A folder on the way.
@@ -65,13 +68,15 @@ impl<'a> Walk<'a> {
         root: &Path,
         rules: &'a Rules,
         limits: &'a Limits,
+        secrets: &'a Secrets,
         breathe: &mut dyn FnMut(),
     ) -> Result<Self, SnapshotError> {
         let unreadable = |errno: Errno| SnapshotError::read(root, errno);
         // The root itself may be a link: that is where the user said the engine works.
         let folder = retry_on_intr(|| rustix::fs::open(root, FOLDER, Mode::empty())).map_err(unreadable)?;
         let (stack, path) = (Vec::new(), Vec::new());
-        let mut walk = Self { rules, limits, stack, path, listed: 0, path_bytes: 0, truncated: false };
+        let mut walk =
+            Self { rules, limits, secrets, stack, path, listed: 0, path_bytes: 0, truncated: false, hidden: 0 };
         if let Some(names) = walk.names(&folder, breathe).map_err(unreadable)? {
             walk.stack.push(Level { folder, names, done: 0, path_len: 0 });
         }
@@ -81,6 +86,11 @@ impl<'a> Walk<'a> {
     /// Whether folders were passed over because there are too many entries.
     pub(super) fn truncated(&self) -> bool {
         self.truncated
+    }
+
+    /// How many entries were left out because their names contain a secret.
+    pub(super) fn hidden(&self) -> u64 {
+        self.hidden
     }
 
     /// Whether the root itself was passed over for that reason, at the beginning of a walk.
@@ -125,6 +135,10 @@ impl<'a> Walk<'a> {
         if self.rules.leaves_out(entry.path.as_path(), is) {
             return None;
         }
+        if self.secrets.are_in(&self.path) {
+            self.hidden += 1;
+            return None;
+        }
         match entry.kind {
             Kind::Folder => match self.descend(&mut entry, breathe) {
                 Ok(level) => self.stack.push(level),
@@ -132,7 +146,11 @@ impl<'a> Walk<'a> {
                 Err(Closed::Unreadable(why)) => entry.error = Some(why),
             },
             Kind::Symlink => match rustix::fs::readlinkat(&level.folder, name, Vec::new()) {
-                Ok(target) => entry.target = Some(OsStr::from_bytes(target.as_bytes()).into()),
+                Ok(target) => {
+                    let mut target = target.into_bytes();
+                    self.secrets.mask(&mut target);
+                    entry.target = Some(OsStr::from_bytes(&target).into());
+                }
                 Err(Errno::NOENT) => return None,
                 Err(errno) => entry.error = Some(in_words(errno)),
             },

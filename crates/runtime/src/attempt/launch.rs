@@ -13,7 +13,7 @@ use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::verdict::RunError;
 use skillrun_skill::{PromptValues, SkillErrorKind, prompt::prompt};
 
-use super::opening;
+use super::{keys, opening};
 use crate::judge::Rules;
 use crate::login;
 use crate::record::{HomeChoice, Snapshot, seconds};
@@ -130,6 +130,7 @@ pub(crate) fn plan(
         workspace: OsText::from(places.workspace.as_path()),
         argv: launch.argv,
         variables: launch.variables,
+        keys: keys::of_server(data),
         wiring: launch.wiring,
         stdin: launch.stdin,
         label: launch.label,

@@ -138,6 +138,8 @@ impl Parts {
                 record.insert("from".to_owned(), json!(new_from));
                 record.insert("to".to_owned(), json!(new_to));
             }
+            // A recording has no mask: what it would hide was replaced.
+            record.remove("masks");
             if record.contains_key("i") {
                 record.insert("i".to_owned(), json!(number));
                 number += 1;
@@ -277,8 +279,8 @@ mod tests {
         // Cut inside of the path, so that the third read has nothing of its own any more.
         let parts = parts(b"in /people/ada\n");
         let lines = [
-            r#"{"i":0,"t_ns":1,"stream":"stdout","from":0,"to":5,"batch":0}"#,
-            r#"{"i":1,"t_ns":2,"stream":"stderr","from":0,"to":9,"batch":0}"#,
+            r#"{"i":0,"t_ns":1,"stream":"stdout","from":0,"to":5,"batch":0,"masks":1}"#,
+            r#"{"i":1,"t_ns":2,"stream":"stderr","from":0,"to":9,"batch":0,"masks":1}"#,
             r#"{"i":2,"t_ns":3,"stream":"stdout","from":5,"to":8,"batch":1}"#,
             r#"{"i":3,"t_ns":4,"stream":"stdout","from":8,"to":15,"batch":2}"#,
             r#"{"i":4,"t_ns":5,"eof":"stdout"}"#,

@@ -67,6 +67,7 @@ pub(crate) fn prepare(args: &Capture) -> Result<Prepared, Problem> {
         ladder: plan::ladder(args.grace),
         snapshot: if args.no_snapshot { SnapshotPlan::Off } else { SnapshotPlan::On { ignore: args.ignore.clone() } },
         temporary: here.join(std::env::temp_dir()).into(),
+        keys: Vec::new(),
         start: StartWhen::AtOnce,
     };
     Ok(Prepared { plan, audit, passes_stdin: stdin.is_passed_on })

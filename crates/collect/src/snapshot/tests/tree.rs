@@ -301,3 +301,28 @@ fn a_file_replaced_between_being_looked_at_and_being_opened_is_not_read() {
         ("~victim -gone", Some("replaced while it was being opened"))
     );
 }
+
+/// A file that was named after a secret brought it into the lists, and from there into the Log.
+#[test]
+fn what_has_a_secret_in_its_path_is_in_no_list() {
+    let secret = "sk-live-0123456789abcdef";
+    let secrets = || crate::secrets::Secrets::new([secret.as_bytes()]);
+    let work = Workspace::new();
+    work.write(format!("old-{secret}.txt"), "before");
+    let breathe = &mut || {};
+    let before = work.snapshots().without(secrets()).before(ONE, None, now_ns(), breathe).expect("a snapshot");
+    for path in
+        [format!("artifacts/{secret}"), format!("{secret}/deep/file"), "c2stbGl2ZS0wMTIzNDU2Nzg5YWJjZGVm.b64".into()]
+    {
+        work.write(path, "x");
+    }
+    work.write("artifacts/report.md", "fine");
+    std::os::unix::fs::symlink(format!("/elsewhere/{secret}"), work.path("link")).expect("a link");
+    let taken = work.snapshots().without(secrets()).after(ONE, now_ns(), &|_| {}, breathe).expect("a snapshot").0;
+    assert_eq!((before.hidden, taken.hidden), (1, 4));
+    assert_eq!(work.changes(), "+artifacts +artifacts/report.md +link");
+    for name in work.files_in_audit() {
+        let content = fs::read_to_string(work.audit().join(&name)).unwrap_or_default();
+        assert!(!content.contains(secret), "{name}: {content}");
+    }
+}
