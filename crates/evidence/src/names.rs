@@ -51,6 +51,12 @@ pub fn reserve(number: AttemptNumber) -> String {
     format!("reserve.{number}")
 }
 
+/// What belongs to an attempt beside its evidence: the claim, and the listings of its workspace.
+pub fn beside(number: AttemptNumber) -> Vec<String> {
+    let listings = ["fs-before", "fs-after", "fs-diff"].map(|name| format!("{name}.{number}.json"));
+    std::iter::once(claim(number)).chain(listings).collect()
+}
+
 /// The attempt that a file belongs to.
 pub fn attempt_in(name: &str) -> Option<AttemptNumber> {
     const MADE_BY: [fn(AttemptNumber) -> String; 7] = [stdin, chunks, redact, meta, host, claim, reserve];

@@ -133,6 +133,7 @@ pub(crate) fn next_actions_for(error: &RunError, run: RunId) -> Vec<NextAction> 
         ErrorCategory::Host if error.message.contains(NO_SPACE) => &[NextActionKind::FreeDisk, NextActionKind::Retry],
         ErrorCategory::Host => &[NextActionKind::Retry, NextActionKind::Diagnose],
         ErrorCategory::Skill => &[NextActionKind::FixSkill],
+        ErrorCategory::Input if error.code == Code::InputChanged => &[NextActionKind::Retry, NextActionKind::Diagnose],
         ErrorCategory::Usage | ErrorCategory::Input => &[NextActionKind::FixInput],
         ErrorCategory::Engine if error.code == Code::EngineNotFound => &[NextActionKind::InstallEngine],
         ErrorCategory::Engine => {

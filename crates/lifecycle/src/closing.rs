@@ -52,6 +52,8 @@ pub struct Ending {
     pub elapsed_ms: Option<u64>,
     /// The limit that it reached, if it did.
     pub timeout_ms: Option<u64>,
+    /// The hash of the host's record, if it left one.
+    pub host_hash: Option<String>,
 }
 
 /// What is written when an attempt is settled: what was noticed, usage, the turn record, and a question if there is one.
@@ -90,6 +92,7 @@ pub(crate) fn turn_record(
         timeout_ms: ending.timeout_ms,
         elapsed_ms: ending.elapsed_ms,
         exit: Exit { code, signal, ended_by: ending.ended_by },
+        host_hash: ending.host_hash.clone(),
         verdict: for_event(verdict),
     };
     events.extend(artifacts);

@@ -98,6 +98,7 @@ macro_rules! suite {
 suite! {
     what_is_appended_is_read
     a_stale_writer_is_told_the_next_seq
+    each_line_carries_the_hash_of_the_line_before
     a_batch_with_another_seq_or_run_is_refused_whole
     a_batch_that_is_too_large_is_refused_whole
     pages_keep_their_limits_and_always_get_on
@@ -133,6 +134,29 @@ pub(crate) fn what_is_appended_is_read<L: EventLog, K>(make: impl Fn() -> (L, K)
     // Another run knows nothing of this one.
     log.create(run_id(2)).expect("a Log");
     assert_eq!(log.next_seq(run_id(2)).expect("a head"), Seq(1));
+}
+
+/// Whatever the batches are, and whoever appends them.
+pub(crate) fn each_line_carries_the_hash_of_the_line_before<L: EventLog, K>(make: impl Fn() -> (L, K)) {
+    let (log, _keep) = make();
+    let run = run_id(1);
+    log.create(run).expect("a Log");
+    assert_eq!(log.chain_head(run).expect("a head"), None);
+    log.append(run, Seq(1), &events(run, 1, 4), Durability::Derived).expect("appended");
+    log.append(run, Seq(4), &events(run, 4, 5), Durability::Synced).expect("appended");
+    log.release(run);
+    log.open(run).expect("opened");
+    log.append(run, Seq(5), &events(run, 5, 9), Durability::Derived).expect("appended");
+    let all = page(log.read(run, Cursor::BEGINNING, MANY).expect("a page"));
+    let mut before = LineHash::before_first(run);
+    for line in all.lines() {
+        assert_eq!(line.prev(), Some(before), "seq {}", line.seq);
+        let event = line.event().expect("an event").to_json();
+        assert!(chain::is_event(line.json(), event.as_bytes()));
+        before = line.hash();
+    }
+    let head = log.chain_head(run).expect("a head").expect("it is chained");
+    assert_eq!((head.seq, head.hash), (8, before.to_string()));
 }
 
 pub(crate) fn a_stale_writer_is_told_the_next_seq<L: EventLog, K>(make: impl Fn() -> (L, K)) {

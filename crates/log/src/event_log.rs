@@ -1,7 +1,7 @@
 //! What every Log can do, whatever it is kept in. No file stands here, so that a stream shared by several machines can
 //! serve the same trait.
 
-use skillrun_model::rasp::Event;
+use skillrun_model::rasp::{Event, LogHead};
 use skillrun_model::{RunId, Timestamp};
 
 use crate::bells::{Subscription, Wake};
@@ -59,6 +59,21 @@ pub trait EventLog: Send + Sync {
 
     fn next_seq(&self, run: RunId) -> Result<Seq, LogError> {
         self.head(run).map(|head| head.next_seq)
+    }
+
+    /// The last event and the hash of its line; none where the Log is empty or its last line is of a version before the
+    /// chain, and so vouches for nothing before it.
+    fn chain_head(&self, run: RunId) -> Result<Option<LogHead>, LogError> {
+        let Some(before_last) = self.next_seq(run)?.0.checked_sub(2) else { return Ok(None) };
+        let cursor = Cursor { epoch: None, after: Seq(before_last) };
+        match self.read(run, cursor, Limits { events: 1, bytes: 1 })? {
+            Answer::Page(page) => {
+                let last = page.lines().next().filter(|line| line.prev().is_some());
+                Ok(last.map(|line| LogHead { seq: line.seq.0, hash: line.hash().to_string() }))
+            }
+            // It was cut meanwhile.
+            Answer::Reset(_) => Ok(None),
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 //! - [`mod@file`]: [`FileLog`], `runs/<run_id>/events.jsonl`; the formats of its files are told there.
 //! - [`memory`]: [`MemoryLog`], the same without a disk, for tests and embedders.
 //! - [`catalog`]: [`Catalog`], a view over all Logs of a folder, so that lists are fast.
+//! - [`chain`]: each line carries the hash of the line before it.
 //! - [`error`]: why something was refused, and what to do about it.
 //! - `lines`: events to lines and back. `bells`: who is woken when a run has news.
 //! - `conformance`: one suite of tests over the trait, run against both implementations.
@@ -19,9 +20,10 @@
 //! - What was appended as [`Durability::Synced`] survives a power failure, and with it everything before it.
 //! - A seq that somebody may have seen and that was lost is never given again in the same epoch. A cursor of another
 //!   epoch, or beyond the end, is answered with a reset.
-//! - Good lines are never rewritten.
+//! - Good lines are never rewritten, and each carries the hash of the line before it.
 
 pub mod catalog;
+pub mod chain;
 pub mod cursor;
 pub mod error;
 pub mod event_log;
@@ -38,6 +40,7 @@ mod conformance;
 
 pub use bells::{Subscription, Wake, WakeAll};
 pub use catalog::Catalog;
+pub use chain::LineHash;
 pub use cursor::{Cursor, Epoch, Head, Seq};
 pub use error::{Damage, DamageKind, LogError, LogErrorKind};
 pub use event_log::{Durability, EventLog, IndexState, Recovered, Torn};

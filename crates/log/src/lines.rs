@@ -10,6 +10,7 @@ use skillrun_model::rasp::Event;
 use skillrun_model::wire::LineWriter;
 use skillrun_model::{RunId, Timestamp};
 
+use crate::chain::{self, LineHash};
 use crate::cursor::Seq;
 use crate::error::{DamageKind, LogErrorKind};
 
@@ -25,6 +26,8 @@ pub const MAX_BATCH: usize = MAX_LINE;
 pub(crate) struct Batch {
     pub(crate) bytes: Vec<u8>,
     pub(crate) lines: Vec<BatchLine>,
+    /// The hash of the last line; for an empty batch that of the line before it.
+    pub(crate) head: LineHash,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -64,8 +67,8 @@ impl Write for Sink {
 }
 
 impl Batch {
-    /// The lines of a batch that begins at `first`, or what is wrong with it.
-    pub(crate) fn new(run: RunId, first: Seq, events: &[Event]) -> Result<Self, LogErrorKind> {
+    /// The lines of a batch that begins at `first`, after a line with the hash `head`; or what is wrong with it.
+    pub(crate) fn new(run: RunId, first: Seq, mut head: LineHash, events: &[Event]) -> Result<Self, LogErrorKind> {
         let sink = Sink::default();
         let mut lines = Vec::with_capacity(events.len());
         let mut writer = LineWriter::new(Box::new(sink.clone()));
@@ -83,14 +86,16 @@ impl Batch {
             let start = lines.last().map_or(0, |line: &BatchLine| line.end);
             let mut bytes = sink.0.borrow_mut();
             keep_on_one_line(&mut bytes[start..]);
+            chain::link(&mut bytes, head);
             if bytes.len() > MAX_BATCH {
                 return Err(LogErrorKind::BatchTooLarge { limit: MAX_BATCH });
             }
+            head = LineHash::of(&bytes[start..bytes.len() - 1]);
             lines.push(BatchLine { end: bytes.len(), moment: event.ts.into() });
         }
         drop(writer);
         let bytes = sink.0.take();
-        Ok(Self { bytes, lines })
+        Ok(Self { bytes, lines, head })
     }
 }
 
@@ -229,7 +234,7 @@ mod tests {
             input: Some(Foreign(input)),
             truncated: false,
         });
-        let batch = Batch::new(run_id(1), Seq(1), &[event]).expect("a batch");
+        let batch = Batch::new(run_id(1), Seq(1), LineHash::before_first(run_id(1)), &[event]).expect("a batch");
         assert_eq!(memchr::memchr_iter(b'\n', &batch.bytes).count(), 1);
         let read: serde_json::Value = serde_json::from_slice(&batch.bytes).expect("JSON");
         assert_eq!(read["data"]["input"]["a"], "x\ny\u{2028}");
@@ -239,7 +244,7 @@ mod tests {
     fn our_lines_are_known_at_a_glance_and_others_by_reading_them() {
         let run = run_id(1);
         let reader = LineReader::new(run);
-        let batch = Batch::new(run, Seq(7), &[event(run, 7, 1_234)]).expect("a batch");
+        let batch = Batch::new(run, Seq(7), LineHash::before_first(run), &[event(run, 7, 1_234)]).expect("a batch");
         let line = &batch.bytes[..batch.bytes.len() - 1];
         let quick = reader.quick(line).expect("the usual form");
         assert_eq!((quick.seq, quick.ts().map(Millis::from)), (Seq(7), Some(Millis(1_234))));
@@ -264,7 +269,7 @@ mod tests {
     #[test]
     fn a_line_that_is_not_utf8_is_no_event() {
         let run = run_id(1);
-        let batch = Batch::new(run, Seq(7), &[event(run, 7, 1_234)]).expect("a batch");
+        let batch = Batch::new(run, Seq(7), LineHash::before_first(run), &[event(run, 7, 1_234)]).expect("a batch");
         let mut line = batch.bytes[..batch.bytes.len() - 1].to_vec();
         let text = line.windows(6).position(|window| window == b"line 7").expect("its text");
         line[text] ^= 0x80;

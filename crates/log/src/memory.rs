@@ -7,6 +7,7 @@ use skillrun_model::rasp::Event;
 use skillrun_model::{RunId, Timestamp};
 
 use crate::bells::{Bells, NoOutside, Subscription, Wake};
+use crate::chain::LineHash;
 use crate::cursor::{Cursor, Epoch, Head, Seq};
 use crate::error::{LogError, LogErrorKind};
 use crate::event_log::{Durability, EventLog, IndexState, Recovered};
@@ -48,6 +49,13 @@ impl Lines {
     fn line(&self, i: usize) -> &[u8] {
         let start = self.start(i);
         &self.bytes[start..self.ends[i]]
+    }
+
+    fn last_hash(&self, run: RunId) -> LineHash {
+        match self.ends.len().checked_sub(1) {
+            Some(last) => LineHash::of(self.line(last).strip_suffix(b"\n").unwrap_or(self.line(last))),
+            None => LineHash::before_first(run),
+        }
     }
 
     fn start(&self, i: usize) -> usize {
@@ -127,7 +135,7 @@ impl EventLog for MemoryLog {
             if actual != expected_next {
                 return Err(LogErrorKind::Stale { expected: expected_next, actual });
             }
-            let batch = Batch::new(run, expected_next, batch)?;
+            let batch = Batch::new(run, expected_next, lines.last_hash(run), batch)?;
             let from = lines.bytes.len();
             lines.bytes.extend_from_slice(&batch.bytes);
             lines.ends.extend(batch.lines.iter().map(|line| from + line.end));

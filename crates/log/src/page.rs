@@ -5,6 +5,7 @@ use std::ops::Range;
 use skillrun_model::RunId;
 use skillrun_model::rasp::Event;
 
+use crate::chain::{self, LineHash};
 use crate::cursor::{Cursor, Epoch, Head, Seq};
 use crate::error::{Damage, DamageKind, LogError, LogErrorKind};
 
@@ -110,6 +111,16 @@ impl<'a> LogLine<'a> {
     /// The JSON, without the terminator of the line.
     pub fn json(&self) -> &'a [u8] {
         self.line.strip_suffix(b"\n").unwrap_or(self.line)
+    }
+
+    /// The hash of the line, which the next one carries.
+    pub fn hash(&self) -> LineHash {
+        LineHash::of(self.json())
+    }
+
+    /// The hash of the line before, as this one has it; none in a line of a version before the chain.
+    pub fn prev(&self) -> Option<LineHash> {
+        chain::split(self.json()).1
     }
 
     /// Where the next line begins in the Log.

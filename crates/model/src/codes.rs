@@ -59,6 +59,7 @@ codes! {
     EngineExitNonzero = "ENGINE_EXIT_NONZERO",
     InteractiveMaxAttemptExceeded = "INTERACTIVE_MAX_ATTEMPT_EXCEEDED",
     SessionIdMissing = "SESSION_ID_MISSING",
+    InputChanged = "INPUT_CHANGED",
     SessionNotFound = "SESSION_NOT_FOUND",
     SessionLost = "SESSION_LOST",
     InteractionWaitTimeout = "INTERACTION_WAIT_TIMEOUT",

@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use skillrun_engine::descriptor::Executable;
 use skillrun_engine::{Descriptor, Disk, Found, Posture, find};
-use skillrun_evidence::{OsText, Patterns};
+use skillrun_evidence::{OsText, Patterns, whole_file};
 use skillrun_lifecycle::run::{Input, State};
 use skillrun_log::EventLog;
 use skillrun_model::rasp::data::{RunStarted, Versions};
 use skillrun_model::status::Continuation;
 use skillrun_model::{ExecutionMode, InteractionId, ProfileId, RunId};
-use skillrun_skill::{EngineSupport, SchemaRole, Skill, SkillCopy, input};
+use skillrun_skill::{EngineSupport, SchemaRole, Skill, SkillCopy, SkillHash, input};
 
 pub use error::AcceptError;
 use options::Filled;
@@ -187,6 +187,7 @@ pub(crate) fn check(surroundings: &Surroundings, new: NewRun) -> Result<Checked,
             input: new.input,
             parameter: new.parameter,
         },
+        input_hashes: BTreeMap::new(),
         redact_patterns: surroundings.redact_patterns.clone(),
         retry_of: new.retry_of,
         quota_retry: None,
@@ -285,7 +286,7 @@ pub(crate) fn make(surroundings: &Surroundings, checked: Checked) -> Result<Run,
 
 fn write(
     surroundings: &Surroundings,
-    record: RunRecord,
+    mut record: RunRecord,
     files: &[(PathBuf, String)],
     skill: &Path,
 ) -> Result<Run, AcceptError> {
@@ -293,6 +294,8 @@ fn write(
     let folder = tools.data.run(record.run_id);
     tools.log.create(record.run_id).map_err(crate::RuntimeError::from)?;
     SkillCopy::make(skill, &folder.skill())?;
+    // The source may have changed since it was looked at; what counts is what the run has.
+    record.skill.hash = SkillHash::of(&folder.skill())?.to_string();
     let inputs = folder.inputs();
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -302,9 +305,16 @@ fn write(
         fs::create_dir_all(&inputs).map_err(failed(&inputs))?;
     }
     for (source, name) in files {
-        copy_file(source, &inputs.join(name)).map_err(failed(source))?;
+        let copy = inputs.join(name);
+        copy_file(source, &copy).map_err(failed(source))?;
+        let (hash, _) = whole_file::hash(&copy).map_err(failed(&copy))?;
+        record.input_hashes.insert(name.clone(), hash);
     }
-    record.write(&folder.record()).map_err(failed(&folder.record()))?;
+    // On the disk before anything says that the run is accepted. Their names are brought there by the first event, with
+    // everything else in the folder of the run.
+    let kept: Vec<PathBuf> = if files.is_empty() { vec![folder.skill()] } else { vec![folder.skill(), inputs] };
+    whole_file::sync_trees(&kept).map_err(failed(folder.root()))?;
+    let record_hash = record.write(&folder.record()).map_err(failed(&folder.record()))?;
     let versions = Versions {
         skillrun: record.skillrun.clone(),
         engine: record.engine.version.clone(),
@@ -317,6 +327,7 @@ fn write(
         posture: Some(record.engine.posture),
         retry_of: record.retry_of,
         not_before: record.not_before(),
+        record_hash: Some(record_hash),
         ..RunStarted::new(record.engine.name.clone(), record.request.mode, versions)
     };
     let mut run = Run::new(tools, record);
@@ -365,6 +376,13 @@ pub fn reply_files(
         }
         copy_file(&path, &inputs.join(&name)).map_err(|error| AcceptError::File { path: path.clone(), error })?;
         names.push(name);
+    }
+    // On the disk before anybody is told that the answer was taken.
+    if !names.is_empty() {
+        let files: Vec<PathBuf> = names.iter().map(|name| inputs.join(name)).collect();
+        let names_too = [inputs.clone(), folder.root().to_owned()];
+        let synced = whole_file::sync_each(&[files, names_too.to_vec()].concat());
+        synced.map_err(|error| AcceptError::Write { path: inputs, error })?;
     }
     Ok(names)
 }

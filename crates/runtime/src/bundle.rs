@@ -29,6 +29,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use skillrun_evidence::EvidenceError;
+use skillrun_log::{EventLog, FileLog};
+use skillrun_model::rasp::LogHead;
 use zip::result::ZipError;
 
 use crate::artifacts::Root;
@@ -67,6 +69,9 @@ pub struct Summary {
     /// Artifacts that are no longer what the run made; they are in here as they are now.
     pub changed: Vec<String>,
     pub left_out: Vec<LeftOut>,
+    /// The last event of the Log and the hash of its line. Absent where an older version wrote the Log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_head: Option<LogHead>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -110,7 +115,7 @@ pub fn write(run: &RunFolder, contents: Contents<'_>, out: &mut (impl Write + Se
         Contents::Result => BundleKind::Result,
         Contents::Full(_) => BundleKind::Full,
     };
-    let mut packer = Packer::new(kind, out);
+    let mut packer = Packer::new(kind, log_head(run), out);
     match contents {
         Contents::Result if result.is_none() => return Err(BundleError::NoResult),
         Contents::Result => packer.file_if_there(&root, "result.json")?,
@@ -129,6 +134,12 @@ pub fn write(run: &RunFolder, contents: Contents<'_>, out: &mut (impl Write + Se
         Contents::Full(_) => evidence::pack(run, &root, &mut packer)?,
     }
     packer.finish()
+}
+
+/// How far the Log has come. A folder without a Log that can be read has no head, and is packed as it is.
+fn log_head(run: &RunFolder) -> Option<LogHead> {
+    let id = run.root().file_name()?.to_str()?.parse().ok()?;
+    FileLog::new(run.root().parent()?).chain_head(id).ok()?
 }
 
 /// `run.json`, as it may be shown: people put secrets into inputs.

@@ -90,7 +90,7 @@ pub(crate) fn judge(
 }
 
 /// How the process of an attempt came to its end, as far as its recording tells.
-pub(crate) fn ending(record: &RunRecord, meta: &Meta, elapsed_ms: Option<u64>) -> Ending {
+pub(crate) fn ending(record: &RunRecord, meta: &Meta, elapsed_ms: Option<u64>, host_hash: Option<String>) -> Ending {
     let timeouts = record.request.timeouts;
     let limit = match meta.ended_by {
         Some(EndedBy::HardTimeout) => Some(timeouts.hard_sec),
@@ -108,5 +108,5 @@ pub(crate) fn ending(record: &RunRecord, meta: &Meta, elapsed_ms: Option<u64>) -
         | None => None,
     };
     let timeout_ms = limit.and_then(|limit| u64::try_from(seconds(limit).as_millis()).ok());
-    Ending { exit: ProcessExit::of(meta), ended_by: meta.ended_by, elapsed_ms, timeout_ms }
+    Ending { exit: ProcessExit::of(meta), ended_by: meta.ended_by, elapsed_ms, timeout_ms, host_hash }
 }

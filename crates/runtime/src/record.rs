@@ -32,6 +32,9 @@ pub struct RunRecord {
     pub skill: SkillRecord,
     pub engine: EngineRecord,
     pub request: Request,
+    /// BLAKE3 of each file in `inputs/` that came with the request, by name. Absent in records of older versions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub input_hashes: BTreeMap<String, String>,
     /// What readers hide, beside the values of secret variables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redact_patterns: Vec<String>,
@@ -56,6 +59,7 @@ pub struct SkillRecord {
     pub version: Option<String>,
     /// Where it was found; it may be gone.
     pub source: OsText,
+    /// Of the copy in the run, as it was accepted.
     pub hash: String,
     /// Of the rules that are added to it.
     pub layers_hash: String,
@@ -188,11 +192,13 @@ pub enum RecordError {
 }
 
 impl RunRecord {
-    pub fn write(&self, path: &Path) -> io::Result<()> {
+    /// Writes it and gives back its hash, which the first event carries.
+    pub fn write(&self, path: &Path) -> io::Result<String> {
         let mut text = serde_json::to_vec_pretty(self)?;
         text.push(b'\n');
         // The first event brings the folder to the disk.
-        whole_file::replace_in_folder(path, &text)
+        whole_file::replace_in_folder(path, &text)?;
+        Ok(blake3::hash(&text).to_hex().to_string())
     }
 
     pub fn read(path: &Path) -> Result<Self, RecordError> {

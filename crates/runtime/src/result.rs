@@ -13,6 +13,7 @@
 //! timing       {created_at, started_at, ended_at, elapsed_ms}: elapsed from created to ended
 //! attempts     how many
 //! next_actions [{action, command}]
+//! log_head     {seq, hash}: how far the Log had come when this was written, its last event aside
 //! ```
 
 mod answer;
@@ -28,9 +29,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skillrun_lifecycle::advice;
 use skillrun_lifecycle::output::without_markers;
+use skillrun_log::{EventLog, LineHash};
 use skillrun_model::codes::NextAction;
 use skillrun_model::rasp::data::{ArtifactCreated, ArtifactIndexed, AttemptEnded, Diagnostic, FileChange, TurnUsage};
-use skillrun_model::rasp::{Data, Event, SourceStream};
+use skillrun_model::rasp::{Data, Event, LogHead, SourceStream};
 use skillrun_model::status::CompletionState;
 use skillrun_model::verdict::{RunError, Verdict};
 use skillrun_model::{AttemptNumber, Code, RunId, RunStatus, Timestamp};
@@ -63,6 +65,10 @@ pub struct RunResult {
     pub attempts: u32,
     /// What somebody can do now.
     pub next_actions: Vec<NextAction>,
+    /// How far the Log had come, with the hash that vouches for everything up to there: in `result.json` the event before
+    /// the last one, in every answer the last one. Absent where an older version wrote the Log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_head: Option<LogHead>,
 }
 
 /// How the last turn was judged.
@@ -102,6 +108,8 @@ pub struct ResultFold {
     artifacts: BTreeMap<String, ArtifactIndexed>,
     usage: Option<TurnUsage>,
     end: Option<End>,
+    /// Of the event before the last one.
+    log_head: Option<LogHead>,
 }
 
 /// What a settled turn leaves for the result.
@@ -169,6 +177,15 @@ impl ResultFold {
         }
     }
 
+    /// The same for an event whose place in the chain is known: `prev` is the hash of the line before it.
+    pub fn linked(&mut self, event: &Event, prev: Option<LineHash>) {
+        let was_over = self.end.is_some();
+        self.event(event);
+        if self.end.is_some() && !was_over {
+            self.log_head = prev.map(|prev| LogHead { seq: event.seq.saturating_sub(1), hash: prev.to_string() });
+        }
+    }
+
     /// The attempt whose output was too large for its event, and the size of that; it is to be brought before `finish`.
     pub fn missing_output(&self) -> Option<(AttemptNumber, u64)> {
         let turn = self.turn.as_ref()?;
@@ -204,6 +221,7 @@ impl ResultFold {
             timing: Timing { created_at, started_at: self.started_at, ended_at: end.at, elapsed_ms },
             attempts: self.attempts,
             next_actions: end.next_actions,
+            log_head: self.log_head,
         })
     }
 
@@ -254,6 +272,15 @@ impl ResultFold {
             self.end = Some(End { status, at: as_written(event.ts), error, next_actions: next_actions.to_vec() });
         }
     }
+}
+
+/// A result as it is answered: with the head of the whole Log, its last event included. `result.json` is written before
+/// that event, and has the head before it.
+pub fn answered(mut result: RunResult, log: &impl EventLog) -> RunResult {
+    if let Ok(head) = log.chain_head(result.run_id) {
+        result.log_head = head;
+    }
+    result
 }
 
 /// Whether the last turn's text and output are those of the run. A turn that would have ended it otherwise (nobody had

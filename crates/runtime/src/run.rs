@@ -7,12 +7,13 @@ use std::fs;
 use std::sync::Arc;
 
 use rustix::fs::{FallocateFlags, fallocate};
+use skillrun_evidence::whole_file;
 use skillrun_lifecycle::advice;
 use skillrun_lifecycle::closing::ControlEvent;
 use skillrun_lifecycle::run::{
     self as life, Decision, Effect, Found, Input, Opening, Refusal, RunOptions, SessionLeft, State,
 };
-use skillrun_log::{Answer, Cursor, Durability, EventLog, FileLog, Limits, LogError, LogErrorKind, Seq};
+use skillrun_log::{Answer, Cursor, Durability, EventLog, FileLog, Limits, LogError, LogErrorKind, LogLine, Seq};
 use skillrun_model::rasp::{Correlation, Data, Event};
 use skillrun_model::{EngineName, RunId, Timestamp};
 use skillrun_translate::EventBuilder;
@@ -170,7 +171,8 @@ impl Run {
 
     fn write(&mut self, now: Timestamp, decision: Decision) -> Result<Vec<Effect>, RuntimeError> {
         let Decision { events, opening, effects } = decision;
-        let events: Vec<ControlEvent> = events.into_iter().map(|event| self.naming_login(event)).collect();
+        let events: Vec<ControlEvent> =
+            events.into_iter().map(|event| self.with_hashes(self.naming_login(event))).collect();
         let mut batch: Vec<Event> = events.into_iter().map(|event| self.control(now, event)).collect();
         if let Some(Opening { attempt, events }) = opening {
             let engine = EngineName::new(self.record.engine.name.clone());
@@ -198,6 +200,16 @@ impl Run {
     fn naming_login(&self, mut event: ControlEvent) -> ControlEvent {
         if let (Data::RunFailed(failed), Some(login)) = (&mut event.data, &self.record.engine.login) {
             advice::name_login(&mut failed.next_actions, login);
+        }
+        event
+    }
+
+    /// Files that come with an answer are recorded with their hashes.
+    fn with_hashes(&self, mut event: ControlEvent) -> ControlEvent {
+        if let Data::InteractionReplied(replied) = &mut event.data {
+            let inputs = self.folder.inputs();
+            let hash = |name: &String| Some((name.clone(), whole_file::hash(&inputs.join(name)).ok()?.0));
+            replied.file_hashes = replied.files.iter().filter_map(hash).collect();
         }
         event
     }
@@ -296,11 +308,19 @@ pub(crate) fn result_with(
     batch: &[Event],
 ) -> Result<Option<RunResult>, RuntimeError> {
     let mut fold = ResultFold::default();
-    read_all(log, run, |event| {
-        fold.event(&event);
+    read_lines(log, run, |line, event| {
+        fold.linked(&event, line.prev());
         Ok(())
     })?;
-    batch.iter().for_each(|event| fold.event(event));
+    for (event, at) in batch.iter().zip(0..) {
+        let is_end = matches!(event.data, Data::RunCompleted(_) | Data::RunFailed(_) | Data::RunCanceled(_));
+        // Only of the writer, and it is the writer who has events that are still to be appended.
+        let prev = match (is_end, batch.first()) {
+            (true, Some(first)) => log.hash_after(run, Seq(first.seq), &batch[..at]).ok(),
+            (true, None) | (false, _) => None,
+        };
+        fold.linked(event, prev);
+    }
     if let Some((attempt, _)) = fold.missing_output()
         && let Some(output) = blobs::read_output(folder, attempt)
     {
@@ -315,13 +335,22 @@ pub(crate) fn read_all(
     run: RunId,
     mut take: impl FnMut(Event) -> Result<(), RuntimeError>,
 ) -> Result<(), RuntimeError> {
+    read_lines(log, run, |_, event| take(event))
+}
+
+/// The same with the line of each event.
+pub(crate) fn read_lines(
+    log: &FileLog,
+    run: RunId,
+    mut take: impl FnMut(LogLine<'_>, Event) -> Result<(), RuntimeError>,
+) -> Result<(), RuntimeError> {
     let mut cursor = Cursor::BEGINNING;
     loop {
         match log.read(run, cursor, Limits::default())? {
             Answer::Page(page) if page.is_empty() => return Ok(()),
             Answer::Page(page) => {
                 for line in page.lines() {
-                    take(line.event()?)?;
+                    take(line, line.event()?)?;
                 }
                 cursor = page.cursor();
             }

@@ -1,9 +1,9 @@
 //! Checks a run: derives again, from its evidence and its Log, everything that can be, and compares.
 //!
 //! ```text
-//! evidence files ──▶ events ──▶ Log ──▶ result.json, fcmp.jsonl, parser_diagnostics.jsonl
-//!        │              │        ▲
-//!   hashes of      facts, gate ──┘ verdicts
+//! evidence files ──▶ events ──▶ Log ──▶ result.json, fcmp.jsonl, parser_diagnostics.jsonl, meta.N.json
+//!        │              │        ▲ │
+//!   hashes of      facts, gate ──┘ └──▶ hashes: run.json, skill/, inputs/, artifacts, host.N.json
 //!   the host
 //! ```
 //!
@@ -11,19 +11,24 @@
 //! pair is compared. Nothing is written and nothing is locked, so a run that somebody works on can be checked too, as far
 //! as it has come.
 //!
-//! - `order`: the Log by itself. `attempt`: one attempt against its evidence. `files`: hashes. `views`: what was made of
-//!   the Log. `difference`: where two texts part, in words.
+//! - `order`, `chain`: the Log by itself. `attempt`: one attempt against its evidence. `files`: hashes of the host.
+//!   `kept`: hashes that the Log and the record have. `meta`, `views`: what was made of the Log. `difference`: where two
+//!   texts part, in words.
 
 mod attempt;
+mod chain;
 mod difference;
 mod files;
+mod kept;
+mod meta;
 mod order;
 mod pass;
 mod views;
 
+use schemars::JsonSchema;
 use serde::Serialize;
-use skillrun_log::{Answer, Cursor, Damage, EventLog, FileLog, Limits, LogError, LogErrorKind, LogLine, Seq};
-use skillrun_model::rasp::Event;
+use skillrun_log::{Answer, Cursor, Damage, EventLog, FileLog, Limits, LineHash, LogError, LogErrorKind, LogLine, Seq};
+use skillrun_model::rasp::{Event, LogHead};
 use skillrun_model::{AttemptNumber, RunId, RunStatus};
 
 use crate::data_folder::DataFolder;
@@ -32,22 +37,51 @@ use crate::record::RunRecord;
 use pass::Pass;
 
 /// What was looked at, and what came of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "VerifyReport")]
 pub struct Report {
     pub run_id: RunId,
     /// As far as the Log can be read.
     pub status: Option<RunStatus>,
+    /// How far the Log was read; absent where its last line is of a version before the chain.
+    pub log_head: Option<LogHead>,
     pub checks: Vec<Check>,
 }
 
 impl Report {
     /// Nothing is wrong. What could not be compared is not wrong.
     pub fn is_good(&self) -> bool {
-        self.checks.iter().all(|check| check.outcome.is_good())
+        self.first_break().is_none()
+    }
+
+    /// The first thing that is not what it should be. What comes before explains what comes after: the Log, then what it
+    /// vouches for, then what is made of it.
+    pub fn first_break(&self) -> Option<&Check> {
+        self.checks.iter().find(|check| !check.outcome.is_good())
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// A report as it is answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Verification {
+    #[serde(flatten)]
+    pub report: Report,
+    /// Nothing is wrong. What could not be compared is not wrong.
+    pub is_good: bool,
+    /// The first thing that is not what it should be.
+    pub first_break: Option<Check>,
+}
+
+impl From<Report> for Verification {
+    fn from(report: Report) -> Self {
+        let first_break = report.first_break().cloned();
+        Self { is_good: first_break.is_none(), first_break, report }
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "VerifyCheck")]
 pub struct Check {
     pub what: CheckKind,
     /// None for what belongs to the whole run.
@@ -56,11 +90,23 @@ pub struct Check {
     pub outcome: Outcome,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// What is compared with what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "VerifyKind")]
 #[serde(rename_all = "snake_case")]
 pub enum CheckKind {
     /// No gap, no damage, every line an event that can stand where it stands, one end.
     Log,
+    /// Every line of the Log carries the hash of the line before it.
+    Chain,
+    /// The Log had the head that somebody noted.
+    Head,
+    /// `run.json` against the hash in the first event, and the folder's name.
+    Record,
+    /// The copy of the skill against the hash in `run.json`.
+    Skill,
+    /// Files that came with the request or an answer.
+    Inputs,
     /// The files of an attempt against what its host recorded of them.
     EvidenceFiles,
     /// Events made from the bytes, in order and to the byte.
@@ -71,6 +117,10 @@ pub enum CheckKind {
     Verdict,
     /// An output that was too large to stand in an event.
     LargeOutput,
+    /// `meta.N.json` against the host's record and the verdict.
+    Meta,
+    /// Files that the run made, against the hashes in the Log.
+    Artifacts,
     Result,
     Conversation,
     Diagnostics,
@@ -81,11 +131,18 @@ impl CheckKind {
     pub fn words(self) -> &'static str {
         match self {
             Self::Log => "events.jsonl, by itself",
+            Self::Chain => "events.jsonl, by its chain of hashes",
+            Self::Head => "events.jsonl, by the head that was given",
+            Self::Record => "run.json, by the Log",
+            Self::Skill => "copy of the skill, by run.json",
+            Self::Inputs => "input files, by run.json and the Log",
             Self::EvidenceFiles => "evidence files, by the hashes of the host",
             Self::EvidenceEvents => "events, by the evidence",
             Self::Coverage => "every byte in an event",
             Self::Verdict => "verdict, by the evidence",
             Self::LargeOutput => "output beside the Log, by the evidence",
+            Self::Meta => "meta file, by the host and the Log",
+            Self::Artifacts => "artifacts, by the Log",
             Self::Result => "result.json, by the Log",
             Self::Conversation => "fcmp.jsonl, by the Log",
             Self::Diagnostics => "parser_diagnostics.jsonl, by the Log",
@@ -93,13 +150,20 @@ impl CheckKind {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// What came of a comparison.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "VerifyOutcome")]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
     Same,
     Different {
         /// The first one, and where it is.
         difference: String,
+    },
+    /// It lies where the user and other programs may change it, and is not what it was when the run ended. Nothing that
+    /// skillrun keeps is wrong.
+    ChangedSince {
+        what_changed: String,
     },
     /// Another version made it, it was removed as agreed, or it is not over.
     NotComparable {
@@ -112,7 +176,8 @@ pub enum Outcome {
 }
 
 /// Whether something that is missing ought to be there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "VerifyAbsence")]
 #[serde(rename_all = "snake_case")]
 pub enum Absence {
     Lost,
@@ -123,7 +188,7 @@ pub enum Absence {
 impl Outcome {
     pub fn is_good(&self) -> bool {
         match self {
-            Self::Same | Self::NotComparable { .. } => true,
+            Self::Same | Self::ChangedSince { .. } | Self::NotComparable { .. } => true,
             Self::Missing { absence, .. } => match absence {
                 Absence::NotYet => true,
                 Absence::Lost => false,
@@ -151,13 +216,46 @@ impl Outcome {
 
 /// Checks a run that may be somebody else's, as far as it has come.
 pub fn verify(data: &DataFolder, log: &FileLog, run: RunId) -> Result<Report, RuntimeError> {
+    verify_against(data, log, run, None)
+}
+
+/// A head of a Log that somebody noted: the hash, and the event it belongs to if that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotedHead {
+    pub seq: Option<u64>,
+    pub hash: LineHash,
+}
+
+impl std::str::FromStr for NotedHead {
+    type Err = String;
+
+    /// `HASH`, or `SEQ:HASH`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (seq, hash) = match text.split_once(':') {
+            Some((seq, hash)) => {
+                (Some(seq.parse().map_err(|_| format!("{seq:?} is not the number of an event"))?), hash)
+            }
+            None => (None, text),
+        };
+        let hash = LineHash::from_hex(hash).ok_or("a head is 64 hexadecimal digits, or SEQ:DIGITS")?;
+        Ok(Self { seq, hash })
+    }
+}
+
+/// The same, and that the Log has a head that was noted before.
+pub fn verify_against(
+    data: &DataFolder,
+    log: &FileLog,
+    run: RunId,
+    noted: Option<NotedHead>,
+) -> Result<Report, RuntimeError> {
     let folder = data.run(run);
     let record = RunRecord::read(&folder.record())?;
     // What comes later is not looked at: a run that writes faster than this reads would never be done.
     let until = log.head(run)?.next_seq;
     let damage = log.check(run)?;
-    let mut pass = Pass::new(&folder, &record);
-    let end = read(log, run, until, |line, event| pass.event(line.json(), event))?;
+    let mut pass = Pass::new(run, &folder, &record, noted);
+    let end = read(log, run, until, |line, event| pass.event(line, event))?;
     Ok(pass.finish(damage, end))
 }
 

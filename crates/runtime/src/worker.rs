@@ -11,7 +11,7 @@ mod calls;
 mod deaf;
 mod host;
 mod settle;
-mod settled_meta;
+pub(crate) mod settled_meta;
 mod start;
 mod tell;
 mod turn;

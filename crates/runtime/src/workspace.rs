@@ -148,6 +148,8 @@ impl Places {
             fs::remove_dir_all(&beside).ok();
             let copy = SkillCopy::make(&folder.skill(), &beside)?;
             copy.patch(layers, &Patch { mode: record.request.mode, artifacts_dir: &self.artifacts })?;
+            // What has its name is used by every later attempt, so its content is on the disk before.
+            whole_file::sync_trees(&[beside.clone()]).map_err(failed(&beside))?;
             match fs::rename(&beside, &self.skill) {
                 Ok(()) => {}
                 // Another file system: copied there instead, under another name, and moved when it is whole.
@@ -159,6 +161,7 @@ impl Places {
                     // Of an owner that was killed.
                     fs::remove_dir_all(&part).ok();
                     SkillCopy::make(&beside, &part)?;
+                    whole_file::sync_trees(&[part.clone()]).map_err(failed(&part))?;
                     fs::rename(&part, &self.skill).map_err(failed(&self.skill))?;
                     fs::remove_dir_all(&beside).ok();
                 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use skillrun_model::{RunStatus, Timestamp};
+use skillrun_runtime::verify::NotedHead;
 
 use super::Json;
 use super::parsers::{count, words};
@@ -64,6 +65,17 @@ fn since(text: &str) -> Result<Since, &'static str> {
 pub(crate) struct OneRun {
     /// The run: its id, the beginning of it, or "last"
     pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Verify {
+    /// The run: its id, the beginning of it, or "last"
+    pub(crate) run: String,
+    /// A log_head that an earlier answer had; the Log must still have it
+    #[arg(long, value_name = "[SEQ:]HASH")]
+    pub(crate) head: Option<NotedHead>,
     #[command(flatten)]
     pub(crate) json: Json,
 }

@@ -24,7 +24,7 @@ pub(crate) use access::{Token, TokenCommand};
 pub(crate) use capture::Capture;
 pub(crate) use config::{Config, ConfigCommand};
 pub(crate) use engines::{Engines, EnginesCommand, EnginesInstall, EnginesList, EnginesRecord, EnginesVerify};
-pub(crate) use looking::{Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ResultOf, Since};
+pub(crate) use looking::{Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ResultOf, Since, Verify};
 pub(crate) use normalize::{Format, Normalize};
 pub(crate) use runs::{Cancel, Own, Recover, Reply, Request, Retry, Run, Wait};
 pub(crate) use serve::Serve;
@@ -114,7 +114,7 @@ pub(crate) enum Command {
     /// Write result and files of a run, or all of it, into a zip file
     Export(Export),
     /// Derive everything about a run again from the evidence, and compare
-    Verify(OneRun),
+    Verify(Verify),
     /// Explain why a run is as it is, what looks wrong, and what to do
     Diagnose(OneRun),
     /// List, show, check, make and install skills

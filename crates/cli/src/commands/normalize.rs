@@ -176,7 +176,13 @@ impl Run<'_> {
         } else {
             let settled = settle(&facts, &self.circumstances(attempt.number, &how, profile));
             let elapsed_ms = self.now.millis_since(how.started_at);
-            let ending = Ending { exit: how.exit.clone(), ended_by: how.ended_by, elapsed_ms, timeout_ms: None };
+            let ending = Ending {
+                exit: how.exit.clone(),
+                ended_by: how.ended_by,
+                elapsed_ms,
+                timeout_ms: None,
+                host_hash: None,
+            };
             for event in closing::attempt_ended(&facts, &settled, &ending) {
                 self.write(event);
             }

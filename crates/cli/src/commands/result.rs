@@ -50,7 +50,7 @@ pub(crate) fn run(global: &Global, args: &ResultOf) -> Result<ExitCode, Failure>
 pub(crate) fn read(place: &Place, run: RunId) -> Result<Option<RunResult>, Failure> {
     let folder = place.folder(run);
     match result::read(&folder) {
-        Ok(Some(result)) if place.state(run)?.is_over() => return Ok(Some(result)),
+        Ok(Some(result)) if place.state(run)?.is_over() => return Ok(Some(result::answered(result, &place.log))),
         Ok(_) => {}
         Err(error) => note(&format!("{}: {error}; it is made again from the Log", folder.result().display())),
     }
@@ -63,7 +63,7 @@ pub(crate) fn read(place: &Place, run: RunId) -> Result<Option<RunResult>, Failu
         let bytes = size(bytes);
         note(&format!("the output of attempt {attempt}, {bytes}, does not stand in the Log, and is left out here"));
     }
-    Ok(fold.finish(run))
+    Ok(fold.finish(run).map(|result| result::answered(result, &place.log)))
 }
 
 pub(super) fn outcome(result: &RunResult) -> Outcome {

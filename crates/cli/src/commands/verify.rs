@@ -2,47 +2,52 @@
 
 use std::process::ExitCode;
 
-use serde_json::json;
-use skillrun_runtime::verify::{Absence, Check, Outcome, Report, verify};
+use skillrun_runtime::verify::{Absence, Check, Outcome, Report, Verification, verify_against};
 
-use crate::args::{Form, Global, OneRun};
+use crate::args::{Form, Global, Verify};
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
 use crate::place::Place;
 
-pub(crate) fn run(global: &Global, args: &OneRun) -> Result<ExitCode, Failure> {
+pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
     let place = Place::open(global)?;
     let run = place.run(&args.run)?;
-    let report = verify(&place.settings.data, &place.log, run)?;
+    let report = verify_against(&place.settings.data, &place.log, run, args.head)?;
     let is_good = report.is_good();
     match args.json.form() {
         Form::Json => {
-            let mut value = json!(report);
-            value["is_good"] = json!(is_good);
-            print_json(&value)?;
+            print_json(&Verification::from(report))?;
         }
         Form::Text => {
             let output = Output::new(global.color, &place.settings.surroundings);
-            print(&text(&report, is_good, &output))?;
+            print(&text(&report, &output))?;
         }
     }
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn text(report: &Report, is_good: bool, output: &Output) -> String {
+fn text(report: &Report, output: &Output) -> String {
     let rows: Vec<_> = report.checks.iter().map(row).collect();
     let table = output.labelled(&rows);
-    let end = match is_good {
-        true => output.paint(Ink::Good, "Nothing differs."),
-        false => output.paint(Ink::Bad, "Not everything is what it should be.") + " The evidence is the truth.",
+    let has_changed = report.checks.iter().any(|check| matches!(check.outcome, Outcome::ChangedSince { .. }));
+    let end = match report.first_break() {
+        None if has_changed => output.paint(Ink::Good, "Nothing differs in what skillrun keeps."),
+        None => output.paint(Ink::Good, "Nothing differs."),
+        Some(check) => {
+            let (_, _, what) = row(check);
+            let words = output.paint(Ink::Bad, "Not everything is what it should be.");
+            format!("{words} The first break: {what}.")
+        }
     };
-    format!("{table}\n{end}\n")
+    let head = report.log_head.as_ref().map(|head| format!("head  {}:{}\n", head.seq, head.hash)).unwrap_or_default();
+    format!("{table}\n{head}{end}\n")
 }
 
 fn row(check: &Check) -> (Ink, String, String) {
     let (ink, word, why) = match &check.outcome {
         Outcome::Same => (Ink::Good, "same", None),
         Outcome::Different { difference } => (Ink::Bad, "different", Some(difference)),
+        Outcome::ChangedSince { what_changed } => (Ink::Plain, "changed since", Some(what_changed)),
         Outcome::NotComparable { why } => (Ink::Dim, "not comparable", Some(why)),
         Outcome::Missing { why, absence: Absence::Lost } => (Ink::Bad, "missing", Some(why)),
         Outcome::Missing { why, absence: Absence::NotYet } => (Ink::Dim, "not yet", Some(why)),

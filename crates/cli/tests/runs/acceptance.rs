@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use skillrun_model::{Code, ExecutionMode, ProfileId, RunStatus};
+use skillrun_model::{Code, ExecutionMode, InteractionId, ProfileId, RunStatus};
+use skillrun_runtime::data_folder::RunFolder;
 use skillrun_runtime::record::Sharing;
-use skillrun_runtime::{AcceptError, NewRun};
+use skillrun_runtime::{AcceptError, NewRun, Reply, SlotLimits, reply_files};
 use skillrun_skill::Skill;
 
 use crate::lab::{Lab, PATIENCE, on, sticky, with};
@@ -177,4 +178,70 @@ fn a_run_whose_own_copy_of_the_skill_is_gone_is_never_called_valid() {
     assert!(runtime.wait_idle(PATIENCE));
     assert!(lab.result(run).error.is_some_and(|error| !error.message.is_empty()));
     lab.check_whole(run);
+}
+
+fn empty(folder: &Path) {
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        match entry.path() {
+            path if path.is_dir() => empty(&path),
+            path => fs::write(path, "").expect("emptied"),
+        }
+    }
+}
+
+/// A power cut that leaves names without content: the run went on, and succeeded on nothing.
+#[test]
+fn a_run_whose_files_are_not_what_was_accepted_is_not_started() {
+    let lab = Lab::new();
+    let photo = lab.path("photo.png");
+    fs::write(&photo, "pixels").expect("written");
+    let cases: [(fn(&RunFolder), &str); 4] = [
+        (|run| empty(&run.skill()), "copy of the skill"),
+        (|run| fs::remove_file(run.skill().join("assets/output.json")).expect("removed"), "copy of the skill"),
+        (|run| fs::write(run.inputs().join("1-photo.png"), "").expect("emptied"), "inputs/1-photo.png"),
+        (|run| fs::remove_file(run.inputs().join("1-photo.png")).expect("removed"), "inputs/1-photo.png is gone"),
+    ];
+    for (change, words) in cases {
+        let runtime = lab.runtime();
+        let new = lab.new_run(ExecutionMode::Auto, "- - output: {answer: blue}\n    done: true\n");
+        let new = NewRun { files: BTreeMap::from([("photo".to_owned(), photo.clone())]), ..new };
+        let run = runtime.accept(new).expect("accepted");
+        change(&lab.data().run(run));
+        runtime.take_up(run).expect("taken up");
+        lab.wait_over(run);
+        assert!(runtime.wait_idle(PATIENCE));
+        assert_eq!(lab.failure(run), Some(Code::InputChanged), "{words}");
+        let error = lab.result(run).error.expect("an error");
+        assert!(error.message.contains(words), "{}", error.message);
+        assert!(!lab.types(run).contains(&"attempt.started"));
+    }
+}
+
+/// The same for what came with an answer.
+#[test]
+fn files_of_an_answer_are_compared_before_the_attempt_that_gets_them() {
+    let mut lab = Lab::new();
+    let photo = lab.path("photo.png");
+    fs::write(&photo, "pixels").expect("written");
+    let runtime = lab.runtime();
+    let script = "- - ask: {prompt: Which?}\n- - output: {answer: blue}\n    done: true\n";
+    let run = runtime.submit(lab.new_run(ExecutionMode::Interactive, script)).expect("accepted");
+    lab.wait_asked(run, 1);
+    assert!(runtime.wait_idle(PATIENCE));
+    drop(runtime);
+    // Nobody has a place for the next attempt.
+    let slots = std::mem::replace(&mut lab.slots, SlotLimits { total: 0, ..SlotLimits::default() });
+    let runtime = lab.runtime();
+    let files = reply_files(&lab.data().run(run), InteractionId(1), &[photo]).expect("taken");
+    let copy = lab.data().run(run).inputs().join(&files[0]);
+    runtime.reply(run, Reply { files, ..crate::lab::reply(1, "this") }).expect("answered");
+    drop(runtime);
+    fs::write(&copy, "").expect("emptied");
+    lab.slots = slots;
+    let runtime = lab.runtime();
+    runtime.take_up(run).expect("taken up");
+    lab.wait_over(run);
+    assert_eq!(lab.failure(run), Some(Code::InputChanged));
+    assert!(lab.result(run).error.expect("an error").message.contains("inputs/reply-1-1-photo.png"));
+    assert_eq!(lab.verdicts(run).len(), 1);
 }

@@ -1,6 +1,7 @@
 //! Real runs, checked again; and the same after somebody has changed something.
 
 mod diagnose;
+mod kept;
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -67,7 +68,10 @@ fn differs(report: &Report, kind: CheckKind) -> &str {
     assert!(!report.is_good(), "{report:#?}");
     match what(report, kind) {
         Outcome::Different { difference } => difference,
-        other @ (Outcome::Same | Outcome::NotComparable { .. } | Outcome::Missing { .. }) => {
+        other @ (Outcome::Same
+        | Outcome::ChangedSince { .. }
+        | Outcome::NotComparable { .. }
+        | Outcome::Missing { .. }) => {
             panic!("{kind:?} is {other:?}")
         }
     }
@@ -111,17 +115,21 @@ fn every_kind_of_run_comes_out_the_same() {
         let report = all_good(&lab, run);
         assert_eq!(report.status, Some(status), "{script}");
         let kinds: Vec<CheckKind> = report.checks.iter().map(|check| check.what).collect();
+        let artifacts = if script == DONE { vec![CheckKind::Artifacts] } else { vec![] };
         let expected = [
             CheckKind::Log,
+            CheckKind::Chain,
+            CheckKind::Record,
+            CheckKind::Skill,
+            CheckKind::Inputs,
             CheckKind::EvidenceFiles,
             CheckKind::EvidenceEvents,
             CheckKind::Coverage,
             CheckKind::Verdict,
-            CheckKind::Result,
-            CheckKind::Conversation,
-            CheckKind::Diagnostics,
+            CheckKind::Meta,
         ];
-        assert_eq!(kinds, expected, "{script}");
+        let views = [CheckKind::Result, CheckKind::Conversation, CheckKind::Diagnostics];
+        assert_eq!(kinds, [&expected[..], &artifacts, &views].concat(), "{script}");
     }
 }
 
@@ -447,7 +455,8 @@ fn another_version_is_not_comparable() {
     fs::write(folder.record(), record).expect("written");
     change(&folder.events(), |bytes| replaced(&bytes, "\"profile_version\":", "\"profile_version\":9"));
     let report = check(&lab, run);
-    assert!(report.is_good(), "{report:#?}");
+    let bad: Vec<CheckKind> = report.checks.iter().filter(|c| !c.outcome.is_good()).map(|c| c.what).collect();
+    assert_eq!(bad, [CheckKind::Chain], "{report:#?}");
     assert!(
         matches!(what(&report, CheckKind::EvidenceEvents), Outcome::NotComparable { why } if why.contains("version 9"))
     );
@@ -500,7 +509,17 @@ fn a_run_that_never_began_is_checked_too() {
     assert!(report.is_good(), "{report:#?}");
     assert_eq!(report.status, Some(RunStatus::Queued));
     let kinds: Vec<CheckKind> = report.checks.iter().map(|check| check.what).collect();
-    assert_eq!(kinds, [CheckKind::Log, CheckKind::Result, CheckKind::Conversation, CheckKind::Diagnostics]);
+    let expected = [
+        CheckKind::Log,
+        CheckKind::Chain,
+        CheckKind::Record,
+        CheckKind::Skill,
+        CheckKind::Inputs,
+        CheckKind::Result,
+        CheckKind::Conversation,
+        CheckKind::Diagnostics,
+    ];
+    assert_eq!(kinds, expected);
     let nobody = "0192f0c1-2d3e-7f40-8123-456789abcdef".parse().expect("an id");
     assert!(verify(&lab.data(), &FileLog::new(lab.data().runs()), nobody).is_err());
 }
@@ -513,11 +532,11 @@ fn a_report_as_json() {
     fs::remove_file(lab.data().run(run).result()).expect("removed");
     let report = serde_json::to_value(check(&lab, run)).expect("JSON");
     assert_eq!(report["status"], "succeeded");
-    assert_eq!(report["checks"][1], serde_json::json!({"what": "evidence_files", "attempt": 1, "outcome": "same"}));
+    assert_eq!(report["checks"][5], serde_json::json!({"what": "evidence_files", "attempt": 1, "outcome": "same"}));
     let missing = serde_json::json!({
         "what": "result", "attempt": null, "outcome": "missing", "why": "result.json is gone", "absence": "lost",
     });
-    assert_eq!(report["checks"][5], missing);
+    assert_eq!(report["checks"][11], missing);
 }
 
 /// A timeout is settled with what the host did; the same comes out again.

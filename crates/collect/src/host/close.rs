@@ -126,7 +126,7 @@ impl Host {
         part.recorder.write_lines().ok();
         record::set_capture(&mut record, &part, drain);
         match part.recorder.seal() {
-            Ok(sealed) => record::set_hashes(&mut record, sealed),
+            Ok(sealed) => record::set_hashes(&mut record, sealed, &self.audit),
             Err(error) => {
                 let message = format!("the evidence is not whole on the disk ({error})");
                 record
@@ -144,6 +144,7 @@ impl Host {
             // The listing has taken the room that was kept for the record, and can be done without.
             snapshots.remove_after(record.attempt_number);
             record.fs_diff = None;
+            record.hashes.retain(|name, _| self.audit.join(name).exists());
             record::warn(&mut record, Code::SnapshotFailed, "the disk had no room for it and the record");
             write(&record).ok();
         }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
 use std::time::SystemTime;
 
 use skillrun_evidence::host_record::{Bytes, Capture, Drain, FORMAT, HostError, Warning};
 use skillrun_evidence::recorder::Sealed;
-use skillrun_evidence::{HostRecord, OsText};
+use skillrun_evidence::{HostRecord, OsText, names, whole_file};
 use skillrun_model::{AttemptNumber, Code, EndedBy, Stream, Timestamp};
 
 use super::part::Part;
@@ -105,6 +106,13 @@ pub(crate) fn set_capture(record: &mut HostRecord, part: &Part, drain: Drain) {
     record.capture = Capture { reads: part.reads, batches: recorder.batches(), drain, discarded: part.discarded };
 }
 
-pub(crate) fn set_hashes(record: &mut HostRecord, sealed: Vec<Sealed>) {
+/// The sealed files, and what else belongs to the attempt and changes no more: its claim and the listings of the workspace.
+pub(crate) fn set_hashes(record: &mut HostRecord, sealed: Vec<Sealed>, audit: &Path) {
     record.hashes = sealed.into_iter().map(|file| (file.name, file.hash)).collect();
+    for name in names::beside(record.attempt_number) {
+        // Not there, as a listing that was not taken; or not readable, and then it is vouched for by nobody.
+        if let Ok((hash, _)) = whole_file::hash(&audit.join(&name)) {
+            record.hashes.insert(name, hash);
+        }
+    }
 }

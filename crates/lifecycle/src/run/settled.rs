@@ -98,6 +98,7 @@ pub(super) fn call_decided(state: &State, question: Pending, text: String) -> Re
         resolution_mode: ResolutionMode::PermissionPolicy,
         text: text.clone(),
         files: Vec::new(),
+        file_hashes: Default::default(),
     };
     let given =
         GivenReply { interaction_id, scope: Scope::Call, text, files: Vec::new(), context: question.context.clone() };

@@ -236,6 +236,7 @@ impl World {
                         ended_by: Some(EndedBy::Exited),
                         elapsed_ms: None,
                         timeout_ms: None,
+                        host_hash: None,
                     },
                     artifacts: Vec::new(),
                     process,

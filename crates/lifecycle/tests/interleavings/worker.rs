@@ -595,7 +595,8 @@ impl World {
         if process == ProcessLeft::Living && settled.verdict.run_status.is_terminal() {
             self.end_process()?;
         }
-        let ending = Ending { exit: record.process_exit(), ended_by, elapsed_ms: None, timeout_ms: None };
+        let ending =
+            Ending { exit: record.process_exit(), ended_by, elapsed_ms: None, timeout_ms: None, host_hash: None };
         let (facts, settled) = (&facts, &settled);
         let input = Input::Settled(SettledAttempt { facts, settled, ending, artifacts: Vec::new(), process });
         let written = self.decide(input, None, After::Settled)?;

@@ -18,6 +18,7 @@ use super::folder::{self, Folder, For, failed};
 use super::index::IndexWriter;
 use super::lock::Lock;
 use super::recover::Mended;
+use crate::chain::LineHash;
 use crate::cursor::{Epoch, Head, Seq};
 use crate::error::{Damage, LogErrorKind};
 use crate::event_log::Durability;
@@ -49,6 +50,8 @@ struct State {
     epoch: Epoch,
     len: u64,
     next: Seq,
+    /// The hash of the last line.
+    head: LineHash,
     index: IndexWriter,
     damage: Option<Damage>,
     /// A sync failed, or the file is not what it was: nobody knows what is on the disk.
@@ -66,7 +69,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Writer {
     pub(super) fn new(run: RunId, folder: Folder, lock: Lock, mended: Mended) -> Self {
         let Head { epoch, next_seq: next } = mended.recovered.head;
-        let Mended { recovered, len, index } = mended;
+        let Mended { recovered, len, head, index } = mended;
         Self {
             published: Mutex::new(Published { epoch, next, len }),
             state: Mutex::new(Some(State {
@@ -77,6 +80,7 @@ impl Writer {
                 epoch,
                 len,
                 next,
+                head,
                 index,
                 damage: recovered.damage,
                 has_failed: false,
@@ -97,6 +101,16 @@ impl Writer {
         // After a failure too: it may have raised the epoch, and changes nothing else that readers see.
         *lock(&self.published) = Published { epoch: state.epoch, next: state.next, len: state.len };
         appended
+    }
+
+    /// The hash that the last line would have after these events.
+    pub(super) fn hash_after(&self, expected: Seq, events: &[Event]) -> Result<LineHash, LogErrorKind> {
+        let state = lock(&self.state);
+        let state = state.as_ref().ok_or(LogErrorKind::NotOpen)?;
+        if expected != state.next {
+            return Err(LogErrorKind::Stale { expected, actual: state.next });
+        }
+        Batch::new(state.run, expected, state.head, events).map(|batch| batch.head)
     }
 
     /// Waits for an append that is under way; later ones are refused. The lock is given back.
@@ -130,7 +144,7 @@ impl State {
         if expected != self.next {
             return Err(LogErrorKind::Stale { expected, actual: self.next });
         }
-        let batch = Batch::new(self.run, expected, events)?;
+        let batch = Batch::new(self.run, expected, self.head, events)?;
         if batch.lines.is_empty() && durability == Durability::Derived {
             return Ok(self.next);
         }
@@ -151,6 +165,7 @@ impl State {
         }
         self.len += batch.bytes.len() as u64;
         self.next = expected.plus(batch.lines.len() as u64);
+        self.head = batch.head;
         Ok(self.next)
     }
 

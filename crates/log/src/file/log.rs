@@ -16,6 +16,7 @@ use super::recover::{self, OnDamage};
 use super::remove;
 use super::tail::Watcher;
 use crate::bells::{Bells, Subscription, Wake, WakeAll};
+use crate::chain::LineHash;
 use crate::cursor::{Cursor, Head, Seq};
 use crate::error::{Damage, LogError, LogErrorKind};
 use crate::event_log::{Durability, EventLog, Recovered};
@@ -71,6 +72,13 @@ impl FileLog {
             .map_err(|error| self.missing(run, &path, error))
             .and_then(|found| recover::check(&folder, run, found.len()));
         checked.map_err(|kind| kind.of(run))
+    }
+
+    /// The hash that the last line of a Log would have after these events, which are not appended. For the writer alone:
+    /// `expected_next` is the seq of the first of them.
+    pub fn hash_after(&self, run: RunId, expected_next: Seq, batch: &[Event]) -> Result<LineHash, LogError> {
+        let hash = self.writer(run).ok_or(LogErrorKind::NotOpen).and_then(|it| it.hash_after(expected_next, batch));
+        hash.map_err(|kind| kind.of(run))
     }
 
     /// The process that opened a Log for writing last. It need not be its writer any more, nor alive.

@@ -16,7 +16,8 @@ use skillrun_model::RunId;
 use super::epoch;
 use super::folder::{self, Folder, For, failed};
 use super::index::{IndexWriter, Place};
-use super::scan::{Item, Scan};
+use super::scan::{Item, Scan, read_at};
+use crate::chain::LineHash;
 use crate::cursor::{Head, Seq};
 use crate::error::{Damage, DamageKind, LogErrorKind};
 use crate::event_log::{IndexState, Recovered, Torn};
@@ -39,6 +40,8 @@ pub(super) struct Mended {
     pub(super) recovered: Recovered,
     /// Where it ends, or where the damage begins.
     pub(super) len: u64,
+    /// The hash of its last line.
+    pub(super) head: LineHash,
     pub(super) index: IndexWriter,
 }
 
@@ -55,6 +58,8 @@ struct Bad {
 /// What reading a Log to its end tells.
 struct Reading {
     next: Seq,
+    /// Where the last good line begins, if one was read.
+    last: Option<u64>,
     /// Where the good lines end.
     end: u64,
     bad: Option<Bad>,
@@ -88,6 +93,7 @@ pub(super) fn mend(
         index.write(folder);
     }
 
+    let last_line = last_hash(&log, run, &found).map_err(|error| failed(&path, error))?;
     let (torn, damage) = match found.bad {
         None => (None, None),
         Some(bad) if on_damage == OnDamage::Report && bad.has_events_after => (None, Some(bad.damage)),
@@ -108,7 +114,7 @@ pub(super) fn mend(
     };
     let head = Head { epoch, next_seq: found.next };
     let recovered = Recovered { head, torn, damage, is_new_epoch, index: index_state };
-    Ok(Mended { recovered, len: found.end, index })
+    Ok(Mended { recovered, len: found.end, head: last_line, index })
 }
 
 /// Reads every line; nothing is changed. None when all are good. A torn end is no damage.
@@ -129,6 +135,7 @@ fn read(
     let reader = LineReader::new(run);
     let mut scan = Scan::new(log, from.offset, size);
     let mut next = from.seq;
+    let mut last = None;
     let (offset, kind) = loop {
         match scan.next()? {
             Item::Line { offset, line } => {
@@ -136,6 +143,7 @@ fn read(
                 match checked.and_then(|head| head.ts().ok_or(DamageKind::NotAnEvent)) {
                     Ok(ts) => {
                         each(next, offset, line, ts.into());
+                        last = Some(offset);
                         next = next.plus(1);
                     }
                     Err(kind) => break (offset, kind),
@@ -145,13 +153,29 @@ fn read(
             Item::Rest { offset } => {
                 let damage = Damage { seq: next, offset, kind: DamageKind::NotAnEvent };
                 let bad = (offset < size).then_some(Bad { damage, is_line: false, has_events_after: false });
-                return Ok(Reading { next, end: offset, bad });
+                return Ok(Reading { next, last, end: offset, bad });
             }
         }
     };
     let has_events_after = scan.has_event(&reader)?;
     let bad = Bad { damage: Damage { seq: next, offset, kind }, is_line: true, has_events_after };
-    Ok(Reading { next, end: offset, bad: Some(bad) })
+    Ok(Reading { next, last, end: offset, bad: Some(bad) })
+}
+
+/// The hash of the last good line, which the next line will carry.
+fn last_hash(log: &File, run: RunId, found: &Reading) -> io::Result<LineHash> {
+    let last = match found.last {
+        Some(last) => Some(last),
+        None if found.end == 0 => None,
+        // The line that the last record of the index points to was cut off: the one before it is found by reading all.
+        None => read(log, run, Place::BEGINNING, found.end, |_, _, _, _| {})?.last,
+    };
+    let Some(last) = last else { return Ok(LineHash::before_first(run)) };
+    // No good line is longer than what is read at once.
+    let mut line = vec![0; usize::try_from(found.end - last).unwrap_or(MAX_LINE)];
+    let length = read_at(log, &mut line, last)?;
+    let line = &line[..length];
+    Ok(LineHash::of(line.strip_suffix(b"\n").unwrap_or(line)))
 }
 
 /// Moves the end of the Log aside: first the copy is on the disk, then the Log is shorter.

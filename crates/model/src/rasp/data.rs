@@ -88,6 +88,9 @@ pub struct RunStarted {
     /// It waits until then, for the engine's quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
+    /// BLAKE3 of `run.json`, which never changes. Absent in Logs of versions before the chain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record_hash: Option<String>,
 }
 
 impl RunStarted {
@@ -103,6 +106,7 @@ impl RunStarted {
             posture: None,
             retry_of: None,
             not_before: None,
+            record_hash: None,
         }
     }
 }
@@ -218,6 +222,9 @@ pub struct InteractionReplied {
     pub resolution_mode: ResolutionMode,
     pub text: String,
     pub files: Vec<String>,
+    /// BLAKE3 of each of these files, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub file_hashes: BTreeMap<String, String>,
 }
 
 /// The deadline of a question has passed.
@@ -381,6 +388,9 @@ pub struct AttemptEnded {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elapsed_ms: Option<u64>,
     pub exit: Exit,
+    /// BLAKE3 of `host.N.json`, which has the hashes of the evidence. Absent where the host left no record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_hash: Option<String>,
 }
 
 /// Tokens of a turn, as far as the engine told them; its own figures in `reported`.

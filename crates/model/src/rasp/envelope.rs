@@ -77,6 +77,15 @@ pub struct SpanRef {
     pub to: u64,
 }
 
+/// How far a Log had come: its last event, and the hash of that event's line. Every line carries the hash of the line
+/// before it, so this vouches for the whole Log up to there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LogHead {
+    pub seq: u64,
+    /// BLAKE3 of the line without its line end, 64 hexadecimal digits.
+    pub hash: String,
+}
+
 /// One event of the Log. Its type is that of its data; there is no second place that says so.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {

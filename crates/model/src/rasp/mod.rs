@@ -9,4 +9,4 @@ pub mod envelope;
 pub mod schema;
 
 pub use data::{Category, Data, EventType};
-pub use envelope::{Correlation, Event, Level, PROTOCOL_VERSION, RawRef, Source, SourceStream, SpanRef};
+pub use envelope::{Correlation, Event, Level, LogHead, PROTOCOL_VERSION, RawRef, Source, SourceStream, SpanRef};

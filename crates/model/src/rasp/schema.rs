@@ -50,11 +50,19 @@ pub fn event(generator: &mut SchemaGenerator) -> Value {
         "correlation": part::<Correlation>(generator),
         "raw_ref": part::<RawRef>(generator),
     });
-    envelope(
+    let mut schema = envelope(
         "One event of a run, RASP: nothing is left out, and `raw_ref` says which bytes it was made from.",
         &properties,
         &per_type,
-    )
+    );
+    // Of the line and not of the event, so it is not required.
+    schema["properties"]["prev"] = json!({
+        "type": "string",
+        "pattern": "^[0-9a-f]{64}$",
+        "description": "BLAKE3 of the line before this one in the Log, without its line end; in the first line that of \
+                        the run's id. Absent in events that are not from a Log, and in Logs of older versions.",
+    });
+    schema
 }
 
 /// All its properties are required and no other is allowed; it is one of the types.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use skillrun_log::{Answer, Cursor, EventLog, FileLog, Limits, Page, Seq};
+use skillrun_log::{Answer, Cursor, EventLog, FileLog, Limits, Page, Seq, chain};
 use skillrun_model::rasp::{Event, SourceStream};
 use skillrun_model::{AttemptNumber, RunId, Stream};
 use skillrun_translate::coverage::Coverage;
@@ -74,7 +74,7 @@ impl Known {
         };
         let mut same = event.clone();
         same.seq = known.seq;
-        if same.to_json().as_bytes() == json {
+        if chain::is_event(&json, same.to_json().as_bytes()) {
             return Ok(Compared::IsKnown);
         }
         let covered = self.covered(&known)?;

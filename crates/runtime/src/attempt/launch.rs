@@ -13,7 +13,7 @@ use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::verdict::RunError;
 use skillrun_skill::{PromptValues, SkillErrorKind, prompt::prompt};
 
-use super::{keys, opening};
+use super::{inputs, keys, opening};
 use crate::judge::Rules;
 use crate::login;
 use crate::record::{HomeChoice, Snapshot, seconds};
@@ -37,6 +37,7 @@ pub(crate) fn plan(
         .engines
         .get(&record.engine.name)
         .map_err(|broken| error(ErrorCategory::Engine, Code::EngineNotFound, broken.to_string()))?;
+    inputs::check(run).map_err(|changed| error(ErrorCategory::Input, Code::InputChanged, changed))?;
     let places = Places::of(folder, record, descriptor, &surroundings.user_home);
     places.prepare(folder, record, &surroundings.layers).map_err(place_error)?;
     let files: BTreeMap<String, PathBuf> =

@@ -6,6 +6,7 @@ use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
 use skillrun_engine::Engines;
+use skillrun_model::rasp::LogHead;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
@@ -41,8 +42,9 @@ impl Entry<'_> {
 }
 
 impl<'a, W: Write + Seek> Packer<'a, W> {
-    pub(super) fn new(kind: BundleKind, out: &'a mut W) -> Self {
-        let summary = Summary { format: FORMAT, kind, files: Vec::new(), changed: Vec::new(), left_out: Vec::new() };
+    pub(super) fn new(kind: BundleKind, log_head: Option<LogHead>, out: &'a mut W) -> Self {
+        let summary =
+            Summary { format: FORMAT, kind, files: Vec::new(), changed: Vec::new(), left_out: Vec::new(), log_head };
         let names = BTreeSet::from([MANIFEST.to_owned()]);
         Self { zip: ZipWriter::new(out), names, summary, engines: Engines::shipped() }
     }

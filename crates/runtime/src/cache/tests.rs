@@ -66,6 +66,7 @@ fn record(number: u8) -> RunRecord {
             retry: Default::default(),
             request_id: None,
         },
+        input_hashes: Default::default(),
         redact_patterns: vec![],
         retry_of: None,
         quota_retry: None,
@@ -245,7 +246,7 @@ fn an_entry_is_only_a_hint() {
             other.request.model = Some("other".into());
             other.write(&run.record()).expect("written");
         },
-        |_, run, _| record(2).write(&run.record()).expect("written"),
+        |_, run, _| drop(record(2).write(&run.record()).expect("written")),
         |data, _, key| fs::write(data.cache().join(key.to_string()), "nonsense").expect("written"),
         |data, _, key| fs::write(data.cache().join(key.to_string()), "../../etc").expect("written"),
         |data, _, key| {

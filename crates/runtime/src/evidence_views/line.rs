@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use skillrun_log::LogLine;
+use skillrun_log::{LogLine, chain};
 use skillrun_model::AttemptNumber;
 use skillrun_model::rasp::{PROTOCOL_VERSION, RawRef, SpanRef};
 
@@ -74,6 +74,10 @@ fn attempt_at_front(json: &[u8]) -> Option<AttemptNumber> {
 /// The ranges at the end. In a line that is JSON, nothing else can look so at its very end.
 fn raw_ref_at_end(json: &[u8]) -> Option<RawRef> {
     const KEY: &[u8] = b",\"raw_ref\":{\"stdout_from\":";
+    let (json, end): (_, &[u8]) = match chain::split(json) {
+        (event, Some(_)) => (event, b"}"),
+        (whole, None) => (whole, b"}}"),
+    };
     // Four numbers of up to twenty digits and their names.
     let low = json.len().saturating_sub(KEY.len() + 160);
     let at = json[low..].windows(KEY.len()).rposition(|window| window == KEY)?;
@@ -81,7 +85,7 @@ fn raw_ref_at_end(json: &[u8]) -> Option<RawRef> {
     let (stdout_to, rest) = digits(rest.strip_prefix(b",\"stdout_to\":")?)?;
     let (stderr_from, rest) = digits(rest.strip_prefix(b",\"stderr_from\":")?)?;
     let (stderr_to, rest) = digits(rest.strip_prefix(b",\"stderr_to\":")?)?;
-    (rest == b"}}").then_some(RawRef { stdout_from, stdout_to, stderr_from, stderr_to })
+    (rest == end).then_some(RawRef { stdout_from, stdout_to, stderr_from, stderr_to })
 }
 
 fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
@@ -101,6 +105,8 @@ mod tests {
         let raw_ref = RawRef { stdout_from: 1, stdout_to: u64::MAX, stderr_from: 0, stderr_to: 7 };
         let ours = event(12, 3, raw_ref, vec![]).to_json();
         assert!(attempt_at_front(ours.as_bytes()).is_some() && raw_ref_at_end(ours.as_bytes()).is_some());
+        let linked = format!("{},\"prev\":\"{}\"}}", &ours[..ours.len() - 1], "0a".repeat(32));
+        assert_eq!(raw_ref_at_end(linked.as_bytes()), Some(raw_ref), "as it stands in a Log");
         let value: serde_json::Value = serde_json::from_str(&ours).expect("JSON");
         let mut keys: Vec<_> = value.as_object().expect("an object").clone().into_iter().collect();
         keys.reverse();

@@ -196,6 +196,7 @@ pub(super) fn ended(code: Option<i32>) -> Data {
         details: None,
         timeout_ms: None,
         elapsed_ms: None,
+        host_hash: None,
         exit: Exit { code, signal: None, ended_by: None },
     }))
 }
@@ -255,6 +256,7 @@ fn record() -> RunRecord {
             retry: Default::default(),
             request_id: None,
         },
+        input_hashes: Default::default(),
         redact_patterns: vec![],
         retry_of: None,
         quota_retry: None,

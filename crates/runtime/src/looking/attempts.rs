@@ -160,6 +160,7 @@ mod tests {
             details,
             timeout_ms,
             elapsed_ms,
+            host_hash: None,
             exit,
         }))
     }

@@ -154,7 +154,13 @@ mod tests {
 
     fn reply(id: u32, resolution_mode: ResolutionMode, text: &str) -> Data {
         let (interaction_id, files) = (InteractionId(id), vec!["reply-1-a.txt".to_owned()]);
-        Data::InteractionReplied(InteractionReplied { interaction_id, resolution_mode, text: text.to_owned(), files })
+        Data::InteractionReplied(InteractionReplied {
+            interaction_id,
+            resolution_mode,
+            text: text.to_owned(),
+            files,
+            file_hashes: Default::default(),
+        })
     }
 
     fn timeout(id: u32, fails_with: Option<Code>) -> Data {

@@ -86,13 +86,20 @@ impl Log {
             details: None,
             timeout_ms: None,
             elapsed_ms: None,
+            host_hash: None,
             exit,
         })));
     }
 
     fn replied(&mut self) {
         let (interaction_id, resolution_mode) = (InteractionId(1), ResolutionMode::UserReply);
-        let replied = InteractionReplied { interaction_id, resolution_mode, text: "yes".into(), files: vec![] };
+        let replied = InteractionReplied {
+            interaction_id,
+            resolution_mode,
+            text: "yes".into(),
+            files: vec![],
+            file_hashes: Default::default(),
+        };
         self.control(Data::InteractionReplied(replied));
     }
 

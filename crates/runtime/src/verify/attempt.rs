@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use skillrun_evidence::{EvidenceError, Feed, Folder, LiveFeed, Meta, Patterns};
 use skillrun_lifecycle::closing;
 use skillrun_lifecycle::run::State;
+use skillrun_log::chain;
 use skillrun_model::rasp::data::{AttemptEnded, AttemptStarted};
 use skillrun_model::rasp::{Data, Event, SourceStream};
 use skillrun_model::{AttemptNumber, Code, EngineName, Stream, Timestamp};
@@ -13,12 +14,13 @@ use skillrun_translate::coverage::Coverage;
 use skillrun_translate::{AttemptPipeline, EventBuilder, Facts};
 
 use super::files::{self, Over};
-use super::{Check, CheckKind, Outcome, difference};
+use super::{Check, CheckKind, Outcome, difference, meta};
 use crate::attempt::is_evidence;
 use crate::blobs;
 use crate::data_folder::RunFolder;
 use crate::judge::{Rules, ending, judge};
 use crate::record::RunRecord;
+use crate::worker::settled_meta;
 
 /// What the checks of all attempts need.
 #[derive(Debug)]
@@ -36,6 +38,8 @@ pub(super) struct AttemptCheck {
     not_ours: Option<NotOurs>,
     coverage: Coverage,
     last_seq: u64,
+    /// The host that began it.
+    host_pid: Option<u32>,
     reading: Option<Box<Reading>>,
     /// The first difference of the events, or why there is no reading.
     outcome: Option<Outcome>,
@@ -93,7 +97,7 @@ impl AttemptCheck {
         };
         let coverage = Coverage::default();
         let not_ours = other_version(context, started).map(NotOurs::OtherVersion);
-        Self { number, not_ours, coverage, last_seq: seq, reading, outcome }
+        Self { number, not_ours, coverage, last_seq: seq, host_pid: started.host_pid, reading, outcome }
     }
 
     /// An event of the Log while the attempt is open.
@@ -120,8 +124,8 @@ impl AttemptCheck {
             Ok(Some(mut again)) => {
                 again.seq = event.seq;
                 let again = again.to_json();
-                (again.as_bytes() != json).then(|| {
-                    let place = difference::of_json(json, again.as_bytes());
+                (!chain::is_event(json, again.as_bytes())).then(|| {
+                    let place = difference::of_json(&chain::without_link(json), again.as_bytes());
                     Outcome::different(format!("seq {} is not what the evidence gives: {place} of its line", event.seq))
                 })
             }
@@ -135,10 +139,10 @@ impl AttemptCheck {
     /// Its turn record is the next event. `state` is that of the run before it.
     pub(super) fn settled(mut self, context: &Context<'_>, state: &State, ended: &AttemptEnded) -> Vec<Check> {
         let audit = context.folder.audit();
-        let files = files::check(&audit, self.number, Over::Settled(&ended.exit));
+        let files = files::check(&audit, context.record.run_id, self.number, Over::Settled(ended), self.host_pid);
         if let Outcome::Missing { why, .. } = &files {
             let why = format!("{why}, so nothing can be derived");
-            let rest = [CheckKind::EvidenceEvents, CheckKind::Coverage, CheckKind::Verdict];
+            let rest = [CheckKind::EvidenceEvents, CheckKind::Coverage, CheckKind::Verdict, CheckKind::Meta];
             let rest = rest.into_iter().map(|what| (what, Outcome::not_comparable(why.clone())));
             let files = [(CheckKind::EvidenceFiles, files.clone())].into_iter();
             return self.checks(files.chain(rest));
@@ -146,6 +150,11 @@ impl AttemptCheck {
         let events = self.events();
         let coverage = self.covered();
         let (verdict, output) = self.verdict(context, state, ended);
+        // Another version may have counted otherwise.
+        let is_ours = self.not_ours.is_none();
+        let reading = self.finished().ok().filter(|_| is_ours);
+        let parsed = reading.and_then(|reading| Some(settled_meta::parsed(&reading.end.as_ref()?.0)));
+        let meta = meta::check(context.folder, self.number, parsed, ended, state.session_id.as_deref());
         let checks = [
             (CheckKind::EvidenceFiles, files),
             (CheckKind::EvidenceEvents, events),
@@ -153,12 +162,13 @@ impl AttemptCheck {
             (CheckKind::Verdict, verdict),
         ];
         let output = output.map(|outcome| (CheckKind::LargeOutput, outcome));
-        self.checks(checks.into_iter().chain(output))
+        self.checks(checks.into_iter().chain(output).chain([(CheckKind::Meta, meta)]))
     }
 
     /// The Log ends, or cannot be read any further, while it is open.
     pub(super) fn left_open(self, context: &Context<'_>, why: &str) -> Vec<Check> {
-        let files = files::check(&context.folder.audit(), self.number, Over::NotYet);
+        let files =
+            files::check(&context.folder.audit(), context.record.run_id, self.number, Over::NotYet, self.host_pid);
         let events = match (&self.not_ours, &self.outcome) {
             (Some(why), _) => why.outcome(),
             (None, Some(outcome)) => outcome.clone(),
@@ -232,7 +242,9 @@ impl AttemptCheck {
         };
         let Some((facts, elapsed_ms)) = &reading.end else { return (Outcome::Same, None) };
         let settled = judge(context.record, &context.rules, state, number, facts, &reading.meta);
-        let events = closing::attempt_ended(facts, &settled, &ending(context.record, &reading.meta, *elapsed_ms));
+        // The hash is compared with the files.
+        let ending = ending(context.record, &reading.meta, *elapsed_ms, ended.host_hash.clone());
+        let events = closing::attempt_ended(facts, &settled, &ending);
         let again = events.iter().find_map(|event| {
             if let Data::AttemptEnded(again) = &event.data { serde_json::to_vec(again).ok() } else { None }
         });

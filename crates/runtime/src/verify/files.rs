@@ -1,12 +1,13 @@
 //! Evidence files against the hashes that their host took while it wrote them.
 
-use std::fs::File;
+use std::fs;
 use std::io;
 use std::path::Path;
 
-use skillrun_evidence::{HostRecord, Stream, names};
-use skillrun_model::rasp::data::Exit;
-use skillrun_model::{AttemptNumber, EndedBy};
+use serde::Deserialize;
+use skillrun_evidence::{HostRecord, Stream, names, whole_file};
+use skillrun_model::rasp::data::AttemptEnded;
+use skillrun_model::{AttemptNumber, EndedBy, RunId};
 
 use super::Outcome;
 use crate::retention;
@@ -14,7 +15,7 @@ use crate::retention;
 /// Whether an attempt is over, and how its process left.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Over<'a> {
-    Settled(&'a Exit),
+    Settled(&'a AttemptEnded),
     NotYet,
 }
 
@@ -23,7 +24,7 @@ pub(super) fn is_removed(audit: &Path) -> bool {
     audit.join(retention::NOTE).symlink_metadata().is_ok()
 }
 
-pub(super) fn check(audit: &Path, number: AttemptNumber, over: Over<'_>) -> Outcome {
+pub(super) fn check(audit: &Path, run: RunId, number: AttemptNumber, over: Over<'_>, host_pid: Option<u32>) -> Outcome {
     if is_removed(audit) {
         return Outcome::not_comparable("the evidence was removed to save space");
     }
@@ -36,14 +37,27 @@ pub(super) fn check(audit: &Path, number: AttemptNumber, over: Over<'_>) -> Outc
     if record.attempt_number != number {
         return Outcome::different(format!("{name} is the record of attempt {}", record.attempt_number));
     }
+    if record.run_id != run {
+        return Outcome::different(format!("{name} is the record of an attempt of run {}", record.run_id));
+    }
+    if let Over::Settled(AttemptEnded { host_hash: Some(wanted), .. }) = over {
+        match whole_file::hash(&audit.join(&name)) {
+            Ok((found, _)) if found == *wanted => {}
+            Ok(_) => return Outcome::different(format!("{name} is not the record that attempt.ended has the hash of")),
+            Err(error) => return Outcome::lost(format!("{name} cannot be read ({error})")),
+        }
+    }
+    if let Some(wrong) = wrong_claim(audit, run, number, host_pid) {
+        return Outcome::different(wrong);
+    }
     if record.hashes.is_empty() {
         return Outcome::not_comparable("the host could not vouch for the files it wrote");
     }
     for (name, hash) in &record.hashes {
-        if !recorded(number).contains(name) {
+        if !recorded(number).contains(name) && !names::beside(number).contains(name) {
             return Outcome::different(format!("{} tells of {name:?}, which is no evidence", names::host(number)));
         }
-        match hash_of(&audit.join(name)) {
+        match whole_file::hash(&audit.join(name)) {
             Ok((found, _)) if found == *hash => {}
             Ok((_, bytes)) => {
                 return Outcome::different(format!(
@@ -69,7 +83,8 @@ fn without_record(audit: &Path, number: AttemptNumber, over: Over<'_>) -> Outcom
     let name = names::host(number);
     let exit = match over {
         Over::NotYet => return Outcome::not_yet(format!("{name} is written when the attempt is over")),
-        Over::Settled(exit) => exit,
+        Over::Settled(AttemptEnded { host_hash: Some(_), .. }) => return Outcome::lost(format!("{name} is gone")),
+        Over::Settled(ended) => &ended.exit,
     };
     match exit.ended_by {
         Some(EndedBy::HostLost) => Outcome::not_comparable("the host was lost before it could record any hash"),
@@ -97,8 +112,24 @@ fn recorded(number: AttemptNumber) -> Vec<String> {
     logs.chain([names::stdin(number), names::chunks(number), names::redact(number)]).collect()
 }
 
-fn hash_of(path: &Path) -> io::Result<(String, u64)> {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(File::open(path)?)?;
-    Ok((hasher.finalize().to_hex().to_string(), hasher.count()))
+/// A claim names the attempt and the host that the Log names. Its bytes are compared by the hash of the host, if it took
+/// one; a claim that is not there is found so.
+fn wrong_claim(audit: &Path, run: RunId, number: AttemptNumber, host_pid: Option<u32>) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Claim {
+        run_id: RunId,
+        attempt: AttemptNumber,
+        host_pid: u32,
+    }
+    let name = names::claim(number);
+    let text = fs::read(audit.join(&name)).ok()?;
+    let claim: Claim = match serde_json::from_slice(&text) {
+        Ok(claim) => claim,
+        Err(error) => return Some(format!("{name} is no claim ({error})")),
+    };
+    let is_of_host = host_pid.is_none_or(|pid| pid == claim.host_pid);
+    if (claim.run_id, claim.attempt) != (run, number) {
+        return Some(format!("{name} claims attempt {} of run {}", claim.attempt, claim.run_id));
+    }
+    (!is_of_host).then(|| format!("{name} is the claim of another host than the Log names"))
 }

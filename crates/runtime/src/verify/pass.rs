@@ -1,15 +1,18 @@
 //! The pass over the Log: hands each event to whoever compares something with it.
 
 use skillrun_lifecycle::run::State;
-use skillrun_log::Damage;
+use skillrun_log::{Damage, LogLine};
+use skillrun_model::RunId;
 use skillrun_model::rasp::data::Category;
 use skillrun_model::rasp::{Data, Event};
 use skillrun_translate::FcmpTranslator;
 
 use super::attempt::{AttemptCheck, Context};
+use super::chain::Chain;
+use super::kept::Kept;
 use super::order::Order;
 use super::views::{self, Extent, LineFile};
-use super::{Check, CheckKind, LogEnd, Outcome, Report};
+use super::{Check, CheckKind, LogEnd, NotedHead, Outcome, Report};
 use crate::accept::TRANSLATOR;
 use crate::data_folder::RunFolder;
 use crate::judge::Rules;
@@ -19,7 +22,10 @@ use crate::result::ResultFold;
 #[derive(Debug)]
 pub(super) struct Pass<'a> {
     context: Context<'a>,
+    run: RunId,
     order: Order,
+    chain: Chain,
+    kept: Kept,
     state: State,
     /// Names of messages of earlier attempts, and of the last one.
     names: Vec<String>,
@@ -33,8 +39,11 @@ pub(super) struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    pub(super) fn new(folder: &'a RunFolder, record: &'a RunRecord) -> Self {
+    pub(super) fn new(run: RunId, folder: &'a RunFolder, record: &'a RunRecord, noted: Option<NotedHead>) -> Self {
         Self {
+            run,
+            chain: Chain::new(run, noted),
+            kept: Kept::default(),
             context: Context { folder, record, rules: Rules::read(folder) },
             order: Order::default(),
             state: State::default(),
@@ -49,11 +58,13 @@ impl<'a> Pass<'a> {
         }
     }
 
-    pub(super) fn event(&mut self, json: &[u8], event: Event) {
+    pub(super) fn event(&mut self, line: LogLine<'_>, event: Event) {
         self.order.event(&self.state, &event);
-        self.attempt(json, &event);
+        self.chain.event(line, &event);
+        self.kept.event(&event);
+        self.attempt(line.json(), &event);
         self.state.evolve(&event);
-        self.result.event(&event);
+        self.result.linked(&event, line.prev());
         if event.event_type().category() == Category::Diagnostic {
             self.diagnostics.expect(&event.to_json());
         }
@@ -102,7 +113,7 @@ impl<'a> Pass<'a> {
             Extent::Unknown(why) => why,
         };
         self.leave_open(why);
-        let Self { context, order, state, result, conversation, diagnostics, mut checks, .. } = self;
+        let Self { run, context, order, chain, kept, state, result, conversation, diagnostics, mut checks, .. } = self;
         let log = match (damage, order.problem()) {
             (Some(damage), _) => {
                 Outcome::different(format!("byte {}, where seq {} belongs: {}", damage.offset, damage.seq, damage.kind))
@@ -111,7 +122,18 @@ impl<'a> Pass<'a> {
             (None, None) => Outcome::Same,
         };
         let of_run = |what, outcome| Check { what, attempt: None, outcome };
-        checks.insert(0, of_run(CheckKind::Log, log));
+        let (chain, noted, log_head) = chain.finish();
+        let first = [
+            Some((CheckKind::Log, log)),
+            Some((CheckKind::Chain, chain)),
+            noted.map(|noted| (CheckKind::Head, noted)),
+            Some((CheckKind::Record, kept.record(run, &context))),
+            Some((CheckKind::Skill, Kept::skill(&context))),
+            kept.inputs(&context).map(|inputs| (CheckKind::Inputs, inputs)),
+        ];
+        checks.splice(0..0, first.into_iter().flatten().map(|(what, outcome)| of_run(what, outcome)));
+        let artifacts = kept.artifacts(&context, &state, &extent);
+        checks.extend(artifacts.map(|artifacts| of_run(CheckKind::Artifacts, artifacts)));
         let record = context.record;
         let result = views::check_result(context.folder, record, result, &extent);
         checks.push(of_run(CheckKind::Result, of_our_version(record, result)));
@@ -124,7 +146,7 @@ impl<'a> Pass<'a> {
         };
         checks.push(of_run(CheckKind::Conversation, translated));
         checks.push(of_run(CheckKind::Diagnostics, of_our_version(record, diagnostics.finish(&extent))));
-        Report { run_id: record.run_id, status: state.status, checks }
+        Report { run_id: run, status: state.status, log_head, checks }
     }
 }
 
@@ -136,6 +158,7 @@ fn of_our_version(record: &RunRecord, outcome: Outcome) -> Outcome {
         }
         other @ (Outcome::Same
         | Outcome::Different { .. }
+        | Outcome::ChangedSince { .. }
         | Outcome::NotComparable { .. }
         | Outcome::Missing { .. }) => other,
     }

@@ -1,6 +1,7 @@
 //! Settles an attempt: reads the rest of its evidence, lets the gate speak, and writes what follows as one batch.
 
 use skillrun_engine::descriptor::Executable;
+use skillrun_evidence::{names, whole_file};
 use skillrun_lifecycle::closing::{self, ControlEvent};
 use skillrun_lifecycle::run::{Input, ProcessLeft, SettledAttempt};
 use skillrun_model::rasp::Correlation;
@@ -56,10 +57,12 @@ impl Worker<'_> {
             // Until then a later turn may make it.
             beside.extend(artifacts::missing_warnings(&found));
         }
+        // Written once, before the host tells that the attempt is over.
+        let host_hash = whole_file::hash(&run.folder.audit().join(names::host(attempt))).ok().map(|(hash, _)| hash);
         let effects = run.happens(Input::Settled(SettledAttempt {
             facts: &read.facts,
             settled: &settled,
-            ending: ending(&run.record, &read.meta, read.elapsed_ms),
+            ending: ending(&run.record, &read.meta, read.elapsed_ms, host_hash),
             artifacts: beside,
             process,
         }))?;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use skillrun_evidence::{names, whole_file};
 use skillrun_model::AttemptNumber;
 use skillrun_model::verdict::Verdict;
+use skillrun_translate::Facts;
 
 use crate::attempt::reading::Read;
 use crate::data_folder::RunFolder;
@@ -24,30 +25,38 @@ pub(super) fn write(
         Err(error) if error.kind() == io::ErrorKind::NotFound => Map::new(),
         Err(error) => return Err(error),
     };
-    let parse = &read.facts.parse;
-    meta.insert(
-        "parse".to_owned(),
-        json!({
-            "matched": parse.matched,
-            "inferred": parse.inferred,
-            "raw": parse.raw,
-            "unknown": parse.unknown,
-            "unknown_types": parse.unknown_types,
-            "confidence": parse.confidence,
-        }),
-    );
-    meta.insert(
-        "completion".to_owned(),
-        json!({
-            "state": verdict.completion,
-            "reason_code": verdict.reason_code,
-            "warnings": verdict.warnings,
-            "error": verdict.error,
-        }),
-    );
-    meta.insert("turn_state".to_owned(), json!(verdict.turn));
-    meta.insert("session_id".to_owned(), json!(session_id));
+    meta.extend(fields(Some(parsed(&read.facts)), verdict, session_id));
     let mut text = serde_json::to_vec_pretty(&meta)?;
     text.push(b'\n');
     whole_file::replace_view(&path, &text)
+}
+
+/// What the parser counted.
+pub(crate) fn parsed(facts: &Facts) -> Value {
+    let parse = &facts.parse;
+    json!({
+        "matched": parse.matched,
+        "inferred": parse.inferred,
+        "raw": parse.raw,
+        "unknown": parse.unknown,
+        "unknown_types": parse.unknown_types,
+        "confidence": parse.confidence,
+    })
+}
+
+/// What is added when the attempt is settled.
+pub(crate) fn fields(parse: Option<Value>, verdict: &Verdict, session_id: Option<&str>) -> Map<String, Value> {
+    let completion = json!({
+        "state": verdict.completion,
+        "reason_code": verdict.reason_code,
+        "warnings": verdict.warnings,
+        "error": verdict.error,
+    });
+    let parse = parse.map(|parse| ("parse".to_owned(), parse));
+    let settled = [
+        ("completion".to_owned(), completion),
+        ("turn_state".to_owned(), json!(verdict.turn)),
+        ("session_id".to_owned(), json!(session_id)),
+    ];
+    parse.into_iter().chain(settled).collect()
 }

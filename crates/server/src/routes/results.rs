@@ -19,6 +19,7 @@ use skillrun_runtime::bundle::{self, BundleError, Contents};
 use skillrun_runtime::diagnose::{Diagnosis, Owner, diagnose};
 use skillrun_runtime::looking::changes::{Change, Changes};
 use skillrun_runtime::result::RunResult;
+use skillrun_runtime::verify::{NotedHead, Verification, verify_against};
 use skillrun_runtime::{artifacts, owners};
 
 use super::Route;
@@ -97,6 +98,19 @@ pub(super) fn routes() -> Vec<Route> {
             .answers::<Diagnosis>(StatusCode::OK, "The diagnosis")
             .problems(&missing),
             handler: get(diagnosis),
+        },
+        Route {
+            operation: Operation::get(
+                "/v1/runs/{run_id}/verification",
+                "verify_run",
+                "Whether everything that is kept of a run is what it should be",
+            )
+            .scope(Scope::Read)
+            .query::<VerifyParams>()
+            .answers::<Verification>(StatusCode::OK, "What was compared, and what came of it")
+            .problems(&missing)
+            .problems(&[ProblemCode::InvalidRequest]),
+            handler: get(verification),
         },
         Route {
             operation: Operation::get(
@@ -292,6 +306,29 @@ async fn diagnosis(_: Reads, State(service): State<Arc<Service>>, OfRun(run): Of
             record(&service, run)?;
             let owner = owner(&service, run);
             Ok(Json(diagnose(&service.data, &service.log, run, owner, service.now())?))
+        })
+        .await
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct VerifyParams {
+    /// A `log_head` that an earlier answer had, as `HASH` or `SEQ:HASH`; the Log must still have it.
+    head: Option<String>,
+}
+
+async fn verification(
+    _: Reads,
+    State(service): State<Arc<Service>>,
+    OfRun(run): OfRun,
+    Params(params): Params<VerifyParams>,
+) -> Result<Json<Verification>> {
+    let noted = params.head.map(|head| head.parse::<NotedHead>()).transpose();
+    let noted = noted.map_err(|why| Problem::new(ProblemCode::InvalidRequest, format!("head: {why}")))?;
+    service
+        .clone()
+        .heavily(move || {
+            record(&service, run)?;
+            Ok(Json(verify_against(&service.data, &service.log, run, noted)?.into()))
         })
         .await
 }

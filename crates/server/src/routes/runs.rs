@@ -465,7 +465,8 @@ pub(super) fn view(service: &Service, run: RunId) -> Result<RunView> {
     };
     let result = if is_over {
         let read = result::read(&service.data.run(run));
-        read.map_err(|error| Problem::new(ProblemCode::Internal, error.to_string()).of_run(run))?
+        let read = read.map_err(|error| Problem::new(ProblemCode::Internal, error.to_string()).of_run(run))?;
+        read.map(|result| result::answered(result, &*service.log))
     } else {
         None
     };

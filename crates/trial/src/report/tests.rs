@@ -35,6 +35,7 @@ fn result(status: RunStatus, ms: u64) -> RunResult {
         completion: None,
         timing: Timing { created_at: Timestamp::EPOCH, started_at: None, ended_at: Timestamp::EPOCH, elapsed_ms: ms },
         attempts: 1,
+        log_head: None,
         next_actions: Vec::new(),
     }
 }

@@ -207,6 +207,7 @@ fn attempt_ended(output: Option<Map<String, Value>>, failure: Option<Code>) -> D
         details: None,
         timeout_ms: None,
         elapsed_ms: Some(3),
+        host_hash: None,
         exit,
     }))
 }
@@ -242,6 +243,7 @@ fn any_data() -> impl Strategy<Value = Data> {
             resolution_mode: ResolutionMode::UserReply,
             text: "blue \u{85}".to_owned(),
             files: vec!["f".to_owned()],
+            file_hashes: Default::default(),
         })
     };
     let timeout = |id, fails| {

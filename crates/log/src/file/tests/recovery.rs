@@ -41,7 +41,9 @@ fn a_last_line_torn_at_any_byte_is_kept_aside() {
 fn a_last_line_that_is_no_event_or_has_another_seq_is_kept_aside() {
     let other_run = Fixture::new(0);
     let other = |run, seq| {
-        let batch = crate::lines::Batch::new(run, Seq(seq), &events(run, seq, seq + 1)).expect("a batch");
+        let batch =
+            crate::lines::Batch::new(run, Seq(seq), crate::LineHash::before_first(run), &events(run, seq, seq + 1))
+                .expect("a batch");
         batch.bytes
     };
     let run = other_run.run;
@@ -219,4 +221,67 @@ fn files_are_for_their_owner_alone() {
     let removed = fs::read_to_string(fixture.runs().join("removed.jsonl")).expect("the list");
     let line = format!("{{\"run_id\":\"{}\",\"removed_at\":\"1970-01-01T00:00:00.000000Z\"}}\n", fixture.run);
     assert_eq!(removed, line);
+}
+
+/// The chain of a Log, from its first line on: no line may lack its link or have another.
+fn assert_chained(fixture: &Fixture, first: u64) {
+    let mut before = None;
+    for (line, seq) in fixture.bytes().split_inclusive(|byte| *byte == b'\n').zip(1..) {
+        let json = line.strip_suffix(b"\n").expect("a whole line");
+        let wanted = before.unwrap_or_else(|| LineHash::before_first(fixture.run));
+        assert_eq!(crate::chain::split(json).1, (seq >= first).then_some(wanted), "seq {seq}");
+        before = Some(LineHash::of(json));
+    }
+}
+
+#[test]
+fn the_chain_goes_on_after_a_torn_end() {
+    let fixture = Fixture::new(5);
+    let whole = fixture.bytes();
+    fixture.set_bytes(&whole[..whole.len() - 30]);
+    let log = fixture.log();
+    log.open(fixture.run).expect("opened");
+    log.append(fixture.run, Seq(5), &events(fixture.run, 5, 8), Durability::Synced).expect("goes on");
+    assert_chained(&fixture, 1);
+    assert_eq!(log.hash_after(fixture.run, Seq(8), &[]).expect("a hash").to_string(), {
+        let head = log.chain_head(fixture.run).expect("a head").expect("chained");
+        head.hash
+    });
+}
+
+/// The index proves the beginning of a line alone. Where the rest of that line is torn, nothing good comes after the
+/// record, and the line before it is the last.
+#[test]
+fn the_chain_goes_on_where_the_line_of_the_last_record_is_torn() {
+    let fixture = Fixture::new(0);
+    let log = fixture.log();
+    log.open(fixture.run).expect("opened");
+    let large = |seq| text_event(fixture.run, seq, seq, "x".repeat(20_000));
+    for seq in 1..5 {
+        log.append(fixture.run, Seq(seq), &[large(seq)], Durability::Synced).expect("appended");
+    }
+    log.release(fixture.run);
+    let whole = fixture.bytes();
+    fixture.set_bytes(&whole[..whole.len() - 1_000]);
+    let log = fixture.log();
+    let recovered = log.open(fixture.run).expect("opened");
+    assert_eq!(recovered.head.next_seq, Seq(4));
+    log.append(fixture.run, Seq(4), &[large(4)], Durability::Synced).expect("goes on");
+    assert_eq!(fixture.bytes(), whole, "the same line, with the same link");
+    assert_chained(&fixture, 1);
+}
+
+/// A Log of a version before the chain goes on chained, and what it has is not touched.
+#[test]
+fn a_log_without_a_chain_is_gone_on_with() {
+    let fixture = Fixture::new(0);
+    let old: String = events(fixture.run, 1, 4).iter().map(|event| event.to_json() + "\n").collect();
+    fixture.set_bytes(old.as_bytes());
+    let log = fixture.log();
+    assert_eq!(log.chain_head(fixture.run).expect("readable"), None, "its last line vouches for nothing");
+    log.open(fixture.run).expect("opened");
+    log.append(fixture.run, Seq(4), &events(fixture.run, 4, 6), Durability::Synced).expect("goes on");
+    assert!(fixture.bytes().starts_with(old.as_bytes()));
+    assert_chained(&fixture, 4);
+    assert_eq!(log.chain_head(fixture.run).expect("readable").expect("chained").seq, 5);
 }

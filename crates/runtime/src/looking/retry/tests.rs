@@ -73,6 +73,7 @@ fn run(root: &Path) -> (RunRecord, RunFolder) {
             retry: Retry { quota: OnQuota::Wait, quota_max: 3 },
             request_id: Some("mine".to_owned()),
         },
+        input_hashes: Default::default(),
         redact_patterns: Vec::new(),
         retry_of: None,
         quota_retry: None,

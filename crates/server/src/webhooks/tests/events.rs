@@ -65,6 +65,7 @@ impl Story {
             resolution_mode: ResolutionMode::UserReply,
             text: "this".to_owned(),
             files: Vec::new(),
+            file_hashes: Default::default(),
         }))
     }
 
