@@ -38,11 +38,15 @@ def _repeated(word: int, lanes: int) -> int:
     return _ones[lanes] * word
 
 
-def _compress(chain: list[int], block: list[int], counter: int, size: int, flags: int, lanes: int) -> list[int]:
-    """The next chaining value of every lane. `counter` holds the low words of the chunks' numbers."""
+def _compress(
+    chain: list[int], block: list[int], counter: int, size: int, flags: int, lanes: int, sizes: int | None = None,
+) -> list[int]:
+    """The next chaining value of every lane. `counter` holds the low words of the chunks' numbers, `sizes` those of the
+    blocks where they are not all the same.
+    """
     mask = _repeated(0xFFFFFFFF, lanes)
     v = chain + [_repeated(word, lanes) for word in IV[:4]]
-    v += [counter, 0, _repeated(size, lanes), _repeated(flags, lanes)]
+    v += [counter, 0, _repeated(size, lanes) if sizes is None else sizes, _repeated(flags, lanes)]
     m = block
     for number in range(7):
         for at, (a, b, c, d) in enumerate(MIXED):
@@ -165,6 +169,44 @@ def _text(words: list[int]) -> str:
 
 
 EMPTY = Hasher().hexdigest()
+
+
+def of(text: bytes) -> str:
+    hasher = Hasher()
+    hasher.update(text)
+    return hasher.hexdigest()
+
+
+def of_many(texts: list[bytes]) -> list[str]:
+    """The hash of each, all short ones of a length together."""
+    found = [""] * len(texts)
+    by_blocks: dict[int, list[int]] = {}
+    for at, text in enumerate(texts):
+        if 0 < len(text) <= CHUNK:
+            by_blocks.setdefault(-(-len(text) // BLOCK), []).append(at)
+        else:
+            found[at] = of(text)
+    for blocks, places in by_blocks.items():
+        for start in range(0, len(places), LANES):
+            batch = places[start : start + LANES]
+            for at, node in zip(batch, _short([texts[at] for at in batch], blocks), strict=True):
+                found[at] = _text(node)
+    return found
+
+
+def _short(texts: list[bytes], blocks: int) -> Iterator[list[int]]:
+    """Hashes of texts of one chunk that have so many blocks."""
+    lanes = len(texts)
+    words = memoryview(b"".join(text.ljust(blocks * BLOCK, b"\0") for text in texts)).cast("I")
+    last = array("Q", [len(text) - (blocks - 1) * BLOCK for text in texts])
+    chain = [_repeated(word, lanes) for word in IV]
+    for block in range(blocks):
+        message = [_lanes(words, lanes, block * 16 + at, blocks * 16) for at in range(16)]
+        is_last = block == blocks - 1
+        flags = (CHUNK_START if block == 0 else 0) | (CHUNK_END | ROOT if is_last else 0)
+        sizes = int.from_bytes(last.tobytes(), "little") if is_last else None
+        chain = _compress(chain, message, 0, BLOCK, flags, lanes, sizes)
+    return _apart(chain, lanes)
 
 
 def of_file(path: Path) -> tuple[int, str]:

@@ -11,6 +11,7 @@ from . import catalog, lines, promises
 from .fold import Fold
 from .laws import RunLaw, effects, processes, seq
 from .laws.bytes import Bytes
+from .laws.chain import Chain
 from .laws.conversation import Conversation
 from .laws.effects import RunEffects
 from .laws.evidence import Evidence
@@ -88,7 +89,7 @@ def _run(looking: Looking, row: catalog.Row | None, found: Found) -> None:
         # Without a first event nothing was ever accepted.
         return looking.count(Law.SEQ, "folders without an event")
     laws: list[RunLaw] = [
-        Streams(looking), Terminal(looking), Replies(looking), Bytes(looking),
+        Streams(looking), Chain(looking), Terminal(looking), Replies(looking), Bytes(looking),
         Conversation(looking), State(looking, row), Evidence(looking),
     ]
     looking.count(Law.SEQ, "runs")

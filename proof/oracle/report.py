@@ -14,6 +14,7 @@ class Law(StrEnum):
     """In the order of `README.md` beside this file."""
 
     SEQ = "seq"
+    CHAIN = "chain"
     TERMINAL = "terminal"
     REPLIES = "replies"
     EFFECTS = "effects"

@@ -23,6 +23,7 @@ class Case:
 
 CASES: tuple[Case, ...] = (
     Case("lost-reply", ("replies",), "a reply is acknowledged two seconds before it is in the Log"),
+    Case("broken-chain", ("chain",), "a writer that takes a Log over begins its chain anew"),
     Case("torn-line", ("seq",), "recovery leaves half a line where it is, and appends behind it"),
     Case("told-twice", ("effects", "replies"), "a host writes an input again that it has written"),
     Case("dropped-event", ("fcmp",), "the conversation lacks that nobody answered in time"),

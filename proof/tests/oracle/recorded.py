@@ -105,6 +105,16 @@ class Recorded:
             record["bytes"][stream] = len(text.encode())
         self.files[f".audit/host.{attempt}.json"] = json.dumps(record)
 
+    def chain(self, first: int = 1) -> None:
+        """Gives every event from `first` on the hash of the line before it, as the program does."""
+        before = blake3(self.run)
+        for place, event in enumerate(self.rasp, 1):
+            event["seq"] = place
+            event.pop("prev", None)
+            if place >= first:
+                event["prev"] = before
+            before = blake3(_lines([event]).removesuffix("\n"))
+
     def write(self, data: Path, number: Callable[[int], int] = lambda at: at) -> Path:
         """`number` gives each event its seq by its place."""
         folder = data / "runs" / self.run

@@ -11,7 +11,7 @@ from oracle.ledger import Fault, Protocol, StreamSeen
 from oracle.report import Law
 
 from .case import LawCase, promises
-from .recorded import Recorded
+from .recorded import Recorded, blake3
 
 NAMES = ("echo", "failed", "permission", "resumed", "sticky")
 
@@ -31,6 +31,56 @@ class Whole(LawCase):
         # One of them leaves an artifact.
         files = sum(len(json.loads(text)["hashes"]) for text in hosts) + 1
         self.assertEqual(files, report.counts[Law.EVIDENCE]["files"])
+
+
+class Chain(LawCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.run_ = Recorded("resumed")
+        self.record = self.run_.files.setdefault("run.json", "{}\n")
+        self.run_.of("run.started")["data"]["record_hash"] = blake3(self.record)
+
+    def test_a_chain_holds(self) -> None:
+        self.run_.chain()
+        self.run_.write(self.data)
+        report = self.look()
+        self.assert_holds(report)
+        self.assertEqual(len(self.run_.rasp), report.counts[Law.CHAIN]["events"])
+        self.assertEqual(1, report.counts[Law.CHAIN]["files"])
+
+    def test_a_chain_may_begin_after_events_of_an_older_version(self) -> None:
+        del self.run_.of("run.started")["data"]["record_hash"]
+        self.run_.chain(first=7)
+        self.run_.write(self.data)
+        report = self.look()
+        self.assert_holds(report)
+        self.assertEqual(6, report.counts[Law.CHAIN]["events of an older version"])
+
+    def test_an_event_is_changed(self) -> None:
+        self.run_.chain()
+        changed = self.run_.of("agent.message.final")
+        changed["ts"] = self.run_.rasp[0]["ts"]
+        self.run_.write(self.data)
+        self.assert_breaks(Law.CHAIN, f"(events.jsonl:{changed['seq'] + 1})", self.look())
+
+    def test_the_chain_is_not_gone_on_with(self) -> None:
+        self.run_.chain()
+        place = self.run_.place(self.run_.of("attempt.started", 1))
+        self.run_.rasp[place]["prev"] = blake3(self.run_.run)
+        self.run_.write(self.data)
+        self.assert_breaks(Law.CHAIN, f"(events.jsonl:{place + 1})", self.look())
+
+    def test_a_link_is_missing(self) -> None:
+        self.run_.chain()
+        del self.run_.rasp[0]["prev"]
+        self.run_.write(self.data)
+        self.assert_breaks(Law.CHAIN, "carries no hash", self.look())
+
+    def test_the_record_is_changed(self) -> None:
+        self.run_.chain()
+        folder = self.run_.write(self.data)
+        (folder / "run.json").write_text(self.record + " ")
+        self.assert_breaks(Law.CHAIN, "was changed", self.look())
 
 
 class Seq(LawCase):
