@@ -5,7 +5,7 @@ import type {
   ArtifactList, AttemptList, ChatHistoryQuery, CreateRun, DeliveryList, Diagnosis, Diff, EngineList, EventsAt,
   EventsAtQuery, EventsHistoryQuery, FcmpEvent, Interaction, InteractionList, ListRunsQuery, OpenInteractionList,
   Outline, OutlineQuery, Page, PatchedSkill, PatchedSkillQuery, RaspEvent, RawQuery, Reply, RetryRun, Run, RunList,
-  RunRequest, RunResult, RunSummary, Skill, SkillCheck, SkillList, Taxonomy,
+  RunRequest, RunResult, RunSummary, Skill, SkillCheck, SkillList, Taxonomy, Verification,
 } from "./types.js";
 
 export interface ClientOptions {
@@ -188,6 +188,11 @@ export class SkillrunClient {
 
   diff(run: string, { attempt, signal }: RequestOptions & { attempt?: number } = {}): Promise<Diff> {
     return this.json(`${of(run)}/diff`, { query: { attempt }, signal });
+  }
+
+  /** Compares everything that is kept of the run; `head` is a `log_head` of an earlier answer, as `SEQ:HASH`. */
+  verification(run: string, { head, signal }: RequestOptions & { head?: string } = {}): Promise<Verification> {
+    return this.json(`${of(run)}/verification`, { query: { head }, signal });
   }
 
   diagnosis(run: string, options: RequestOptions = {}): Promise<Diagnosis> {

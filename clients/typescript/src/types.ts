@@ -48,6 +48,7 @@ export type WorkspaceChange = Schemas["WorkspaceChange"];
 export type Engine = Schemas["Engine"];
 export type DeliveryList = Schemas["DeliveryList"];
 export type Diagnosis = Schemas["Diagnosis"];
+export type Verification = Schemas["Verification"];
 export type Diff = Schemas["Diff"];
 export type EngineList = Schemas["EngineList"];
 export type Skill = Schemas["Skill"];

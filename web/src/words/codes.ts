@@ -28,6 +28,7 @@ export const codeWords = defineWords({
   ENGINE_EXIT_NONZERO: { en: "The agent finished its work in auto mode, but the engine then exited with an error.", zh: "智能体在自动模式下完成了工作，但引擎随后以错误退出。" },
   INTERACTIVE_MAX_ATTEMPT_EXCEEDED: { en: "The interactive run used all the attempts it may have and was still not done.", zh: "交互运行用完了允许的全部尝试，仍未完成。" },
   SESSION_ID_MISSING: { en: "The agent wants a reply, but the engine never named a session that could be resumed.", zh: "智能体需要回复，但引擎从未给出可以恢复的会话。" },
+  INPUT_CHANGED: { en: "A file of the run is not what was accepted, so the engine was not started.", zh: "运行的某个文件与接受时不一致，引擎未启动。" },
   SESSION_NOT_FOUND: { en: "The engine was asked to resume a session and says that it does not have it.", zh: "要求引擎恢复会话，而它说没有这个会话。" },
   SESSION_LOST: { en: "The engine's process ended while it waited for an answer, and its session with it.", zh: "引擎的进程在等待回答时结束，会话也随之丢失。" },
   INTERACTION_WAIT_TIMEOUT: { en: "Nobody answered the question in time, and the process that waited was ended.", zh: "没有人及时回答问题，等待中的进程被结束。" },

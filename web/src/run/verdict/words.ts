@@ -55,4 +55,9 @@ export const words = defineWords({
   working: { en: "One moment…", zh: "请稍候…" },
   attempts: { en: "Attempts", zh: "各次尝试" },
   goesOn: { en: "goes on", zh: "进行中" },
+  verification: { en: "Is it what it was?", zh: "是否保持原样" },
+  logHead: { en: "Head of the Log:", zh: "日志链头：" },
+  verify: { en: "Verify the run", zh: "校验此运行" },
+  verifiedGood: { en: "Nothing differs.", zh: "没有差异。" },
+  verifiedBad: { en: "Not everything is what it should be.", zh: "有内容与应有的不一致。" },
 });
