@@ -140,7 +140,8 @@ impl Command {
     }
 }
 
-/// How the prompt reaches the engine, with the words that each way needs; one of them is there.
+/// How the prompt reaches the engine, with the words that each way needs; one of them is there. stdin comes first where
+/// it is free: other users of the machine see arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptWays {
     pub argument: Option<Vec<Template>>,

@@ -375,6 +375,12 @@ impl<'a> Rendering<'a> {
         if let Some(protocol) = ways.protocol {
             return self.message(protocol);
         }
+        // A file on stdin ends; a process that is told more later needs its stdin for that.
+        let is_stdin_free = self.stdin_kind() == StdinKind::Null;
+        // Other users of the machine see arguments, and not what stands on stdin.
+        if let Some(templates) = ways.stdin.as_ref().filter(|_| is_stdin_free) {
+            return Ok(Prompt::Stdin(words(templates)?));
+        }
         let has_nul = prompt.contains('\0');
         let mut limit = ways.limit;
         if let Some(templates) = &ways.argument {
@@ -386,14 +392,11 @@ impl<'a> Rendering<'a> {
                 return Ok(Prompt::Argument(words));
             }
         }
-        // A file on stdin ends; a process that is told more later needs its stdin for that.
-        let is_stdin_free = self.stdin_kind() == StdinKind::Null;
-        match (&ways.stdin, &ways.file) {
-            (Some(templates), _) if is_stdin_free => Ok(Prompt::Stdin(words(templates)?)),
-            (_, Some(templates)) => Ok(Prompt::File(words(templates)?)),
-            (_, None) if ways.argument.is_none() => Err(LaunchError::StdinTaken { engine: self.engine() }),
-            (_, None) if has_nul => Err(LaunchError::PromptHasNul { engine: self.engine() }),
-            (_, None) => Err(LaunchError::PromptTooLong { engine: self.engine(), bytes: prompt.len(), limit }),
+        match &ways.file {
+            Some(templates) => Ok(Prompt::File(words(templates)?)),
+            None if ways.argument.is_none() => Err(LaunchError::StdinTaken { engine: self.engine() }),
+            None if has_nul => Err(LaunchError::PromptHasNul { engine: self.engine() }),
+            None => Err(LaunchError::PromptTooLong { engine: self.engine(), bytes: prompt.len(), limit }),
         }
     }
 

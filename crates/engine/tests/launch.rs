@@ -85,26 +85,47 @@ fn a_long_prompt_goes_another_way() {
     );
 }
 
+/// Found by an attack: every user of the machine saw the prompt and the input in the list of processes.
+#[test]
+fn no_prompt_stands_in_an_argument_of_an_engine_that_reads_stdin() {
+    const SECRET: &str = "the input of a run";
+    let request = StartRequest { prompt: SECRET, ..request(&[]) };
+    for name in ["codex", "opencode", "claude", "gemini", "qwen", "scripted"] {
+        for launch in [start(&shipped(name), &request), resume(&shipped(name), &request, "ses_1")] {
+            let launch = launch.expect("a launch");
+            let shown = format!("{:?} {:?}", words(&launch), launch.variables);
+            assert!(!shown.contains(SECRET), "{name}: {shown}");
+            assert_eq!(launch.stdin, StdinPlan::File(Path::new("/run/prompt.1.txt").into()), "{name}");
+            assert_eq!(prompt_file(&launch).map(|file| file.bytes.as_slice()), Some(SECRET.as_bytes()), "{name}");
+        }
+    }
+    let iflow = start(&shipped("iflow"), &request).expect("a launch");
+    assert!(words(&iflow).contains(&SECRET), "it has no other way");
+}
+
 #[test]
 fn the_limit_is_the_kernels_to_the_byte() {
-    let fits = "x".repeat(MAX_ARGUMENT);
-    let launch = start(&shipped("codex"), &StartRequest { prompt: &fits, ..request(&[]) }).expect("a launch");
-    assert_eq!(launch.stdin, StdinPlan::Null);
+    let launch = |name: &str, prompt: &str| {
+        let sticky = Some(Continuation::Sticky);
+        start(&shipped(name), &StartRequest { prompt, continuation: sticky, ..request(&[]) })
+    };
+    // A process that is kept needs its stdin for replies.
+    assert_eq!(launch("codex", &"x".repeat(MAX_ARGUMENT)).expect("a launch").stdin, StdinPlan::Pipe);
     // The flag is in the same word.
-    let launch = start(&shipped("gemini"), &StartRequest { prompt: &fits, ..request(&[]) }).expect("a launch");
-    assert!(matches!(launch.stdin, StdinPlan::File(_)));
+    assert!(launch("gemini", &"x".repeat(MAX_ARGUMENT)).is_err());
     let fits = "x".repeat(MAX_ARGUMENT - "--prompt=".len());
-    let launch = start(&shipped("gemini"), &StartRequest { prompt: &fits, ..request(&[]) }).expect("a launch");
-    assert_eq!(launch.stdin, StdinPlan::Null);
+    assert_eq!(launch("gemini", &fits).expect("a launch").stdin, StdinPlan::Pipe);
 }
 
 #[test]
 fn an_operator_may_set_a_lower_limit() {
     let with = |more: &str| custom(&MINE.replace("argument = [\"{{prompt}}\"]", more));
     let prompt = |prompt| StartRequest { prompt, ..request(&[]) };
-    let both = with("argument = [\"--p={{prompt}}\"]\nstdin = [\"-\"]\nlimit = 5");
+    let both = with("argument = [\"--p={{prompt}}\"]\nfile = [\"--f={{prompt_file}}\"]\nlimit = 5");
     assert_eq!(words(&start(&both, &prompt("12345")).expect("a launch")), ["go", "--p=12345"]);
-    assert_eq!(words(&start(&both, &prompt("123456")).expect("a launch")), ["go", "-"]);
+    assert_eq!(words(&start(&both, &prompt("123456")).expect("a launch")), ["go", "--f=/run/prompt.1.txt"]);
+    let first = with("argument = [\"--p={{prompt}}\"]\nstdin = [\"-\"]");
+    assert_eq!(words(&start(&first, &prompt("12345")).expect("a launch")), ["go", "-"], "stdin comes first");
     let one = with("argument = [\"--p={{prompt}}\"]");
     let long = "x".repeat(MAX_ARGUMENT);
     assert_eq!(
@@ -216,8 +237,9 @@ fn values_cannot_become_flags() {
     ] {
         assert!(start(&codex, &request).is_err());
     }
-    // A prompt may begin as it likes.
-    let dash = StartRequest { prompt: "--help", ..request(&[]) };
+    // A prompt may begin as it likes, also where it is an argument because stdin is kept for replies.
+    let sticky = Some(Continuation::Sticky);
+    let dash = StartRequest { prompt: "--help", continuation: sticky, ..request(&[]) };
     for (name, end) in [
         ("codex", &["--", "--help"][..]),
         ("claude", &["--", "--help"]),

@@ -75,7 +75,7 @@ fn the_reference_is_a_file_that_loads_and_starts() {
     let (_folder, engines) = load(&[("example.toml", REFERENCE)]);
     let example = engines.get("example").unwrap_or_else(|error| panic!("{error}"));
     let launch = start(example, &support::request(&[])).expect("a launch");
-    assert_eq!(support::words(&launch).join(" "), "run --no-updates --sandbox --in /run/workspace -- Do the job.");
+    assert_eq!(support::words(&launch).join(" "), "run --no-updates --sandbox --in /run/workspace -");
     assert_eq!(launch.files[0].bytes, br#"{"mode": "auto"}"#);
     assert_eq!(support::variables(&launch), ["EXAMPLE_TELEMETRY=0", "HOME=/run/own"]);
     assert!(resume(example, &support::request(&[]), "s").is_ok());

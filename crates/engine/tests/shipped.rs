@@ -120,7 +120,11 @@ fn nothing_is_left_to_fill_in() {
                     assert!(!shown.contains("{{"), "{shown}");
                     assert!(launch.files.iter().all(|file| !String::from_utf8_lossy(&file.bytes).contains("{{")));
                     let talks = engine.prompt.protocol.is_some();
-                    let stdin = if talks { StdinPlan::Pipe } else { StdinPlan::Null };
+                    let stdin = match (talks, &engine.prompt.stdin) {
+                        (true, _) => StdinPlan::Pipe,
+                        (false, Some(_)) => StdinPlan::File(Path::new("/run/prompt.1.txt").into()),
+                        (false, None) => StdinPlan::Null,
+                    };
                     assert_eq!(launch.stdin, stdin, "{}", engine.name);
                     assert_eq!(launch.label.execution_mode, Some(mode));
                     let last = launch.ladder.last().map(|rung| rung.signal);
@@ -139,26 +143,21 @@ fn codex() {
     let request = request(&[]);
     assert_eq!(
         started("codex", &request).join(" "),
-        format!("exec --json --skip-git-repo-check {quiet} --sandbox workspace-write {tmp} -- Do the job.")
+        format!("exec --json --skip-git-repo-check {quiet} --sandbox workspace-write {tmp} -")
     );
     assert_eq!(
         resumed("codex", &request).join(" "),
-        format!(
-            "exec resume --json --skip-git-repo-check {quiet} -c sandbox_mode=\"workspace-write\" {tmp} ses_1 -- Do the job."
-        )
+        format!("exec resume --json --skip-git-repo-check {quiet} -c sandbox_mode=\"workspace-write\" {tmp} ses_1 -")
     );
     let read_only = StartRequest { permission: Permission::ReadOnly, ..request };
     assert!(started("codex", &read_only).join(" ").contains(" --sandbox read-only "));
     assert!(resumed("codex", &read_only).join(" ").contains(" -c sandbox_mode=\"read-only\" "));
     let full = StartRequest { permission: Permission::Full, model: Some("gpt-5"), effort: Some("high"), ..request };
     let words = "--dangerously-bypass-approvals-and-sandbox --model gpt-5 -c model_reasoning_effort=\"high\"";
-    assert_eq!(
-        started("codex", &full).join(" "),
-        format!("exec --json --skip-git-repo-check {quiet} {words} -- Do the job.")
-    );
+    assert_eq!(started("codex", &full).join(" "), format!("exec --json --skip-git-repo-check {quiet} {words} -"));
     assert_eq!(
         resumed("codex", &full).join(" "),
-        format!("exec resume --json --skip-git-repo-check {quiet} {words} ses_1 -- Do the job.")
+        format!("exec resume --json --skip-git-repo-check {quiet} {words} ses_1 -")
     );
     assert_eq!(
         environment_of("codex"),
@@ -171,15 +170,7 @@ fn gemini() {
     let request = StartRequest { model: Some("gemini-2.5-flash"), ..request(&[]) };
     assert_eq!(
         started("gemini", &request),
-        [
-            "--output-format",
-            "stream-json",
-            "--approval-mode",
-            "yolo",
-            "--model",
-            "gemini-2.5-flash",
-            "--prompt=Do the job."
-        ]
+        ["--output-format", "stream-json", "--approval-mode", "yolo", "--model", "gemini-2.5-flash",]
     );
     assert_eq!(
         resumed("gemini", &request),
@@ -192,7 +183,6 @@ fn gemini() {
             "gemini-2.5-flash",
             "--resume",
             "ses_1",
-            "--prompt=Do the job."
         ]
     );
     let read_only = StartRequest { permission: Permission::ReadOnly, ..request };
@@ -213,13 +203,10 @@ fn gemini() {
 #[test]
 fn opencode() {
     let request = StartRequest { model: Some("fake/fake-model"), ..request(&[]) };
-    assert_eq!(
-        started("opencode", &request),
-        ["run", "--format", "json", "--model", "fake/fake-model", "--", "Do the job."]
-    );
+    assert_eq!(started("opencode", &request), ["run", "--format", "json", "--model", "fake/fake-model"]);
     assert_eq!(
         resumed("opencode", &request),
-        ["run", "--format", "json", "--model", "fake/fake-model", "--session", "ses_1", "--", "Do the job."]
+        ["run", "--format", "json", "--model", "fake/fake-model", "--session", "ses_1"]
     );
     assert_eq!(
         environment_of("opencode"),
@@ -260,7 +247,7 @@ fn claude() {
     let request = request(&[]);
     assert_eq!(
         started("claude", &request),
-        ["-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions", "--", "Do the job."]
+        ["-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"]
     );
     let with_model = StartRequest { model: Some("claude-sonnet-4-5"), permission: Permission::ReadOnly, ..request };
     assert_eq!(
@@ -276,8 +263,6 @@ fn claude() {
             "claude-sonnet-4-5",
             "--resume",
             "ses_1",
-            "--",
-            "Do the job."
         ]
     );
     assert_eq!(
@@ -301,17 +286,7 @@ fn qwen() {
     let request = StartRequest { model: Some("fake-model"), ..request(&[]) };
     assert_eq!(
         started("qwen", &request),
-        [
-            "--auth-type",
-            "openai",
-            "--output-format",
-            "stream-json",
-            "--approval-mode",
-            "yolo",
-            "--model",
-            "fake-model",
-            "--prompt=Do the job."
-        ]
+        ["--auth-type", "openai", "--output-format", "stream-json", "--approval-mode", "yolo", "--model", "fake-model",]
     );
     assert_eq!(
         resumed("qwen", &request),
@@ -326,7 +301,6 @@ fn qwen() {
             "fake-model",
             "--resume",
             "ses_1",
-            "--prompt=Do the job."
         ]
     );
     assert_eq!(
@@ -361,13 +335,13 @@ fn scripted_is_this_program_and_speaks_any_format() {
     assert_eq!(
         started("scripted", &request).join(" "),
         "simulate-scripted --script /run/script.yaml --profile codex_ndjson --state /run/own/.scripted \
-         --prompt=Do the job."
+         --prompt=-"
     );
     let claude = StartRequest { profile: Some(ProfileId::ClaudeStreamJson), ..request };
     assert_eq!(
         resumed("scripted", &claude).join(" "),
         "simulate-scripted --script /run/script.yaml --profile claude_stream_json --state /run/own/.scripted \
-         --resume ses_1 --prompt=Do the job."
+         --resume ses_1 --prompt=-"
     );
     let sticky = StartRequest { continuation: Some(Continuation::Sticky), ..claude };
     let launch = start(scripted, &sticky).expect("a launch");
@@ -392,13 +366,13 @@ fn settings_are_json_and_go_to_the_home_of_the_run_alone() {
     for (name, path) in [("gemini", "/run/own/.gemini/settings.json"), ("qwen", "/run/own/.qwen/settings.json")] {
         let engine = engines.get(name).expect("an engine");
         let launch = start(engine, &request(&[])).expect("a launch");
-        let [file] = launch.files.as_slice() else { panic!("{:?}", launch.files) };
-        assert_eq!(file.path, Path::new(path));
+        let [file, prompt] = launch.files.as_slice() else { panic!("{:?}", launch.files) };
+        assert_eq!((file.path.as_path(), prompt.path.as_path()), (Path::new(path), Path::new("/run/prompt.1.txt")));
         let json: serde_json::Value = serde_json::from_slice(&file.bytes).expect("JSON");
         assert_eq!(json["privacy"]["usageStatisticsEnabled"], false, "{name}");
         let in_users_home = StartRequest { home: Home::User(Path::new("/people/me")), ..request(&[]) };
         let launch = start(engine, &in_users_home).expect("a launch");
-        assert_eq!(launch.files, []);
+        assert_eq!(launch.files.len(), 1, "the prompt alone");
         assert!(variables(&launch).contains(&"HOME=/people/me".to_owned()));
     }
 }

@@ -1,17 +1,26 @@
-//! Nobody is at the keyboard: an engine that reads stdin must find its end at once.
+//! Nobody is at the keyboard: an engine that reads stdin must find its prompt there, and its end at once.
 
 use std::fs;
 
 use crate::lab::{Lab, plays};
 use crate::tape::{ENGINES, Tape};
 
+/// Regression: the prompt was an argument, which every user of the machine can see (found by an attack).
 #[test]
-fn every_engine_finds_nothing_on_stdin() {
-    for engine in ENGINES.into_iter().chain(["iflow"]) {
+fn every_engine_finds_its_prompt_on_stdin_and_none_in_its_arguments() {
+    const INPUT: &str = "a word of the input";
+    for engine in ENGINES {
         let lab = Lab::new();
-        lab.stand_in(engine, &lab.steps("report"));
-        assert_eq!(lab.run(engine, &[]).report()["stdin"], "/dev/null", "{engine}");
+        lab.put("input.json", &serde_json::json!({ "text": INPUT }).to_string());
+        lab.stand_in(engine, &format!("cat >'{}'; {}", lab.path("prompt").display(), lab.steps("report")));
+        let run = lab.run(engine, &["--input", "input.json", "--timeout", "50"]);
+        assert_ne!(run.report()["stdin"], "/dev/null", "{engine}");
+        assert!(fs::read_to_string(lab.path("prompt")).expect("a prompt").contains(INPUT), "{engine}");
+        assert!(!run.argv(1).iter().any(|word| word.contains(INPUT)), "{engine}: {:?}", run.argv(1));
     }
+    let lab = Lab::new();
+    lab.stand_in("iflow", &lab.steps("report"));
+    assert_eq!(lab.run("iflow", &[]).report()["stdin"], "/dev/null", "it takes its prompt as an argument alone");
 }
 
 /// The stand-in answers when stdin has come to its end, and not before.
