@@ -10,6 +10,9 @@ pub struct Mark {
     /// The major version of Node that it was installed with; none: the one in PATH.
     pub node: Option<u32>,
     pub at: Timestamp,
+    /// Whether every package behind it was pinned. Installs of before 0.2.0 do not say.
+    #[serde(default)]
+    pub pinned: bool,
 }
 
 /// The version in a `package.json`.

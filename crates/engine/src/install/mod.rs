@@ -8,13 +8,16 @@
 //!            lock                                  held by whoever installs
 //! ```
 //!
-//! Pure: `layout` names the places and chooses among versions, `plan` says what to run, `mark` is `installed.json`.
+//! Pure: `layout` names the places and chooses among versions, `plan` says what to run, `lock` pins what comes of it, `mark`
+//! is `installed.json`.
 //! The runtime carries it out.
 
 mod layout;
+mod lock;
 mod mark;
 mod plan;
 
 pub use layout::{MARK, Programs, chosen, highest};
+pub use lock::Lock;
 pub use mark::{Mark, package_version};
 pub use plan::{NODE, Step, is_package, is_version, plan};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Programs;
+use super::{Lock, Programs};
 use crate::descriptor::Install;
 
 /// The name of Node among the engines' folders, and at npm.
@@ -20,6 +20,8 @@ pub struct Step {
     pub node: Option<(u32, PathBuf)>,
     /// Must be there afterwards, relative to the folder.
     pub program: PathBuf,
+    /// All packages behind it; none for a version that was never tested.
+    pub lock: Option<Lock>,
 }
 
 /// What has to be there, in order; what is there already is left out by whoever carries it out.
@@ -34,17 +36,20 @@ pub fn plan(name: &str, install: &Install, version: Option<&str>, programs: Prog
         version: node_version(major),
         node: None,
         program: Programs::node_program().to_owned(),
+        lock: Lock::of(NODE, &node_version(major), std::env::consts::ARCH),
     });
     let folder = |major: u32| {
         let program = programs.version(NODE, &node_version(major)).join(Programs::node_program());
         (major, program.parent().unwrap_or(Path::new("/")).to_owned())
     };
+    let version = version.unwrap_or(&install.version);
     let engine = Step {
         name: install.folder(name).to_owned(),
         package: install.package.clone(),
-        version: version.unwrap_or(&install.version).to_owned(),
+        version: version.to_owned(),
         node: install.node.map(folder),
         program: install.program.clone(),
+        lock: Lock::of(&install.package, version, std::env::consts::ARCH),
     };
     node.into_iter().chain([engine]).collect()
 }
@@ -53,14 +58,26 @@ impl Step {
     /// The words after `npm`. Everything it keeps for itself is kept in the folder, so that nothing of the user's is
     /// changed but npm's own cache.
     pub fn words(&self, prefix: &Path) -> Vec<std::ffi::OsString> {
-        let quiet = ["install", "--no-audit", "--no-fund", "--no-update-notifier", "--save-exact"];
+        let command = if self.lock.is_some() { "ci" } else { "install" };
+        let quiet = [command, "--no-audit", "--no-fund", "--no-update-notifier", "--save-exact"];
         // Whatever the user's npmrc says: into this folder, and with the native programs, which are optional.
-        let ours = ["--global=false", "--include=optional", "--prefix"];
-        let mut words: Vec<std::ffi::OsString> = quiet.into_iter().chain(ours).map(Into::into).collect();
+        let ours = ["--global=false", "--include=optional"];
+        // What is installed runs when a run starts it, and not before.
+        let scripts = self.runs_no_scripts().then_some("--ignore-scripts");
+        let all = quiet.into_iter().chain(ours).chain(scripts).chain(["--prefix"]);
+        let mut words: Vec<std::ffi::OsString> = all.map(Into::into).collect();
         words.push(prefix.into());
-        words.push("--".into());
-        words.push(format!("{}@{}", self.package, self.version).into());
+        if self.lock.is_none() {
+            words.push("--".into());
+            words.push(format!("{}@{}", self.package, self.version).into());
+        }
         words
+    }
+
+    /// The package called node is nothing but a script that fetches the program. Where its tree is pinned, that package is
+    /// not used; every engine works without the scripts of its packages.
+    fn runs_no_scripts(&self) -> bool {
+        self.lock.is_some() || self.name != NODE
     }
 
     /// Where npm says what it installed, relative to the folder.
@@ -128,10 +145,28 @@ mod tests {
         let [engine] = steps.as_slice() else { panic!("{steps:?}") };
         assert_eq!((engine.version.as_str(), &engine.node), ("2.0.0", &None));
         let words = engine.words(Path::new("/p/x/.new"));
+        assert!(words.contains(&"--ignore-scripts".into()), "scripts of packages run nowhere");
         assert_eq!(words.last().and_then(|word| word.to_str()), Some("@a/x@2.0.0"));
         for word in ["--global=false", "--include=optional"] {
             assert!(words.contains(&word.into()), "{word}");
         }
+    }
+
+    /// Found by an attack: packages behind an engine came in whatever version was the latest, and ran their scripts.
+    #[test]
+    fn what_was_tested_is_installed_to_the_byte_and_runs_no_scripts() {
+        let tested =
+            Install { package: "@openai/codex".to_owned(), version: "0.166.0".to_owned(), ..install(Some(22)) };
+        let steps = plan("codex", &tested, None, Programs { root: Path::new("/p") });
+        let has_lock = |step: &Step| step.lock.is_some();
+        assert!(has_lock(&steps[1]));
+        if has_lock(&steps[0]) {
+            assert!(steps.iter().all(|step| step.words(Path::new("/x")).contains(&"--ignore-scripts".into())));
+        }
+        let words = steps[1].words(Path::new("/x"));
+        assert_eq!((words[0].to_str(), words.last().and_then(|word| word.to_str())), (Some("ci"), Some("/x")));
+        let other = plan("codex", &tested, Some("0.167.0"), Programs { root: Path::new("/p") });
+        assert_eq!((has_lock(&other[1]), other[1].words(Path::new("/x"))[0].to_str()), (false, Some("install")));
     }
 
     #[test]

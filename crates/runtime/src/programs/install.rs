@@ -188,7 +188,8 @@ impl Install<'_> {
         }
         self.ask(step, beside).map_err(|why| InstallError::Mute { what: what.to_owned(), why })?;
         let node = step.node.as_ref().map(|(major, _)| *major);
-        let mark = Mark { package: step.package.clone(), version: got, node, at: self.clock.now() };
+        let pinned = step.lock.is_some();
+        let mark = Mark { package: step.package.clone(), version: got, node, at: self.clock.now(), pinned };
         let file = beside.join(MARK);
         let text = serde_json::to_vec(&mark).map_err(|error| InstallError::file(&file, "written")(error.into()))?;
         whole_file::replace(&file, &text).map_err(InstallError::file(&file, "written"))?;

@@ -39,6 +39,12 @@ pub(super) fn run(
     tell: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), InstallError> {
     let what = format!("{}@{}", step.package, step.version);
+    if let Some(lock) = &step.lock {
+        for (name, text) in [("package.json", lock.manifest().as_str()), ("package-lock.json", lock.text)] {
+            let file = into.join(name);
+            fs::write(&file, text).map_err(InstallError::file(&file, "written"))?;
+        }
+    }
     let output = File::create(log).map_err(InstallError::file(log, "written"))?;
     let errors = output.try_clone().map_err(InstallError::file(log, "written"))?;
     let mut command = Command::new(npm);

@@ -12,10 +12,18 @@ use skillrun_model::EngineName;
 use super::{Install, InstallError, Outcome, Progress};
 use crate::clock::SystemClock;
 
-/// Does what npm does for `--prefix P -- NAME@VERSION`, and notes the Node it would have run with.
+/// Does what npm does for `install --prefix P -- NAME@VERSION`, and for `ci --prefix P` with a lock of Node, and notes what
+/// it was told and the Node it would have run with.
 const NPM: &str = r#"
+did=$1; told=$*
 while [ "$1" != --prefix ]; do shift; done
 prefix=$2; wanted=$4; name=${wanted%@*}; version=${wanted##*@}
+if [ "$did" = ci ]; then
+    grep -q '"integrity": "sha512-' "$prefix/package-lock.json" || exit 9
+    grep -q '"node":"npm:node-linux-' "$prefix/package.json" || exit 9
+    name=node; version=22.23.3; wanted=node@22
+fi
+echo "$told" > "$prefix/told"
 [ "$version" = 22 ] && version=22.23.3
 version=${NPM_PICKS:-$version}
 echo "$PATH" > "$prefix/path"
@@ -130,6 +138,13 @@ fn an_engine_is_installed_with_its_node_and_then_it_is_there() {
     let mark = fs::read(lab.programs().join("x/1.2.3/installed.json")).expect("a mark");
     let mark: skillrun_engine::install::Mark = serde_json::from_slice(&mark).expect("JSON");
     assert_eq!((mark.package.as_str(), mark.version.as_str(), mark.node), ("@a/x", "1.2.3", Some(22)));
+    assert!(!mark.pinned, "a package that nobody tested");
+    for step in ["x/1.2.3", "node/22"] {
+        let told = fs::read_to_string(lab.programs().join(step).join("told")).expect("noted");
+        let is_other_machine = !cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+        let may_run = step == "node/22" && is_other_machine;
+        assert!(may_run || told.contains(" --ignore-scripts "), "scripts of packages: {told}");
+    }
     let (outcome, told) = lab.install();
     assert_eq!((outcome.expect("there"), told), (Outcome::WasThere, Vec::new()));
 }
