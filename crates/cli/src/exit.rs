@@ -70,7 +70,7 @@ impl Outcome {
     }
 
     pub(crate) fn of_error(error: &RunError) -> Self {
-        if error.code == Code::OutputSchemaInvalid {
+        if matches!(error.code, Code::OutputSchemaInvalid | Code::OutputMissing) {
             Self::OutputInvalid
         } else if error.category == ErrorCategory::Timeout || error.code == Code::InteractionWaitTimeout {
             Self::TimedOut

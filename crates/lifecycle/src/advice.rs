@@ -5,7 +5,7 @@ use skillrun_model::rasp::data::PlannedRetry;
 use skillrun_model::status::EndedBy;
 use skillrun_model::verdict::{RunError, Verdict};
 use skillrun_model::{RunId, RunStatus};
-use skillrun_parse::ansi;
+use skillrun_parse::{ansi, classify};
 
 use crate::control::ProcessExit;
 
@@ -27,10 +27,14 @@ pub(crate) fn limit(words: Option<&str>) -> RunError {
     error(ErrorCategory::Engine, Code::LimitReached, words.unwrap_or(Code::LimitReached.summary()))
 }
 
+/// Which of the times was too short is told by these words alone; the code is the same.
+const STALLED: &str = "the engine wrote nothing for too long and was ended";
+const NOT_ANSWERED: &str = "a question waited for an answer past its deadline and the engine was ended";
+
 pub(crate) fn timeout(ended_by: Option<EndedBy>) -> RunError {
     let message = match ended_by {
-        Some(EndedBy::Stall) => "the engine wrote nothing for too long and was ended",
-        Some(EndedBy::WaitTimeout) => "a question waited for an answer past its deadline and the engine was ended",
+        Some(EndedBy::Stall) => STALLED,
+        Some(EndedBy::WaitTimeout) => NOT_ANSWERED,
         _ => "the engine ran longer than it may and was ended",
     };
     error(ErrorCategory::Timeout, Code::Timeout, message)
@@ -56,8 +60,15 @@ fn exit_words(exit: &ProcessExit) -> String {
     }
 }
 
-pub(crate) fn bad_exit(exit: &ProcessExit, code: Code) -> RunError {
-    error(ErrorCategory::Engine, code, format!("{} after its finished answer", exit_words(exit)))
+/// The process did not end well, though its answer is finished. `outlived`: it ended first, and a process that it had
+/// started finished the answer.
+pub(crate) fn bad_exit(exit: &ProcessExit, outlived: bool, code: Code) -> RunError {
+    let when = if outlived {
+        "before its answer was finished; a process that it had started finished the answer"
+    } else {
+        "after its finished answer"
+    };
+    error(ErrorCategory::Engine, code, format!("{} {when}", exit_words(exit)))
 }
 
 pub(crate) fn engine(
@@ -74,11 +85,14 @@ pub(crate) fn engine(
     }
 }
 
-pub(crate) fn output(errors: &[String]) -> RunError {
-    let first = errors.first().map_or("the output is missing", String::as_str);
+pub(crate) fn output(code: Code, errors: &[String]) -> RunError {
     let details = errors.iter().take(DETAILS_MAX).cloned().collect();
-    let message = format!("the output does not fit the skill's schema: {first}");
-    RunError { details, ..error(ErrorCategory::Output, Code::OutputSchemaInvalid, message) }
+    let first = errors.first().map(String::as_str).unwrap_or_default();
+    let message = match code {
+        Code::OutputMissing => format!("the output is missing: {first}"),
+        _ => format!("the output does not fit the skill's schema: {first}"),
+    };
+    RunError { details, ..error(ErrorCategory::Output, code, message) }
 }
 
 /// What the user can do about a verdict, each with the command to run.
@@ -106,6 +120,26 @@ pub fn name_login(actions: &mut [NextAction], login: &str) {
     for action in actions.iter_mut().filter(|action| action.action == NextActionKind::LoginEngine) {
         login.clone_into(&mut action.command);
     }
+}
+
+/// Names what the run was made of: its engine, and the folder of its skill.
+pub fn name_parts(actions: &mut [NextAction], engine: &str, skill: &str) {
+    for action in actions {
+        match action.action {
+            NextActionKind::InstallEngine => action.command = format!("skillrun engines install {engine}"),
+            NextActionKind::FixSkill => action.command = format!("skillrun skills validate {}", as_word(skill)),
+            _ => {}
+        }
+    }
+}
+
+/// As one word of a command line.
+fn as_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// What the user can do about a run that somebody canceled.
@@ -136,16 +170,27 @@ pub(crate) fn next_actions_for(error: &RunError, run: RunId) -> Vec<NextAction> 
         ErrorCategory::Input if error.code == Code::InputChanged => &[NextActionKind::Retry, NextActionKind::Diagnose],
         ErrorCategory::Usage | ErrorCategory::Input => &[NextActionKind::FixInput],
         ErrorCategory::Engine if error.code == Code::EngineNotFound => &[NextActionKind::InstallEngine],
+        ErrorCategory::Engine if classify::names_unknown_model(&error.message) => {
+            &[NextActionKind::ChooseModel, NextActionKind::RetryOtherEngine, NextActionKind::InspectEvidence]
+        }
         ErrorCategory::Engine => {
             &[NextActionKind::InspectEvidence, NextActionKind::Retry, NextActionKind::RetryOtherEngine]
         }
         ErrorCategory::Canceled | ErrorCategory::Internal => &[NextActionKind::Diagnose],
     };
     let mut actions = with_commands(kinds, run);
-    if error.category == ErrorCategory::Interaction {
+    let raises = match (error.category, error.message.as_str()) {
         // It is the time for answers that was too short.
-        for action in actions.iter_mut().filter(|action| action.action == NextActionKind::RaiseTimeout) {
-            action.command = format!("skillrun retry {run} --session-timeout SECONDS");
+        (ErrorCategory::Interaction, _) | (ErrorCategory::Timeout, NOT_ANSWERED) => "--session-timeout",
+        (ErrorCategory::Timeout, STALLED) => "--stall",
+        (_, _) => "--timeout",
+    };
+    for action in &mut actions {
+        match action.action {
+            NextActionKind::RaiseTimeout => action.command = format!("skillrun retry {run} {raises} SECONDS"),
+            // Where the folder of the skill is not known, as in a recording.
+            NextActionKind::FixSkill => action.command = format!("skillrun explain {}", error.code),
+            _ => {}
         }
     }
     actions
@@ -163,8 +208,10 @@ pub fn command(kind: NextActionKind, run: RunId) -> String {
         NextActionKind::RetryOtherEngine => format!("skillrun retry {run} --engine ENGINE"),
         NextActionKind::RaiseTimeout => format!("skillrun retry {run} --timeout SECONDS"),
         NextActionKind::RaiseMaxAttempt => format!("skillrun retry {run} --max-attempt N"),
-        NextActionKind::FixOutput => format!("skillrun result {run}"),
-        NextActionKind::FixSkill => "skillrun skills validate DIR".to_owned(),
+        NextActionKind::ChooseModel => format!("skillrun retry {run} --model MODEL"),
+        // Not what shows this advice.
+        NextActionKind::FixOutput => format!("skillrun logs {run}"),
+        NextActionKind::FixSkill => "skillrun skills list".to_owned(),
         NextActionKind::FixInput => format!("skillrun retry {run} --input FILE"),
         NextActionKind::LoginEngine | NextActionKind::InstallEngine => "skillrun engines list".to_owned(),
         NextActionKind::InspectEvidence => format!("skillrun logs {run} --rasp"),

@@ -1,6 +1,6 @@
 //! The events that open and close an attempt, in the order the contract gives them.
 
-use skillrun_model::codes::NextAction;
+use skillrun_model::codes::{ErrorCategory, NextAction};
 use skillrun_model::rasp::data::{
     AttemptEnded, Diagnostic, Exit, PlannedRetry, RunCanceled, RunCompleted, RunFailed, RunStatusChange,
 };
@@ -85,10 +85,16 @@ pub(crate) fn turn_record(
         ProcessExit::Signal(signal) => (None, Some(signal.clone())),
         ProcessExit::Unknown => (None, None),
     };
+    // A cancel is no error of the run, and the record of the turn says all the same why it was interrupted.
+    let (canceled, reason_code) = (verdict.run_status == RunStatus::Canceled, verdict.reason_code);
     let ended = AttemptEnded {
         terminal_status: verdict.turn,
-        error_kind: verdict.error.as_ref().map(|e| e.category),
-        details: verdict.error.as_ref().map(|e| e.message.clone()),
+        error_kind: verdict.error.as_ref().map(|e| e.category).or(canceled.then_some(ErrorCategory::Canceled)),
+        details: verdict
+            .error
+            .as_ref()
+            .map(|e| e.message.clone())
+            .or(canceled.then(|| reason_code.summary().to_owned())),
         timeout_ms: ending.timeout_ms,
         elapsed_ms: ending.elapsed_ms,
         exit: Exit { code, signal, ended_by: ending.ended_by },

@@ -95,7 +95,9 @@ fn ended_before_end(facts: &Facts, control: &Control<'_>) -> bool {
     let Some(ended_by) = control.ended_by else { return false };
     match ended_by {
         EndedBy::HardTimeout | EndedBy::Stall | EndedBy::WaitTimeout | EndedBy::Budget => {
-            facts.acts.iter().find(|act| act.act == ended_by).is_some_and(|act| act.after.is_none())
+            // An engine that goes on after a limit had not ended its turn when we ended it.
+            let went_on = facts.end.as_ref().is_some_and(|end| end.kind == EndKind::ProvisionalLimit);
+            went_on || facts.acts.iter().find(|act| act.act == ended_by).is_some_and(|act| act.after.is_none())
         }
         EndedBy::Linger
         | EndedBy::Exited
@@ -104,6 +106,12 @@ fn ended_before_end(facts: &Facts, control: &Control<'_>) -> bool {
         | EndedBy::HostLost
         | EndedBy::NotStarted => false,
     }
+}
+
+/// Whether the process that was started died of a signal before the turn had succeeded: then it was a wrapper, and a
+/// process that it had started wrote the end. Hosts of before 0.2.0 recorded no such act.
+fn was_outlived(facts: &Facts) -> bool {
+    facts.acts.iter().any(|act| act.act == EndedBy::Exited && act.after != Some(EndKind::Success))
 }
 
 /// Decides how an attempt ended.
@@ -178,7 +186,7 @@ impl Gate<'_> {
         }
         // 2, 2b
         match self.end.as_ref().map(|end| end.kind).filter(|_| !ended_before_end(self.facts, self.control)) {
-            Some(EndKind::Limit) => {
+            Some(EndKind::Limit | EndKind::ProvisionalLimit) => {
                 return Decision::failed(
                     Rule::Limit,
                     self.broken_turn(),
@@ -214,7 +222,7 @@ impl Gate<'_> {
                 // 3
                 let errors = self.output_errors();
                 let decision = completed(Rule::MarkerOutputInvalid, Code::DoneMarkerOutputInvalid, RunStatus::Failed);
-                return Decision { error: Some(advice::output(&errors)), output_errors: errors, ..decision };
+                return Decision { error: Some(self.output_error(&errors)), output_errors: errors, ..decision };
             }
         };
         match self.control.mode {
@@ -234,7 +242,8 @@ impl Gate<'_> {
                     Decision { output: Some(output), warnings: self.process_warnings(), ..decision }
                 } else {
                     let decision = completed(Rule::MarkerAuto, Code::DoneMarkerFound, RunStatus::Failed);
-                    let error = advice::bad_exit(&self.control.exit, Code::EngineExitNonzero);
+                    let outlived = was_outlived(self.facts);
+                    let error = advice::bad_exit(&self.control.exit, outlived, Code::EngineExitNonzero);
                     Decision { output: Some(output), error: Some(error), ..decision }
                 }
             }
@@ -364,7 +373,7 @@ impl Gate<'_> {
                     RunStatus::Failed,
                 );
                 Decision {
-                    error: Some(advice::output(&errors)),
+                    error: Some(self.output_error(&errors)),
                     output_errors: errors,
                     warnings: self.process_warnings(),
                     notices: vec![reading::notice(
@@ -446,6 +455,15 @@ impl Gate<'_> {
         self.facts.session_refused || self.end.as_ref().is_some_and(|end| end.category == ErrorCategory::Session)
     }
 
+    /// One that is not there is no misfit.
+    fn output_error(&self, errors: &[String]) -> RunError {
+        let code = match &self.reading.output {
+            Output::Missing => Code::OutputMissing,
+            Output::Invalid(_) | Output::Valid(_) => Code::OutputSchemaInvalid,
+        };
+        advice::output(code, errors)
+    }
+
     fn output_errors(&self) -> Vec<String> {
         match &self.reading.output {
             Output::Invalid(errors) => errors.clone(),
@@ -466,7 +484,8 @@ impl Gate<'_> {
         } else if self.control.ended_by == Some(EndedBy::HostLost) {
             warnings.push(Code::HostLostAfterDone);
         } else if !matches!(self.control.exit, ProcessExit::Code(0) | ProcessExit::Unknown) {
-            warnings.push(Code::ExitNonzeroAfterDone);
+            let outlived = was_outlived(self.facts);
+            warnings.push(if outlived { Code::WrapperEnded } else { Code::ExitNonzeroAfterDone });
         }
         warnings
     }

@@ -70,6 +70,7 @@ codes! {
 
     // Warnings of a verdict.
     ExitNonzeroAfterDone = "EXIT_NONZERO_AFTER_DONE",
+    WrapperEnded = "WRAPPER_ENDED",
     LingerEnded = "LINGER_ENDED",
     HostLostAfterDone = "HOST_LOST_AFTER_DONE",
     CompletedWithoutDoneMarker = "COMPLETED_WITHOUT_DONE_MARKER",
@@ -186,6 +187,7 @@ wire_enum! {
         Retry = "retry",
         RetryLater = "retry_later",
         RetryOtherEngine = "retry_other_engine",
+        ChooseModel = "choose_model",
         RaiseTimeout = "raise_timeout",
         RaiseMaxAttempt = "raise_max_attempt",
         FixOutput = "fix_output",

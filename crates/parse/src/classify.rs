@@ -17,9 +17,32 @@ use skillrun_model::codes::ErrorCategory;
 pub fn by_status(status: u64) -> Option<ErrorCategory> {
     match status {
         401 | 403 => Some(ErrorCategory::Auth),
-        429 => Some(ErrorCategory::Quota),
-        502..=504 | 529 => Some(ErrorCategory::Network),
+        402 | 429 => Some(ErrorCategory::Quota),
+        // 407 and 511 come from a proxy or a portal between the engine and its service.
+        407 | 502..=504 | 511 | 529 => Some(ErrorCategory::Network),
         _ => None,
+    }
+}
+
+/// The service failed. A name or words may say more exactly why.
+fn is_service_failure(status: u64) -> bool {
+    (500..=599).contains(&status)
+}
+
+/// The category of an error of which several things may be known: by its status, else by its name, else by its words.
+pub fn by_all(status: Option<u64>, name: Option<&str>, words: &str) -> ErrorCategory {
+    match status.and_then(by_status) {
+        // A service answers in JSON, so this refusal is not the service's.
+        Some(ErrorCategory::Auth) if holds_page(words) => return ErrorCategory::Network,
+        Some(category) => return category,
+        None => {}
+    }
+    if let Some(category) = name.and_then(by_name) {
+        return category;
+    }
+    match by_words(words) {
+        ErrorCategory::Engine if status.is_some_and(is_service_failure) => ErrorCategory::Network,
+        category => category,
     }
 }
 
@@ -29,7 +52,8 @@ pub fn by_exit(profile: ProfileId, code: i32) -> Option<ErrorCategory> {
     let is_gemini = matches!(profile, ProfileId::GeminiStreamJson | ProfileId::GeminiJson);
     match code {
         145 | 147 if is_gemini => Some(ErrorCategory::Auth),
-        173 if is_gemini => Some(ErrorCategory::Quota),
+        146 | 173 if is_gemini => Some(ErrorCategory::Quota),
+        244 | 246..=248 if is_gemini => Some(ErrorCategory::Network),
         _ => None,
     }
 }
@@ -49,7 +73,14 @@ const NAMES: &[(ErrorCategory, &[&str])] = &[
             "insufficient_quota",
             "quota_exceeded",
             "resource_exhausted",
+            "billing_error",
+            "insufficient_credits",
+            "payment_required",
         ],
+    ),
+    (
+        ErrorCategory::Network,
+        &["server_error", "internal_server_error", "service_unavailable", "overloaded_error", "connectionrefused"],
     ),
     (
         ErrorCategory::Auth,
@@ -101,6 +132,12 @@ const WORDS: &[(ErrorCategory, &[&str])] = &[
             "hit your usage limit",
             "hit your session limit",
             "hit your weekly limit",
+            "credit balance is too low",
+            "credit balance too low",
+            "insufficient balance",
+            "insufficient credit",
+            "payment required",
+            "billing_error",
         ],
     ),
     (
@@ -151,9 +188,43 @@ const WORDS: &[(ErrorCategory, &[&str])] = &[
             "error: terminated",
             "fetch failed",
             "error sending request",
+            "unable to connect",
+            "cannot connect to api",
+            "connectionrefused",
+            "server_error",
+            "internal server error",
+            "internal_server_error",
+            "service unavailable",
+            "overloaded",
+            // codex, of a service that answers 500.
+            "experiencing high demand",
+            // gemini, of the name that its service has for 503 and 500.
+            "status: unavailable",
+            "status: internal",
+            "\"status\":\"unavailable\"",
+            "\"status\":\"internal\"",
         ],
     ),
 ];
+
+/// How a page for a browser begins. Nothing in it is a word of the engine or of its service: it comes from a portal or a
+/// proxy between the two.
+const PAGES: &[&str] = &["<!doctype html", "<!doctype \"", "<html", "<head>", "<body"];
+
+/// Where a page begins. The text is in lower case.
+fn page_in(text: &str) -> Option<usize> {
+    PAGES.iter().filter_map(|beginning| text.find(beginning)).min()
+}
+
+/// Whether a page for a browser stands in a message.
+pub fn holds_page(message: &str) -> bool {
+    page_in(&window(message)).is_some()
+}
+
+/// What is looked at of a message, in lower case.
+fn window(message: &str) -> String {
+    message[..crate::buffer::floor_boundary(message, WINDOW)].to_ascii_lowercase()
+}
 
 /// What the engines say when they do not know the session they should go on with.
 const SESSION_REFUSED: &[&str] = &[
@@ -168,8 +239,9 @@ const SESSION_REFUSED: &[&str] = &[
 const WINDOW: usize = 4096;
 
 pub fn by_words(message: &str) -> ErrorCategory {
-    let window = &message[..crate::buffer::floor_boundary(message, WINDOW)];
-    let lower = window.to_ascii_lowercase();
+    let lower = window(message);
+    let page = page_in(&lower);
+    let lower = &lower[..page.unwrap_or(lower.len())];
     let told = |wanted: ErrorCategory| {
         WORDS.iter().any(|(category, words)| *category == wanted && words.iter().any(|word| lower.contains(word)))
     };
@@ -177,11 +249,43 @@ pub fn by_words(message: &str) -> ErrorCategory {
         return ErrorCategory::Session;
     }
     // A status says it more exactly than words do.
-    if let Some(category) = statuses_in(&lower).find_map(by_status) {
-        return category;
+    match statuses_in(lower).find_map(by_status) {
+        Some(ErrorCategory::Auth) if page.is_some() => return ErrorCategory::Network,
+        Some(category) => return category,
+        None => {}
     }
     let by_words = WORDS.iter().map(|(category, _)| *category).find(|category| told(*category));
-    by_words.unwrap_or(ErrorCategory::Engine)
+    let failed = || page.is_some() || statuses_in(lower).any(is_service_failure);
+    by_words.unwrap_or_else(|| if failed() { ErrorCategory::Network } else { ErrorCategory::Engine })
+}
+
+/// What engines and services say of a model that they do not know.
+const MODEL_UNKNOWN: &[&str] = &[
+    "model_not_found",
+    "model not found",
+    "modelnotfound",
+    "unknown model",
+    "issue with the selected model",
+    // gemini
+    "requested entity was not found",
+];
+
+/// The same, behind the name of the model.
+const BEHIND_MODEL: &[&str] = &["does not exist", "may not exist", "is not found", "was not found", "is not supported"];
+
+/// Longest name of a model with what may stand around it.
+const MODEL_NAME_MAX: usize = 200;
+
+/// Whether an error says that there is no such model.
+pub fn names_unknown_model(message: &str) -> bool {
+    let lower = window(message);
+    let lower = &lower[..page_in(&lower).unwrap_or(lower.len())];
+    if MODEL_UNKNOWN.iter().any(|words| lower.contains(words)) {
+        return true;
+    }
+    let Some(model) = lower.find("model") else { return false };
+    let behind = &lower[model..crate::buffer::floor_boundary(lower, model + MODEL_NAME_MAX)];
+    BEHIND_MODEL.iter().any(|words| behind.contains(words)) || statuses_in(lower).any(|status| status == 404)
 }
 
 /// What stands before a number that is a status.
@@ -201,8 +305,17 @@ const BEFORE_STATUS: &[&str] = &[
 ];
 
 /// What stands after one.
-const AFTER_STATUS: &[&str] =
-    &["too many requests", "unauthorized", "forbidden", "bad gateway", "service unavailable", "gateway timeout"];
+const AFTER_STATUS: &[&str] = &[
+    "too many requests",
+    "unauthorized",
+    "payment required",
+    "forbidden",
+    "not found",
+    "internal server error",
+    "bad gateway",
+    "service unavailable",
+    "gateway timeout",
+];
 
 /// Most numbers of a text that are looked at.
 const NUMBERS: usize = 64;

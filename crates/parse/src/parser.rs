@@ -20,6 +20,8 @@ use crate::text::marker::DONE_KEY;
 
 /// Confidence of a line nobody understood.
 pub const RAW_CONFIDENCE: f64 = 0.3;
+/// Of a raw line that is known to say nothing.
+pub const NOISE_CONFIDENCE: f64 = 1.0;
 
 /// Reads one attempt.
 #[derive(Debug)]
@@ -176,9 +178,13 @@ impl Reader {
                 self.interrupt_raw(line.span.stream, sink);
                 self.forward(sink);
             }
+            Outcome::Noise => {
+                self.forward(sink);
+                self.raw(line.span, Some(line.text), mentions_marker(line.text), NOISE_CONFIDENCE, sink);
+            }
             Outcome::Raw => {
                 self.forward(sink);
-                self.raw(line.span, Some(line.text), mentions_marker(line.text), sink);
+                self.raw(line.span, Some(line.text), mentions_marker(line.text), RAW_CONFIDENCE, sink);
                 if !line.terminated && line.span.stream != Stream::Stderr && self.profile.is_cut_success_end(line) {
                     self.collect(line.span, |_, emit| {
                         emit.push(RecordKind::Notice {
@@ -200,7 +206,7 @@ impl Reader {
         self.interrupt_raw(stream, sink);
         self.collect(span, |_, emit| emit.push(RecordKind::Notice { code: Code::LineTooLong, message }));
         self.forward(sink);
-        self.raw(span, None, false, sink);
+        self.raw(span, None, false, RAW_CONFIDENCE, sink);
     }
 
     fn document_line(&mut self, stream: Stream, raw: RawLine<'_>, bytes: &[u8], sink: &mut impl FnMut(Record)) {
@@ -259,7 +265,7 @@ impl Reader {
         let lane = &mut self.lanes[stream.index()];
         let end = lane.end;
         if let Some(from) = lane.blank_from.take() {
-            self.raw(Span { stream, from, to: end }, Some(""), false, sink);
+            self.raw(Span { stream, from, to: end }, Some(""), false, RAW_CONFIDENCE, sink);
             self.interrupt_raw(stream, sink);
         }
         self.collect(Span { stream, from: end, to: end }, |profile, emit| profile.eof(stream, emit));
@@ -280,10 +286,22 @@ impl Reader {
         self.scratch.drain(..).for_each(sink);
     }
 
-    fn raw(&mut self, span: Span, text: Option<&str>, has_marker: bool, sink: &mut impl FnMut(Record)) {
+    fn raw(
+        &mut self,
+        span: Span,
+        text: Option<&str>,
+        has_marker: bool,
+        confidence: f64,
+        sink: &mut impl FnMut(Record),
+    ) {
         let profile = self.profile.id_on(span.stream);
         let lane = &mut self.lanes[span.stream.index()];
-        lane.raw.push(span, text, has_marker, |span, kind| sink(raw_record(span, profile, kind)));
+        lane.raw.push(span, text, has_marker, |at, kind| {
+            // Several lines of a flood by their range are not known one by one.
+            let is_this = at == span && matches!(&kind, RecordKind::Raw(raw) if raw.lines == 1);
+            let confidence = if is_this { confidence } else { RAW_CONFIDENCE };
+            sink(Record { confidence, ..raw_record(at, profile, kind) });
+        });
     }
 
     fn interrupt_raw(&mut self, stream: Stream, sink: &mut impl FnMut(Record)) {
@@ -311,7 +329,7 @@ fn clean_ends(text: &str, start: u64) -> &str {
 /// Made once: every line that nobody understood is searched.
 static MARKER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(DONE_KEY));
 
-fn mentions_marker(text: &str) -> bool {
+pub(crate) fn mentions_marker(text: &str) -> bool {
     MARKER.find(text.as_bytes()).is_some()
 }
 

@@ -25,6 +25,8 @@ pub(crate) enum Outcome {
     /// covers it with the next line or document of the stream, or at its end.
     Held,
     Raw,
+    /// Raw, and known: engines write such lines in every healthy run, and there is nothing to read in them.
+    Noise,
 }
 
 /// Collects the records of one line or document.

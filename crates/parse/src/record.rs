@@ -189,6 +189,8 @@ pub enum EndKind {
     Success,
     Failure,
     Limit,
+    /// A limit at which the engine stops only if it is not about to go on by itself: its process tells which it was.
+    ProvisionalLimit,
     /// A success end was taken back, or the turn goes on: there is no end now.
     Retracted,
 }

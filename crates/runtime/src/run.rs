@@ -196,10 +196,15 @@ impl Run {
         Ok(effects)
     }
 
-    /// What to do about a login is told in the engine's own words, where there are any.
+    /// What to do about a login is told in the engine's own words, where there are any; what to do about the skill or
+    /// the engine, with their names.
     fn naming_login(&self, mut event: ControlEvent) -> ControlEvent {
-        if let (Data::RunFailed(failed), Some(login)) = (&mut event.data, &self.record.engine.login) {
-            advice::name_login(&mut failed.next_actions, login);
+        if let Data::RunFailed(failed) = &mut event.data {
+            let skill = self.record.skill.source.as_path().to_string_lossy().into_owned();
+            advice::name_parts(&mut failed.next_actions, &self.record.engine.name, &skill);
+            if let Some(login) = &self.record.engine.login {
+                advice::name_login(&mut failed.next_actions, login);
+            }
         }
         event
     }

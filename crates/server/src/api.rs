@@ -119,7 +119,7 @@ pub(crate) struct RunOptions {
 pub(crate) struct RetryOptions {
     /// `wait`: when the engine has no quota left, until it is there again.
     pub(crate) quota: Option<OnQuota>,
-    /// So many runs are made so, one after the other; 5 when left out.
+    /// So many runs are made so, one after the other; 29 when left out.
     #[serde(deserialize_with = "optional_integer")]
     pub(crate) quota_max: Option<u32>,
 }
@@ -217,4 +217,18 @@ pub(crate) struct RunList {
     pub(crate) runs: Vec<Row>,
     /// Give it as `cursor` for the next page; null when there is none.
     pub(crate) next_cursor: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Found by reading: it said 5.
+    #[test]
+    fn how_often_quota_is_waited_for_is_told_as_it_is() {
+        let schema = schemars::schema_for!(RetryOptions);
+        let told = schema.as_value()["properties"]["quota_max"]["description"].as_str().unwrap_or_default();
+        let default = skillrun_runtime::record::Retry::default().quota_max;
+        assert!(told.ends_with(&format!("; {default} when left out.")), "{told}");
+    }
 }

@@ -229,8 +229,8 @@ impl FactsFold {
                 match end.kind {
                     EndKind::Retracted => stream.end = None,
                     // What it says about a turn that the host broke off is not why it had failed before.
-                    EndKind::Failure | EndKind::Limit if had_failed => {}
-                    kind @ (EndKind::Success | EndKind::Failure | EndKind::Limit) => {
+                    EndKind::Failure | EndKind::Limit | EndKind::ProvisionalLimit if had_failed => {}
+                    kind @ (EndKind::Success | EndKind::Failure | EndKind::Limit | EndKind::ProvisionalLimit) => {
                         let (message, category) = (end.message, end.category);
                         stream.end = Some(EndFact { kind, message, category, confidence, span });
                     }
@@ -251,7 +251,9 @@ impl FactsFold {
             return;
         }
         let counts = &mut self.counts;
-        if let RecordKind::Raw(raw) = &record.kind {
+        if let RecordKind::Raw(raw) = &record.kind
+            && record.confidence <= RAW_CONFIDENCE
+        {
             counts.raw += raw.lines;
         } else if let RecordKind::Unknown { name, .. } = &record.kind {
             counts.unknown += 1;
@@ -348,9 +350,12 @@ impl FactsFold {
 fn is_same(before: EndKind, now: EndKind) -> bool {
     match (before, now) {
         (EndKind::Success, EndKind::Success)
-        | (EndKind::Failure | EndKind::Limit, EndKind::Failure | EndKind::Limit) => true,
-        (EndKind::Success, EndKind::Failure | EndKind::Limit | EndKind::Retracted)
-        | (EndKind::Failure | EndKind::Limit, EndKind::Success | EndKind::Retracted)
+        | (
+            EndKind::Failure | EndKind::Limit | EndKind::ProvisionalLimit,
+            EndKind::Failure | EndKind::Limit | EndKind::ProvisionalLimit,
+        ) => true,
+        (EndKind::Success, EndKind::Failure | EndKind::Limit | EndKind::ProvisionalLimit | EndKind::Retracted)
+        | (EndKind::Failure | EndKind::Limit | EndKind::ProvisionalLimit, EndKind::Success | EndKind::Retracted)
         | (EndKind::Retracted, _) => false,
     }
 }

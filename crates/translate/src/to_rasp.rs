@@ -238,7 +238,10 @@ impl ToRasp {
                 if *has_marker {
                     emit(Level::Warning, marker_in_raw(), correlation);
                 }
-                self.low_confidence[stream.index()] += lines;
+                // What engines write in every healthy run was not guessed at.
+                if record.confidence < LOW_CONFIDENCE {
+                    self.low_confidence[stream.index()] += lines;
+                }
             }
         }
         if matches!(record.kind, RecordKind::ToolCompleted { .. } | RecordKind::ToolFailed { .. }) {

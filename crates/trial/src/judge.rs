@@ -56,6 +56,7 @@ impl Validity {
             Some(output) if schema.problems(&output).is_empty() => Self::Valid,
             Some(_) => Self::Invalid,
             None if reason == Some(Code::OutputMissing) => Self::Missing,
+            None if refused.is_some_and(|error| error.code == Code::OutputMissing) => Self::Missing,
             // The runtime keeps no output that does not fit.
             None if refused.is_some_and(|error| error.code == Code::OutputSchemaInvalid) => Self::Invalid,
             None => Self::Missing,

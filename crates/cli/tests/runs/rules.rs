@@ -93,7 +93,7 @@ const MARKED: &[Case] = &[
     interactive(
         How::AsItIs,
         "- - output: {}\n    done: true\n",
-        "3 completed completed DONE_MARKER_OUTPUT_INVALID failed OUTPUT_SCHEMA_INVALID",
+        "3 completed completed DONE_MARKER_OUTPUT_INVALID failed OUTPUT_MISSING",
     ),
     interactive(
         How::AsItIs,
@@ -242,7 +242,7 @@ const CLEAN: &[Case] = &[
         "- - output: {colour: blue}\n",
         "10 completed unknown OUTPUT_INVALID failed OUTPUT_SCHEMA_INVALID",
     ),
-    auto(How::AsItIs, "- - say: Blue.\n", "10 completed unknown OUTPUT_MISSING failed OUTPUT_SCHEMA_INVALID"),
+    auto(How::AsItIs, "- - say: Blue.\n", "10 completed unknown OUTPUT_MISSING failed OUTPUT_MISSING"),
     interactive(
         How::AsItIs,
         "- - output: {answer: blue}\n",

@@ -141,7 +141,8 @@ impl Turn {
     }
 
     pub(crate) fn ends(mut self, kind: EndKind) -> Self {
-        let message = (kind == EndKind::Failure || kind == EndKind::Limit).then(|| "no more".to_owned());
+        let is_broken = matches!(kind, EndKind::Failure | EndKind::Limit | EndKind::ProvisionalLimit);
+        let message = is_broken.then(|| "no more".to_owned());
         let (category, confidence, span) = (ErrorCategory::Engine, 1.0, span(90, 99));
         self.facts.end = Some(EndFact { kind, message, category, confidence, span });
         self

@@ -1,19 +1,25 @@
 //! What a verdict carries beside its decision: errors, confidence, evidence, the pending payload.
 
+use std::str::FromStr;
+
 use serde_json::json;
+use skillrun_lifecycle::advice::{name_parts, next_actions};
+use skillrun_lifecycle::closing::{self, Ending};
+use skillrun_lifecycle::control::ProcessExit;
 use skillrun_lifecycle::{Settled, settle};
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::interaction::{
     AskOption, DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope,
 };
+use skillrun_model::rasp::Data;
 use skillrun_model::verdict::{RunError, Verdict};
-use skillrun_model::{AttemptNumber, Code, EndedBy, InteractionId, ProfileId};
+use skillrun_model::{AttemptNumber, Code, EndedBy, InteractionId, ProfileId, RunId};
 use skillrun_parse::record::EndKind;
 use skillrun_parse::text::marker::MarkerForm;
 use skillrun_translate::builder::span_ref;
 
 use super::build::{
-    ASK, BAD, DONE, GOOD, GOOD_DONE, How, NOT_DONE, Turn, auto, by_exit, chat, interactive, said, silent, span,
+    ASK, BAD, DONE, GOOD, GOOD_DONE, How, NOT_DONE, Order, Turn, auto, by_exit, chat, interactive, said, silent, span,
 };
 
 fn settled(turn: &Turn, how: &How) -> Settled {
@@ -104,6 +110,89 @@ fn errors_say_what_the_engine_said() {
     assert_eq!(error(&chat(), &auto().signal()).message, "the engine was ended by SIGKILL");
     let timeout = |ended_by| error(&chat().endless(), &auto().ended_by(ended_by).signal()).message;
     assert_ne!(timeout(EndedBy::Stall), timeout(EndedBy::HardTimeout));
+}
+
+/// Found in real use: a wrapper that was killed while the real program went on to its end was told as "ended by SIGKILL
+/// after its finished answer".
+#[test]
+fn when_a_wrapper_was_ended_is_told_by_the_evidence() {
+    let how = auto().schema().signal();
+    let killed_first = said(GOOD_DONE).act(EndedBy::Exited, Order::BeforeEnd);
+    let message = error(&killed_first, &how).message;
+    assert!(message.starts_with("the engine was ended by SIGKILL before its answer was finished;"), "{message}");
+    for later in [said(GOOD_DONE), said(GOOD_DONE).act(EndedBy::Exited, Order::AfterSuccess)] {
+        assert_eq!(error(&later, &how).message, "the engine was ended by SIGKILL after its finished answer");
+    }
+}
+
+/// Found in real use: an output that was not there was told as one that does not fit.
+#[test]
+fn an_output_that_is_missing_is_told_as_missing() {
+    let words = "the answer has no JSON object that could be the output";
+    for (turn, how) in
+        [(said(DONE), auto().schema()), (said("no object"), auto().schema()), (said(DONE), interactive().schema())]
+    {
+        let error = error(&turn, &how);
+        assert_eq!((error.code, error.category), (Code::OutputMissing, ErrorCategory::Output));
+        assert_eq!(error.message, format!("the output is missing: {words}"));
+        assert_eq!(error.details, [words]);
+    }
+    let misfit = error(&said(BAD), &auto().schema());
+    assert_eq!(misfit.code, Code::OutputSchemaInvalid);
+    assert!(misfit.message.starts_with("the output does not fit the skill's schema: "), "{}", misfit.message);
+}
+
+/// Found by reading: the record of a turn that somebody canceled did not say why it was interrupted.
+#[test]
+fn every_record_of_a_turn_that_was_broken_off_has_its_kind() {
+    let lost = auto().exit_unknown().ended_by(EndedBy::HostLost);
+    let stalled = auto().ended_by(EndedBy::Stall).signal();
+    for (turn, how, kind) in [
+        (chat(), auto().canceled(), ErrorCategory::Canceled),
+        (silent().endless(), interactive().canceled().signal(), ErrorCategory::Canceled),
+        (chat().endless(), lost, ErrorCategory::Host),
+        (chat().endless(), stalled, ErrorCategory::Timeout),
+    ] {
+        let facts = turn.facts();
+        let ending = Ending { exit: ProcessExit::Unknown, ended_by: None, elapsed_ms: None, timeout_ms: None };
+        let events = closing::attempt_ended(&facts, &settle(&facts, &how.control()), &ending);
+        let record = events.iter().find_map(|event| match &event.data {
+            Data::AttemptEnded(ended) => Some(ended),
+            _ => None,
+        });
+        let record = record.expect("a record of the turn");
+        assert_eq!(record.error_kind, Some(kind));
+        assert!(record.details.as_deref().is_some_and(|details| !details.is_empty()), "{record:?}");
+    }
+}
+
+/// Each error of a turn that failed, with what it suggests first.
+#[test]
+fn advice_fits_the_error() {
+    let run = RunId::from_str("0192c0de-0000-7000-8000-000000000001").expect("an id");
+    let first = |turn: &Turn, how: &How| {
+        let mut actions = next_actions(&verdict(turn, how), run);
+        name_parts(&mut actions, "codex", "/skills/it's mine");
+        for action in &actions {
+            let command = action.command.replace(&run.to_string(), "RUN");
+            assert!(!command.contains("DIR"), "{command}");
+            assert_ne!(command, "skillrun result RUN", "what shows the advice");
+        }
+        actions.iter().map(|action| action.command.replace(&run.to_string(), "RUN")).collect::<Vec<_>>()
+    };
+    let timeout = |ended_by| first(&chat().endless(), &auto().ended_by(ended_by).signal())[0].clone();
+    assert_eq!(timeout(EndedBy::HardTimeout), "skillrun retry RUN --timeout SECONDS");
+    assert_eq!(timeout(EndedBy::Stall), "skillrun retry RUN --stall SECONDS");
+    assert_eq!(timeout(EndedBy::WaitTimeout), "skillrun retry RUN --session-timeout SECONDS");
+    let unknown = chat().error(ErrorCategory::Engine, "status 404: the model `gpt-9` does not exist");
+    assert_eq!(first(&unknown, &auto().exit(1))[0], "skillrun retry RUN --model MODEL");
+    let output = first(&said(BAD), &auto().schema());
+    let expected = ["skillrun logs RUN", "skillrun skills validate '/skills/it'\\''s mine'", "skillrun retry RUN"];
+    assert_eq!(output, expected);
+    let not_found = auto().exit(127).ended_by(EndedBy::NotStarted);
+    assert_eq!(first(&silent().endless(), &not_found), ["skillrun engines install codex"]);
+    let mut offline = next_actions(&verdict(&said(BAD), &auto().schema()), run);
+    assert_eq!(offline.remove(1).command, "skillrun explain OUTPUT_SCHEMA_INVALID", "no folder is known");
 }
 
 /// "If none does, the errors reported are those of the last."

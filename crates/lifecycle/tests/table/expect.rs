@@ -105,6 +105,11 @@ pub(crate) fn rule_3() -> Expect {
         .error(Code::OutputSchemaInvalid)
 }
 
+/// "An output that is not there is OUTPUT_MISSING."
+pub(crate) fn rule_3_missing() -> Expect {
+    rule_3().error(Code::OutputMissing)
+}
+
 pub(crate) fn rule_3b() -> Expect {
     completed(Rule::MarkerInteractive, Code::DoneMarkerFound, RunStatus::Succeeded)
 }
@@ -178,8 +183,9 @@ pub(crate) fn rule_9_failed(reason: Code) -> Expect {
 /// Its diagnostic comes after those of the answer.
 pub(crate) fn rule_10(reason: Code, notices: &[Code]) -> Expect {
     let (turn, completion) = (TurnState::Completed, CompletionState::Unknown);
+    let error = if reason == Code::OutputMissing { reason } else { Code::OutputSchemaInvalid };
     Expect::new(Rule::AutoInvalid, turn, completion, reason, RunStatus::Failed)
-        .error(Code::OutputSchemaInvalid)
+        .error(error)
         .notes(&[notices, &[Code::UnexpectedCompletionState]].concat())
 }
 

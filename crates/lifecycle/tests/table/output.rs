@@ -3,7 +3,9 @@
 use skillrun_model::{Code, ExecutionMode};
 
 use super::build::{ASK, BAD, DONE, GOOD, GOOD_DONE, auto, interactive, said};
-use super::expect::{Expect, Rows, done, rule_3, rule_3b, rule_9, rule_9_no_schema, rule_10, rule_11, rule_14};
+use super::expect::{
+    Expect, Rows, done, rule_3, rule_3_missing, rule_3b, rule_9, rule_9_no_schema, rule_10, rule_11, rule_14,
+};
 
 const ANSWER: &str = r#"{"answer": 42}"#;
 const CARRIES: &str = "output with a marker: the object that carries it";
@@ -42,11 +44,11 @@ fn with_marker(rows: &mut Rows) {
     row("the carrying object, invalid", CARRIES, format!("{GOOD}\n{}", super::build::BAD_DONE), |_| rule_3());
     row("a bare marker after objects", NEAREST, format!("{OTHER}\n{GOOD}\n{DONE}"), good);
     row("a bare marker between objects", NEAREST, format!("{GOOD}\n{DONE}\n{OTHER}"), good);
-    row("a bare marker before an object", NEAREST, format!("{DONE}\n{GOOD}"), |_| rule_3());
+    row("a bare marker before an object", NEAREST, format!("{DONE}\n{GOOD}"), |_| rule_3_missing());
     row("the nearest object is invalid", NEAREST, format!("{GOOD}\n{BAD}\n{DONE}"), |_| rule_3());
     row("the nearest object is in prose", NEAREST, format!("So {GOOD} it is.\n{DONE}"), good);
     row("the nearest object cannot be held", NEAREST, format!("{GOOD}\n{{\"answer\": 1e999}}\n{DONE}"), good);
-    row("a bare marker and prose", "schema but no candidate: missing", format!("Done.\n{DONE}"), |_| rule_3());
+    row("a bare marker and prose", "schema but no candidate: missing", format!("Done.\n{DONE}"), |_| rule_3_missing());
     let keys = r#"{"note": "n", "__SKILL_DONE__": true, "answer": 42}"#;
     let origin = "control only: removed before validation in both modes";
     rows.each("the marker is removed", origin, said(keys), auto().schema(), |mode| {
@@ -63,7 +65,7 @@ fn message_before(rows: &mut Rows) {
     };
     let good = |mode| done(mode).output(ANSWER);
     row("output, then the marker", BEFORE, said(&format!("{OTHER}\n{GOOD}")).then(DONE), good);
-    let early: fn(ExecutionMode) -> Expect = |_| rule_3().notes(&[Code::OutputBeforeWork]);
+    let early: fn(ExecutionMode) -> Expect = |_| rule_3_missing().notes(&[Code::OutputBeforeWork]);
     row("output, a tool call, then the marker", EARLY, said(GOOD).tool().then(DONE), early);
     row("output two messages before", BEFORE, said(OTHER).then(GOOD).then("Wait.").then(DONE), good);
     let turn = said(OTHER).then(&format!("{GOOD}\n{DONE}"));
@@ -74,9 +76,10 @@ fn message_before(rows: &mut Rows) {
     let turn = said(GOOD).tool().then(DONE).then("Bye.");
     row("output, tool call, marker, last words", EARLY, turn, early);
     let turn = said(OTHER).tool().then(&format!("{BAD}\n{DONE}"));
-    row("output, tool call, invalid output and marker", EARLY, turn, early);
+    let early_invalid = |_| rule_3().notes(&[Code::OutputBeforeWork]);
+    row("output, tool call, invalid output and marker", EARLY, turn, early_invalid);
     let turn = said(BAD).tool().then(DONE);
-    row("invalid output, tool call, marker", EARLY, turn, |_| rule_3());
+    row("invalid output, tool call, marker", EARLY, turn, |_| rule_3_missing());
     let turn = said(GOOD_DONE).then(OTHER);
     row("an object after the marker's message", CARRIES, turn, good);
     let turn = said(&format!("{GOOD}\n{DONE}")).then(OTHER);
@@ -189,7 +192,7 @@ fn cut_objects(rows: &mut Rows) {
     let before = format!("{GOOD}\n{{\"results\": [");
     rows.row("an object before a cut one", CUT, said(&before), auto().schema(), rule_9().output(ANSWER));
     let marked = format!("{{\"results\": [\n{GOOD}\n{DONE}");
-    rows.both("parts of a cut object and a marker", CUT, said(&marked), auto().schema(), rule_3());
+    rows.both("parts of a cut object and a marker", CUT, said(&marked), auto().schema(), rule_3_missing());
 }
 
 fn envelopes(rows: &mut Rows) {
@@ -279,12 +282,12 @@ fn too_large(rows: &mut Rows) {
     let between = format!("{OTHER}, 1]}}\n{GOOD}\nSee [this](x).");
     rows.row("a link is no end", TOO_LARGE, said(&between).cut(), auto().schema(), rule_9().output(ANSWER));
     let marked = format!("{GOOD}]}}\n{DONE}");
-    let expect = rule_3().notes(&[Code::OutputTooLarge]);
+    let expect = rule_3_missing().notes(&[Code::OutputTooLarge]);
     rows.both("the end of an object, then a marker", TOO_LARGE, said(&marked).cut(), auto().schema(), expect.clone());
     let before = said(&format!("{GOOD}]}}")).cut().then(DONE);
     rows.both("too large, then a marker's message", TOO_LARGE, before, auto().schema(), expect);
     let turn = said("...long").cut().then(DONE).then("Bye.");
-    let expect = rule_3().notes(&[Code::OutputTooLarge]);
+    let expect = rule_3_missing().notes(&[Code::OutputTooLarge]);
     rows.both("too large, a marker, last words", TOO_LARGE, turn, auto().schema(), expect);
     let long = said("...long prose\n").cut();
     rows.row(

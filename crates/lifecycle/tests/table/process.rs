@@ -7,8 +7,8 @@ use skillrun_parse::record::EndKind;
 
 use super::build::{DONE, GOOD, GOOD_DONE, Order, auto, by_exit, chat, interactive, said, silent};
 use super::expect::{
-    Expect, Rows, done, rule_1, rule_2, rule_2b, rule_3, rule_3b, rule_3c, rule_3c_failed, rule_4, rule_5, rule_5b,
-    rule_6, rule_7, rule_7b, rule_8, rule_9, rule_9_no_schema, rule_11, rule_12, rule_13, rule_14,
+    Expect, Rows, done, rule_1, rule_2, rule_2b, rule_3, rule_3_missing, rule_3b, rule_3c, rule_3c_failed, rule_4,
+    rule_5, rule_5b, rule_6, rule_7, rule_7b, rule_8, rule_9, rule_9_no_schema, rule_11, rule_12, rule_13, rule_14,
 };
 
 const LINGER: &str = "whatever the host did after the bytes of the success end counts as linger and is no failure";
@@ -53,7 +53,15 @@ fn ends(rows: &mut Rows) {
     let how = auto().exit(1);
     rows.both("limit and a bad exit", "2 before 6", limit(chat()), how, rule_2(TurnState::PartialFailed));
     let how = auto().ended_by(EndedBy::HardTimeout).signal();
-    rows.both("limit and a timeout", "2 before 4", limit(chat()), how, rule_2(TurnState::PartialFailed));
+    rows.both("limit and a timeout", "2 before 4", limit(chat()), how.clone(), rule_2(TurnState::PartialFailed));
+    let origin = "8: a limit that the engine goes on after is no end; its process tells";
+    let passed = |turn: super::build::Turn| turn.ends(EndKind::ProvisionalLimit);
+    rows.both("limit passed, then a timeout", origin, passed(chat()), how, rule_4());
+    let how = auto().ended_by(EndedBy::Stall).signal();
+    let after = passed(silent()).act(EndedBy::Stall, Order::AfterFailure);
+    rows.both("limit passed, then a stall", origin, after, how, rule_4());
+    rows.both("limit passed, then exit 0", origin, passed(chat()), auto(), rule_2(TurnState::PartialFailed));
+    rows.both("limit passed, then exit 1", origin, passed(silent()), auto().exit(1), rule_2(TurnState::Failed));
 
     let origin = "2b: failure end";
     let failure = |turn: super::build::Turn| turn.ends(EndKind::Failure);
@@ -69,7 +77,7 @@ fn marker_and_process(rows: &mut Rows) {
     let origin = "3: never waiting_user";
     let bad = || said(super::build::BAD_DONE);
     rows.both("marker, output invalid", origin, bad(), auto().schema(), rule_3());
-    rows.both("marker, output missing", origin, said(DONE), auto().schema(), rule_3());
+    rows.both("marker, output missing", origin, said(DONE), auto().schema(), rule_3_missing());
     rows.both("marker, output invalid, bad exit", "3 before 6", bad(), auto().schema().exit(1), rule_3());
     let how = auto().schema().max_attempt(1);
     rows.both("marker, output invalid, last attempt", "3 before 12", bad(), how, rule_3());
@@ -84,6 +92,10 @@ fn marker_and_process(rows: &mut Rows) {
     rows.row("interactive done, signal", origin, turn(), how().signal(), warned(Code::ExitNonzeroAfterDone));
     let lost = how().exit_unknown().ended_by(EndedBy::HostLost);
     rows.row("interactive done, host lost", origin, turn(), lost, warned(Code::HostLostAfterDone));
+    let killed = turn().act(EndedBy::Exited, Order::BeforeEnd);
+    rows.row("interactive done after its wrapper", origin, killed, how().signal(), warned(Code::WrapperEnded));
+    let later = turn().act(EndedBy::Exited, Order::AfterSuccess);
+    rows.row("interactive done before its wrapper", origin, later, how().signal(), warned(Code::ExitNonzeroAfterDone));
     let error = how().exit_unknown().ended_by(EndedBy::HostError);
     rows.row("interactive done, host error", origin, turn(), error, ok());
     rows.row("interactive done, exit unknown", origin, turn(), how().exit_unknown(), ok());
@@ -96,6 +108,8 @@ fn marker_and_process(rows: &mut Rows) {
     rows.row("auto done, exit 0", "3c: succeeded on exit 0", turn(), how(), ok());
     rows.row("auto done, exit 1", "3c: else ENGINE_EXIT_NONZERO", turn(), how().exit(1), failed());
     rows.row("auto done, signal", "3c: else ENGINE_EXIT_NONZERO", turn(), how().signal(), failed());
+    let killed = turn().act(EndedBy::Exited, Order::BeforeEnd);
+    rows.row("auto done after its wrapper", "3c: else ENGINE_EXIT_NONZERO", killed, how().signal(), failed());
     let origin = "7b: exit unknown with an end event, go on as for exit 0";
     rows.row("auto done, exit unknown", origin, turn(), how().exit_unknown(), ok());
     let lost = how().exit_unknown().ended_by(EndedBy::HostLost);

@@ -1,7 +1,7 @@
 use skillrun_model::ProfileId;
 use skillrun_model::codes::ErrorCategory::{self, Auth, Engine, Network, Quota};
 
-use super::{HINTS, SESSION_REFUSED, by_exit, by_name, by_words, refuses_session};
+use super::{HINTS, SESSION_REFUSED, by_all, by_exit, by_name, by_words, names_unknown_model, refuses_session};
 
 #[test]
 fn every_refusal_has_a_hint() {
@@ -63,6 +63,71 @@ fn what_engines_really_print() {
     }
 }
 
+/// Found in real use: each of these was the engine's fault, or the login's.
+#[test]
+fn money_and_servers_and_portals() {
+    let cases: [(ErrorCategory, &str); 16] = [
+        (Quota, "unexpected status 402 Payment Required: Insufficient Balance, url: http://127.0.0.1:1/v1/responses"),
+        (Quota, "API Error: 402 you have no credits"),
+        (Quota, "Credit balance is too low"),
+        (Quota, "Your credit balance is too low to access the API. Please go to Plans & Billing."),
+        (Quota, "status 400: credit balance too low"),
+        (Network, r#"[API Error: {"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}]"#),
+        (Network, r#"[API Error: {"error":{"code":500,"message":"An internal error","status":"INTERNAL"}}]"#),
+        (Network, "[API Error: The model is overloaded. Please try again later. (Status: UNAVAILABLE)]"),
+        (Network, "[API Error: An internal error has occurred. (Status: INTERNAL)]"),
+        (Network, "API Error: 500 The fake server had an error"),
+        (Network, "We\u{2019}re currently experiencing high demand, which may cause temporary errors."),
+        (Network, "server_error: the server had an error"),
+        (Network, "Unable to connect. Is the computer able to access the url?"),
+        (Network, "unexpected status 200 OK: <!DOCTYPE html><html><body>Please log in to the network</body></html>"),
+        (Network, "unexpected status 403 Forbidden: <html><head><title>Please log in</title></head></html>"),
+        (Network, "Unexpected token '<', \"<!DOCTYPE \"... is not valid JSON: please log in"),
+    ];
+    for (category, words) in cases {
+        assert_eq!(by_words(words), category, "{words}");
+    }
+    assert_eq!(by_words("status 429: <html>slow down</html>"), Quota, "a status of a page counts");
+    assert_eq!(by_words("please log in; <html>rate limit exceeded</html>"), Auth, "words before a page count");
+    for (status, name, words, category) in [
+        (Some(500), None, "it broke", Network),
+        (Some(500), None, "rate limit exceeded", Quota),
+        (Some(402), None, "it broke", Quota),
+        (Some(404), None, "it broke", Engine),
+        (Some(403), None, "<html>please log in</html>", Network),
+        (Some(403), None, "no", Auth),
+        (None, Some("server_error"), "it broke", Network),
+        (None, Some("billing_error"), "it broke", Quota),
+    ] {
+        assert_eq!(by_all(status, name, words), category, "{status:?} {name:?} {words}");
+    }
+}
+
+#[test]
+fn a_model_that_is_not_there_is_told_apart() {
+    for words in [
+        "unexpected status 404 Not Found: The model `gpt-9` does not exist or you do not have access to it.",
+        "Model not found: openai/gpt-9. Did you mean: gpt-4.1?",
+        "There's an issue with the selected model (claude-9). It may not exist or you may not have access to it.",
+        r#"[API Error: {"error":{"code":404,"message":"models/gemini-9 is not found for API version v1beta"}}]"#,
+        "[API Error: Requested entity was not found.]",
+        r#"API Error: 404 {"type":"error","error":{"type":"not_found_error","message":"model: claude-9"}}"#,
+        "model_not_found",
+    ] {
+        assert!(names_unknown_model(words), "{words}");
+    }
+    for words in [
+        "unexpected status 404 Not Found: no such path",
+        "the model said that the file does not matter",
+        "Model metadata for `fake-model` not found. Defaulting to fallback metadata",
+        "session not found",
+        "<html>this model does not exist</html>",
+        "",
+    ] {
+        assert!(!names_unknown_model(words), "{words}");
+    }
+}
+
 /// Numbers and words that are about something else.
 #[test]
 fn a_number_or_a_word_alone_says_nothing() {
@@ -106,7 +171,8 @@ fn names_are_exact() {
         ("authentication_failed", Some(Auth)),
         ("ProviderAuthError", Some(Auth)),
         ("rate_limit_of_my_skill", None),
-        ("server_error", None),
+        ("server_error", Some(Network)),
+        ("billing_error", Some(Quota)),
         ("", None),
     ] {
         assert_eq!(by_name(name), category, "{name}");
@@ -115,7 +181,15 @@ fn names_are_exact() {
 
 #[test]
 fn gemini_exits_with_the_lower_bits_of_the_status() {
-    for (status, category) in [(429, Some(Quota)), (401, Some(Auth)), (403, Some(Auth)), (500, None), (42, None)] {
+    for (status, category) in [
+        (429, Some(Quota)),
+        (402, Some(Quota)),
+        (401, Some(Auth)),
+        (403, Some(Auth)),
+        (500, Some(Network)),
+        (503, Some(Network)),
+        (42, None),
+    ] {
         assert_eq!(by_exit(ProfileId::GeminiStreamJson, status % 256), category, "{status}");
         assert_eq!(by_exit(ProfileId::QwenStreamJson, status % 256), None);
     }

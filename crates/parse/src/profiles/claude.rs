@@ -42,9 +42,7 @@ impl Dialect for ClaudeDialect {
         let number = |raw: Option<&RawValue>| raw.and_then(json::decode::<u64>);
         let status = number(line.error_status);
         let error = line.error.and_then(json::decode::<String>).unwrap_or_default();
-        let by_name = || classify::by_name(&error);
-        let category = status.and_then(classify::by_status).or_else(by_name);
-        let category = category.unwrap_or_else(|| classify::by_words(&error));
+        let category = classify::by_all(status, Some(&error), &error);
         let mut message = "the request to the model failed and is tried again".to_owned();
         if let (Some(attempt), Some(max)) = (number(line.attempt), number(line.max_retries)) {
             message.push_str(&format!(" ({attempt} of {max})"));

@@ -9,6 +9,7 @@ use skillrun_model::rasp::data::TurnUsage;
 use skillrun_model::status::Phase;
 use skillrun_model::{Code, ProfileId, Stream};
 
+use crate::classify;
 use crate::json::{self, Str};
 use crate::profile::{Emit, Line, MergedUse, Outcome, Profile};
 use crate::profiles::{stderr, text_errors};
@@ -135,7 +136,7 @@ fn event(event: Event<'_>, emit: &mut Emit<'_>) -> Outcome {
         "turn.failed" => turn_failed(event.error, emit),
         "error" => {
             let message = event.message.unwrap_or_default();
-            emit.push(text_errors::warning(Code::EngineRetry, message.as_str()));
+            emit.push(warning(Code::EngineRetry, message.as_str()));
         }
         "item.started" => return item(Moment::Started, event.item, emit),
         "item.updated" => return item(Moment::Updated, event.item, emit),
@@ -149,6 +150,15 @@ fn status(phase: Phase, emit: &mut Emit<'_>) {
     emit.push(RecordKind::Status { phase, detail: None });
 }
 
+/// Something codex gets over by itself, in words.
+fn warning(code: Code, message: &str) -> RecordKind {
+    let mut warning = text_errors::warning(code, &text_errors::in_words(message));
+    if let RecordKind::EngineError(error) = &mut warning {
+        error.category = classify::by_words(message);
+    }
+    warning
+}
+
 /// The limits codex names in its own words, at the end of the message.
 const LIMITS: [&str; 2] = ["max_output_tokens", "content_filter"];
 
@@ -159,8 +169,12 @@ fn turn_failed(error: Option<Message<'_>>, emit: &mut Emit<'_>) {
     };
     let told = message.and_then(|m| m.rsplit_once("reason: ")).map(|(_, reason)| reason.trim());
     let is_limit = LIMITS.iter().any(|limit| reason == Some(limit) || told == Some(limit));
-    emit.push(if is_limit { text_errors::limit(message) } else { text_errors::failure(message, None) });
-    emit.push(text_errors::error(message.unwrap_or("the turn failed")));
+    // The category is told by all that the service said, the user by its words.
+    let category = classify::by_words(message.unwrap_or_default());
+    let words = message.map(text_errors::in_words);
+    let words = words.as_deref();
+    emit.push(if is_limit { text_errors::limit(words) } else { text_errors::failure(words, Some(category)) });
+    emit.push(text_errors::with_category(words.unwrap_or("the turn failed"), category));
     status(Phase::TurnFailed, emit);
 }
 
@@ -183,7 +197,7 @@ fn item(moment: Moment, item: Option<Item<'_>>, emit: &mut Emit<'_>) -> Outcome 
         ("todo_list", _) => status(Phase::Planning, emit),
         ("error", _) => {
             let message = item.message.or(item.text).unwrap_or_default();
-            emit.push(text_errors::warning(Code::EngineWarning, message.as_str()));
+            emit.push(warning(Code::EngineWarning, message.as_str()));
         }
         ("command_execution" | "file_change" | "mcp_tool_call" | "web_search" | "collab_tool_call", _) => {
             tool(moment, item, emit);

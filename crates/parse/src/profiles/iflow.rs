@@ -2,7 +2,8 @@
 //!
 //! Read in three stages, line by line: expressions ([`expressions`]: errors, resume hints), blocks ([`block`]:
 //! `<Execution Info>`; [`fence`]: code fences, in which nothing but text is seen), and the rest, which is what the
-//! assistant said: one message per stream. Text and block may change streams from attempt to attempt, so each stream is
+//! assistant said: one message per stream. A line of which it is not certain whose it is (noise of the start, a resume hint
+//! inside a line) is raw and no part of the message. Text and block may change streams from attempt to attempt, so each stream is
 //! read by itself ([`lane`]), and only the choice of the answer looks at both.
 
 mod block;

@@ -420,10 +420,7 @@ impl Sender<'_> {
 
 /// The category of an error: by its status, else by the engine's name for it, else by its words.
 fn category(status: Option<u64>, name: Option<&str>, words: &str) -> ErrorCategory {
-    status
-        .and_then(crate::classify::by_status)
-        .or_else(|| name.and_then(crate::classify::by_name))
-        .unwrap_or_else(|| crate::classify::by_words(words))
+    crate::classify::by_all(status, name, words)
 }
 
 /// claude's word about the subscription, when it changes.

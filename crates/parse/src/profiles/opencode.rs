@@ -2,12 +2,16 @@
 //!
 //! There is no last event: a turn is over when a step finishes for the reason `stop` and no other step starts. Such an
 //! end is provisional. An error is the end as well, unless a step starts after it.
+//!
+//! A step that finishes for the reason `length` is a limit. opencode goes on by itself after one with a tool call in it,
+//! and is silent until its model answers, so that limit is provisional; whatever it writes next takes it back.
 
 #[cfg(test)]
 mod tests;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use skillrun_model::codes::ErrorCategory;
 use skillrun_model::rasp::data::TurnUsage;
 use skillrun_model::status::Phase;
 use skillrun_model::{ProfileId, Stream};
@@ -16,7 +20,7 @@ use crate::classify;
 use crate::json::{self, Str};
 use crate::profile::{Emit, Line, Outcome, Profile};
 use crate::profiles::{stderr, text_errors};
-use crate::record::{End, MessageKey, RecordKind};
+use crate::record::{End, EndKind, MessageKey, RecordKind};
 use crate::reset::Reset;
 
 #[derive(Debug, Default)]
@@ -28,8 +32,10 @@ pub(crate) struct Opencode {
 #[derive(Debug, Default)]
 struct Turn {
     has_session: bool,
-    /// The last step ended at a limit, and no other has started.
-    at_limit: bool,
+    /// The last step ended at a limit, and nothing has been written since.
+    limit: Option<EndKind>,
+    /// There was a tool call in the step.
+    has_tool: bool,
     /// Of all steps.
     usage: TurnUsage,
 }
@@ -104,6 +110,8 @@ struct FailureData {
     status: Option<u64>,
     #[serde(rename = "responseHeaders")]
     headers: Option<Box<RawValue>>,
+    #[serde(rename = "responseBody")]
+    body: Option<Box<RawValue>>,
 }
 
 /// Of what the service answered.
@@ -152,6 +160,11 @@ impl Turn {
         {
             emit.push(RecordKind::Session { id: id.into_string() });
         }
+        let goes_on = matches!(kind.as_str(), "text" | "reasoning" | "tool_use");
+        if goes_on && self.limit.take().is_some() {
+            emit.push(RecordKind::End(End::retracted()));
+        }
+        self.has_tool |= kind.as_str() == "tool_use";
         // None when the event is of no known type, or not as it should be.
         let known = match (kind.as_str(), part) {
             ("step_start", _) => self.step_start(emit),
@@ -166,7 +179,7 @@ impl Turn {
     }
 
     fn step_start(&mut self, emit: &mut Emit<'_>) -> Option<()> {
-        self.at_limit = false;
+        (self.limit, self.has_tool) = (None, false);
         emit.push(RecordKind::End(End::retracted()));
         emit.push(RecordKind::Status { phase: Phase::StepStarted, detail: None });
         Some(())
@@ -178,12 +191,16 @@ impl Turn {
             self.add(tokens);
             emit.push(RecordKind::Usage(self.usage.clone()));
         }
-        let is_limit = matches!(reason.as_deref(), Some("length" | "content-filter"));
-        self.at_limit = is_limit;
-        emit.push(match reason.as_deref() {
-            Some("stop") => RecordKind::End(End::success()),
-            reason if is_limit => text_errors::limit(reason),
-            Some(_) | None => RecordKind::End(End::retracted()),
+        let had_tool = std::mem::take(&mut self.has_tool);
+        self.limit = match reason.as_deref() {
+            Some("length") if had_tool => Some(EndKind::ProvisionalLimit),
+            Some("length" | "content-filter") => Some(EndKind::Limit),
+            Some(_) | None => None,
+        };
+        emit.push(match (reason.as_deref(), self.limit) {
+            (Some("stop"), _) => RecordKind::End(End::success()),
+            (reason, Some(limit)) => text_errors::end(limit, reason, None),
+            (_, None) => RecordKind::End(End::retracted()),
         });
         emit.push(RecordKind::Status { phase: Phase::StepFinished, detail: reason });
         Some(())
@@ -193,12 +210,17 @@ impl Turn {
     fn error(&mut self, error: Option<&RawValue>, emit: &mut Emit<'_>) -> Option<()> {
         let told = error.map(Told::read).unwrap_or_default();
         let message = told.message.as_deref();
-        let category =
-            told.status.and_then(classify::by_status).or_else(|| told.name.as_deref().and_then(classify::by_name));
         let shown = message.unwrap_or("the turn failed");
-        let by_words = || classify::by_words(shown);
-        emit.push(text_errors::with_reset(shown, category.unwrap_or_else(by_words), told.reset));
-        emit.push(if self.at_limit { text_errors::limit(message) } else { text_errors::failure(message, category) });
+        let category = match classify::by_all(told.status, told.name.as_deref(), shown) {
+            // The message is the engine's, the body what the service or a portal before it answered.
+            ErrorCategory::Engine => told.body.as_deref().map_or(ErrorCategory::Engine, classify::by_words),
+            category => category,
+        };
+        emit.push(text_errors::with_reset(shown, category, told.reset));
+        emit.push(match self.limit {
+            Some(_) => text_errors::limit(message),
+            None => text_errors::failure(message, Some(category)),
+        });
         Some(())
     }
 
@@ -260,6 +282,8 @@ struct Told {
     /// Of the model's API.
     status: Option<u64>,
     reset: Option<Reset>,
+    /// What the service answered.
+    body: Option<String>,
 }
 
 impl Told {
@@ -276,6 +300,7 @@ impl Told {
             name,
             status: data.status,
             reset: headers.retry_after.as_deref().and_then(Reset::of_header),
+            body: data.body.and_then(|raw| json::decode::<String>(&raw)),
         }
     }
 }

@@ -5,7 +5,7 @@ use skillrun_model::codes::ErrorCategory::{self, Auth, Quota};
 use skillrun_model::{ProfileId, Stream};
 
 use super::story;
-use crate::record::{End, EndKind, EngineError, RecordKind};
+use crate::record::{End, EndKind, EngineError, Record, RecordKind};
 use crate::reset::Reset;
 
 struct Refusal {
@@ -106,6 +106,70 @@ fn every_word_about_a_refusal_has_its_category() {
         }
         assert!(seen >= 2, "{profile} {category}: an error and an end");
     }
+}
+
+const CODEX_404: &str = r#"{"type":"error","message":"{\"error\":{\"message\":\"The model `gpt-9` does not exist\",\"type\":\"invalid_request_error\"}}"}
+{"type":"turn.failed","error":{"message":"unexpected status 404 Not Found: {\"error\":{\"message\":\"The model `gpt-9` does not exist\",\"code\":\"model_not_found\"}}, url: http://127.0.0.1:1/v1/responses"}}
+"#;
+
+/// Found in real use: the user saw the body of the answer as it came.
+#[test]
+fn codex_errors_are_told_in_words() {
+    let lines = story::read(ProfileId::CodexNdjson, &[(Stream::Stdout, CODEX_404)]).facts();
+    let words = "The model `gpt-9` does not exist";
+    let whole = format!("unexpected status 404 Not Found: {words}, url: http://127.0.0.1:1/v1/responses");
+    assert_eq!(
+        lines,
+        [
+            format!("Warning ENGINE_RETRY engine: {words}"),
+            format!("end failure engine: {whole}"),
+            format!("Error ENGINE_ERROR engine: {whole}"),
+        ]
+    );
+    let of = |message: &str| {
+        let line = serde_json::json!({"type": "turn.failed", "error": {"message": message}}).to_string() + "\n";
+        story::read(ProfileId::CodexNdjson, &[(Stream::Stdout, &line)]).facts().pop().unwrap_or_default()
+    };
+    assert_eq!(of(r#"{"error":{"message":"{\"detail\":\"No\"}"}}"#), "Error ENGINE_ERROR engine: No", "one in another");
+    assert_eq!(of(r#"bad {"a":1}"#), r#"Error ENGINE_ERROR engine: bad {"a":1}"#, "a document without words");
+    assert_eq!(of("bad {"), "Error ENGINE_ERROR engine: bad {");
+    let quota = r#"{"error":{"type":"insufficient_quota","message":"Check your plan"}}"#;
+    assert_eq!(of(quota), "Error ENGINE_ERROR quota: Check your plan", "the category is told by all of it");
+}
+
+/// Found in real use: every healthy run of codex warned that part of its output was guessed at.
+#[test]
+fn harmless_lines_of_stderr_are_known() {
+    let read = |profile, line: &str| story::read(profile, &[(Stream::Stderr, &format!("{line}\n"))]).records;
+    for line in ["Reading additional input from stdin...", "Reading prompt from stdin..."] {
+        let [Record { kind: RecordKind::Raw(_), confidence, .. }] = &read(ProfileId::CodexNdjson, line)[..] else {
+            panic!("{line}")
+        };
+        assert_eq!(*confidence, 1.0, "{line}");
+    }
+    let [other] = &read(ProfileId::CodexNdjson, "thread panicked")[..] else { panic!("one record") };
+    assert_eq!(other.confidence, 0.3);
+    let flood = "Reading additional input from stdin...\n".repeat(10_010);
+    let story = story::read(ProfileId::CodexNdjson, &[(Stream::Stderr, &flood)]);
+    assert!(story.records.last().is_some_and(|last| last.confidence < 0.7), "a flood of it is no healthy run");
+}
+
+const GEMINI_LOOP: &str = r#"{"type":"init","session_id":"s","model":"gemini-2.5-flash"}
+{"type":"message","role":"assistant","content":"Again.","delta":true}
+{"type":"error","severity":"warning","message":"Loop detected, stopping execution"}
+"#;
+
+/// Found in real use: a turn that gemini stopped at its own limit was a success.
+#[test]
+fn a_loop_that_gemini_stops_is_a_limit() {
+    let result = r#"{"type":"result","status":"success","stats":{}}"#;
+    let end = |lines: &str| story::read(ProfileId::GeminiStreamJson, &[(Stream::Stdout, lines)]).facts().pop();
+    let limit = Some("end limit engine: Loop detected, stopping execution".to_owned());
+    assert_eq!(end(&format!("{GEMINI_LOOP}{result}\n")), limit);
+    let call = r#"{"type":"tool_use","tool_name":"shell","tool_id":"t","parameters":{}}"#;
+    assert_eq!(end(&format!("{GEMINI_LOOP}{call}\n{result}\n")), Some("end success".to_owned()), "it went on");
+    let turns = r#"{"type":"result","status":"error","error":{"type":"x","message":"Maximum session turns exceeded"}}"#;
+    assert_eq!(end(&format!("{turns}\n")), Some("end limit engine: Maximum session turns exceeded".to_owned()));
 }
 
 fn resets(profile: ProfileId, stdout: &str) -> Vec<(ErrorCategory, Option<Reset>)> {

@@ -1,4 +1,5 @@
-//! What the structured formats do with stderr: it is noise, except where the engine says that it refused a session.
+//! What the structured formats do with stderr: it is raw, except where the engine says that it refused a session. Lines
+//! that every healthy run has are known to say nothing.
 
 use crate::classify;
 use crate::profile::{Emit, Line, Outcome};
@@ -11,5 +12,28 @@ pub(crate) fn line(line: Line<'_>, emit: &mut Emit<'_>) -> Outcome {
         emit.push_inferred(0.8, text_errors::error(text.trim()));
         return Outcome::Known;
     }
-    Outcome::Raw
+    if is_harmless(&text) { Outcome::Noise } else { Outcome::Raw }
+}
+
+/// How lines begin that engines write to stderr in every healthy run, as it was recorded in November 2026.
+const HARMLESS: &[&str] = &[
+    // codex
+    "Reading additional input from stdin...",
+    "Reading prompt from stdin...",
+    "WARNING: proceeding, even though we could not create PATH aliases",
+    // gemini
+    "YOLO mode is enabled. All tool calls will be automatically approved.",
+    "Loaded cached credentials.",
+    "Ripgrep is not available. Falling back to GrepTool.",
+    "Warning: 256-color support not detected.",
+    "Warning: True color (24-bit) support not detected.",
+    "[STARTUP] Phase 'cleanup_ops' was started but never ended. Skipping metrics.",
+    "[STARTUP] Cannot measure phase 'cleanup_ops':",
+    // qwen
+    "Ripgrep not available: ",
+    "Warning: running headless with --yolo / approval-mode=yolo and no sandbox.",
+];
+
+fn is_harmless(line: &str) -> bool {
+    HARMLESS.iter().any(|beginning| line.starts_with(beginning))
 }

@@ -108,6 +108,9 @@ fn line(kind: &RecordKind) -> String {
             EndKind::Success => "end success".to_owned(),
             EndKind::Retracted => "end taken back".to_owned(),
             EndKind::Failure => format!("end failure {category}: {}", message.as_deref().unwrap_or("-")),
+            EndKind::ProvisionalLimit => {
+                format!("end provisional limit {category}: {}", message.as_deref().unwrap_or("-"))
+            }
             EndKind::Limit => format!("end limit {category}: {}", message.as_deref().unwrap_or("-")),
         },
         RecordKind::Unknown { name, .. } => format!("unknown {name}"),

@@ -1,5 +1,8 @@
 //! Engine errors as records, from an engine's words.
 
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
 use skillrun_model::Code;
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::rasp::Level;
@@ -13,6 +16,41 @@ const MESSAGE_MAX: usize = 8 * 1024;
 
 fn cut(message: &str) -> String {
     message[..crate::buffer::floor_boundary(message, MESSAGE_MAX)].to_owned()
+}
+
+/// Most documents within each other that are opened.
+const NESTED_MAX: usize = 4;
+
+/// An error in words. Engines pass on what a service answered as it came, which is a JSON document that holds the words;
+/// what stands around it is kept.
+pub(crate) fn in_words(message: &str) -> Cow<'_, str> {
+    let mut told = Cow::Borrowed(message);
+    for _ in 0..NESTED_MAX {
+        let Some(plainer) = without_document(&told) else { break };
+        told = Cow::Owned(plainer);
+    }
+    told
+}
+
+/// The text with its first JSON object replaced by the words in that; none where there are none.
+fn without_document(text: &str) -> Option<String> {
+    let from = text.find('{').filter(|_| text.len() <= DOCUMENT_MAX)?;
+    let mut documents = serde_json::Deserializer::from_str(&text[from..]).into_iter::<Map<String, Value>>();
+    let document = documents.next()?.ok()?;
+    let words = words_of(&document)?;
+    let behind = &text[from + documents.byte_offset()..];
+    Some(format!("{}{words}{behind}", &text[..from]))
+}
+
+/// Longest message in which a document is looked for.
+const DOCUMENT_MAX: usize = 64 * 1024;
+
+fn words_of(document: &Map<String, Value>) -> Option<&str> {
+    let error = document.get("error");
+    let of_error = error.and_then(Value::as_object).and_then(|error| error.get("message"));
+    let candidates = [of_error, error, document.get("message"), document.get("detail")];
+    let mut words = candidates.into_iter().flatten().filter_map(Value::as_str);
+    words.find(|words| !words.trim().is_empty())
 }
 
 /// An error the engine reports, with the category its words tell.
@@ -49,7 +87,7 @@ pub(crate) fn limit(message: Option<&str>) -> RecordKind {
     end(EndKind::Limit, message, None)
 }
 
-fn end(kind: EndKind, message: Option<&str>, category: Option<ErrorCategory>) -> RecordKind {
+pub(crate) fn end(kind: EndKind, message: Option<&str>, category: Option<ErrorCategory>) -> RecordKind {
     let category = category.or_else(|| message.map(classify::by_words)).unwrap_or(ErrorCategory::Engine);
     RecordKind::End(End { kind, message: message.map(cut), category })
 }

@@ -120,7 +120,8 @@ fn category(code: Option<i64>, data: &Data, message: &str) -> ErrorCategory {
     if let Some(category) = data.status.and_then(classify::by_status).or(by_code) {
         return category;
     }
-    data.names.iter().find_map(|name| classify::by_name(name)).unwrap_or_else(|| classify::by_words(message))
+    let name = data.names.iter().find(|name| classify::by_name(name).is_some());
+    classify::by_all(data.status, name.map(String::as_str), message)
 }
 
 impl Data {

@@ -33,12 +33,8 @@ impl Failure {
         let text = |raw: Option<Box<RawValue>>| raw.and_then(|raw| json::decode::<String>(&raw));
         let (kind, message) = (text(body.kind), text(body.message));
         let status = body.code.and_then(|raw| raw.get().trim_matches('"').parse().ok());
-        let by_words = |words: &Option<String>| {
-            words.as_deref().map(classify::by_words).filter(|category| *category != ErrorCategory::Engine)
-        };
-        let by_name = || kind.as_deref().and_then(classify::by_name);
-        let category = status.and_then(classify::by_status).or_else(by_name).or_else(|| by_words(&message));
-        Self { message: message.or(kind), category }
+        let category = classify::by_all(status, kind.as_deref(), message.as_deref().unwrap_or_default());
+        Self { message: message.or(kind), category: Some(category).filter(|known| *known != ErrorCategory::Engine) }
     }
 
     /// The engine error, the end of the turn, and the status that tells it.

@@ -19,6 +19,9 @@ use crate::record::{End, MessageKey, RecordKind};
 /// How gemini begins the text that it writes where an answer should be, when the model's API failed.
 const API_ERROR: &str = "[API Error";
 
+/// How gemini begins to say that it stopped at a limit of its own.
+const LIMITS: &[&str] = &["Loop detected", "Maximum session turns exceeded", "Reached max session turns"];
+
 #[derive(Deserialize)]
 pub(super) struct Event<'a> {
     #[serde(rename = "type", borrow)]
@@ -90,6 +93,8 @@ pub(super) struct Turn {
     has_ended: bool,
     /// The last `error` event; a `result` may tell no reason of its own.
     last_error: Option<String>,
+    /// It stops at a limit, and tells so by an event before a `result` that may well be a success.
+    limit: Option<String>,
 }
 
 /// A message that is being written.
@@ -133,7 +138,7 @@ impl Turn {
     fn init(&mut self, event: Event<'_>, emit: &mut Emit<'_>) -> Result<(), WrongShape> {
         let id = event.session_id.ok_or(WrongShape("init"))?;
         self.close(Ending::Whole, emit);
-        self.last_error = None;
+        (self.last_error, self.limit) = (None, None);
         emit.push(RecordKind::Session { id: id.into_string() });
         if std::mem::take(&mut self.has_ended) {
             emit.push(RecordKind::End(End::retracted()));
@@ -181,6 +186,8 @@ impl Turn {
     fn tool_use(&mut self, event: Event<'_>, emit: &mut Emit<'_>) -> Result<(), WrongShape> {
         let (Some(id), Some(name)) = (event.tool_id, event.tool_name) else { return Err(WrongShape("tool_use")) };
         self.close(Ending::Whole, emit);
+        // It went on after all.
+        self.limit = None;
         let input = event.parameters.map(|raw| raw.get().to_owned());
         emit.push(RecordKind::ToolStarted { id: id.into_string(), name: name.into_string(), input });
         Ok(())
@@ -207,6 +214,9 @@ impl Turn {
     fn error(&mut self, event: Event<'_>, emit: &mut Emit<'_>) -> Result<(), WrongShape> {
         let message = event.message.ok_or(WrongShape("error"))?;
         self.close(Ending::Whole, emit);
+        if LIMITS.iter().any(|limit| message.as_str().starts_with(limit)) {
+            self.limit = Some(message.as_str().to_owned());
+        }
         let is_warning = event.severity.is_some_and(|severity| severity.as_str() == "warning");
         let kind = if is_warning {
             text_errors::warning(Code::EngineWarning, message.as_str())
@@ -233,15 +243,26 @@ impl Turn {
         if let Some(stats) = event.stats.and_then(json::decode::<Stats>) {
             emit.push(RecordKind::Usage(stats.into()));
         }
-        match ending {
-            Ending::Whole => {
-                emit.push(RecordKind::End(End::success()));
-                status(Phase::TurnCompleted, emit);
-            }
+        let failure = match ending {
+            Ending::Whole => None,
             Ending::Cut => {
                 let mut failure = event.error.map(Failure::read).unwrap_or_default();
                 failure.message = failure.message.or_else(|| self.last_error.take());
-                failure.emit(emit);
+                Some(failure)
+            }
+        };
+        let told = failure.as_ref().and_then(|failure| failure.message.as_deref());
+        let in_end = told.filter(|told| LIMITS.iter().any(|limit| told.starts_with(limit))).map(str::to_owned);
+        match (self.limit.take().or(in_end), failure) {
+            // An end that is both counts as limit.
+            (Some(limit), _) => {
+                emit.push(text_errors::limit(Some(&limit)));
+                status(Phase::TurnFailed, emit);
+            }
+            (None, Some(failure)) => failure.emit(emit),
+            (None, None) => {
+                emit.push(RecordKind::End(End::success()));
+                status(Phase::TurnCompleted, emit);
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What a single line tells: an error of the engine, or how to resume the session.
+//! What a single line tells: an error of the engine, how to resume the session, or that it is noise of the start.
 
 use crate::profile::Emit;
 use crate::profiles::text_errors;
@@ -92,10 +92,46 @@ fn names_exception(line: &str) -> bool {
 /// The session of a line that is nothing but a resume hint.
 pub(super) fn resume_hint(line: &str) -> Option<&str> {
     const BEGINNINGS: [&str; 4] = ["iflow --resume=", "iflow --resume ", "iflow -r ", "session-id: "];
-    let id = BEGINNINGS.iter().find_map(|beginning| line.strip_prefix(beginning))?.trim();
-    // Without a digit it is a word of a manual: `iflow --resume=session-id`.
+    own_session(BEGINNINGS.iter().find_map(|beginning| line.strip_prefix(beginning))?.trim())
+}
+
+/// An id as iFlow makes them. Without a digit it is a word of a manual: `iflow --resume=session-id`.
+fn own_session(id: &str) -> Option<&str> {
     let is_own = id.starts_with("session-") && id.contains(|c: char| c.is_ascii_digit());
     (is_own && is_session_id(id)).then_some(id)
+}
+
+/// The session of a resume hint inside a line. Whether the line is the engine's or the agent's cannot be told; one with a
+/// brace in it, or that is a string, is data.
+pub(super) fn hint_inside(line: &str) -> Option<&str> {
+    const COMMANDS: [&str; 3] = ["iflow --resume=", "iflow --resume ", "iflow -r "];
+    if line.contains(['{', '}']) || line.trim_start().starts_with('"') {
+        return None;
+    }
+    let behind = COMMANDS.iter().find_map(|command| line.split_once(command)).map(|(_, behind)| behind)?;
+    let end = behind.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_')).unwrap_or(behind.len());
+    own_session(&behind[..end])
+}
+
+/// How lines begin that iFlow may write before its turn begins.
+const START_UP: &[&str] = &[
+    "\u{2139}\u{fe0f}  Resuming session ",
+    "\u{2139} Resuming session ",
+    "Loaded cached credentials.",
+    "Data collection is disabled.",
+    "YOLO mode is enabled.",
+    "Flushing log events to Clearcut.",
+    "(node:",
+    "(Use `node --trace-",
+    "Ripgrep is not available.",
+    "Warning: 256-color support not detected.",
+    "Warning: True color (24-bit) support not detected.",
+    "[STARTUP] ",
+    "[DEBUG] ",
+];
+
+pub(super) fn is_start_up(line: &str) -> bool {
+    START_UP.iter().any(|beginning| line.starts_with(beginning))
 }
 
 const SESSION_ID_MAX: usize = 256;

@@ -3,19 +3,26 @@
 use skillrun_model::rasp::data::TurnUsage;
 use skillrun_model::status::Phase;
 
+use crate::parser;
 use crate::profile::{Emit, Line, Outcome};
 use crate::profiles::stream_text::StreamText;
-use crate::record::{RecordKind, Span};
+use crate::raw::RAW_TEXT_BUDGET;
+use crate::record::{Raw, RecordKind, Span};
 
 use super::TEXT;
 use super::block::{AtEnd, OpenBlock, Step};
-use super::expressions::{OpenError, resume_hint};
+use super::expressions::{OpenError, hint_inside, is_start_up, resume_hint};
 use super::fence::OpenFence;
 
 /// Of a session id: in a block that is JSON, in one that is not quite, and in a resume hint.
 const EXACT: f64 = 1.0;
 const INEXACT: f64 = 0.8;
 const HINT: f64 = 0.6;
+/// In a hint inside a line, which may be the agent's.
+const HINT_INSIDE: f64 = 0.5;
+
+/// Most lines at the beginning of a stream that are taken for noise of the start.
+const START_UP_MAX: usize = 32;
 
 /// How much of an `<Execution Info>` block a stream has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,6 +35,9 @@ pub(super) enum Seen {
 #[derive(Debug, Default)]
 pub(super) struct Lane {
     text: StreamText,
+    /// Something was said, so what follows is no noise of the start.
+    has_begun: bool,
+    start_up: usize,
     fence: Option<OpenFence>,
     error: Option<OpenError>,
     block: Option<OpenBlock>,
@@ -49,6 +59,13 @@ struct Session {
 enum BlockStart {
     Allowed,
     Denied,
+}
+
+/// A line of which it is not certain whose it is, and that is no part of the message.
+fn uncertain(line: &str, span: Span, emit: &mut Emit<'_>) {
+    let text = (line.len() <= RAW_TEXT_BUDGET).then(|| line.to_owned());
+    let raw = Raw { text, lines: 1, has_marker: parser::mentions_marker(line) };
+    emit.push_at(span, Vec::new(), parser::RAW_CONFIDENCE, RecordKind::Raw(raw));
 }
 
 impl Lane {
@@ -108,21 +125,32 @@ impl Lane {
                 if self.error.is_some() {
                     return Outcome::Held;
                 }
+                if !self.has_begun && self.start_up < START_UP_MAX && is_start_up(plain) {
+                    self.start_up += 1;
+                    uncertain(plain, span, emit);
+                    return Outcome::Held;
+                }
                 if let Some(id) = resume_hint(plain) {
-                    self.hint(id, span);
+                    self.hint(id, HINT, span);
                     emit.push_at(span, Vec::new(), HINT, RecordKind::Status { phase: Phase::Working, detail: None });
+                    return Outcome::Held;
+                }
+                if let Some(id) = hint_inside(plain) {
+                    self.hint(id, HINT_INSIDE, span);
+                    uncertain(plain, span, emit);
                     return Outcome::Held;
                 }
                 self.fence = OpenFence::opened_by(plain);
             }
         }
+        self.has_begun |= !plain.trim().is_empty();
         self.text.line(line, span);
         Outcome::Held
     }
 
-    fn hint(&mut self, id: &str, span: Span) {
-        if self.session.as_ref().is_none_or(|session| session.confidence <= HINT) {
-            self.session = Some(Session { id: id.to_owned(), confidence: HINT, span });
+    fn hint(&mut self, id: &str, confidence: f64, span: Span) {
+        if self.session.as_ref().is_none_or(|session| session.confidence <= confidence) {
+            self.session = Some(Session { id: id.to_owned(), confidence, span });
         }
     }
 

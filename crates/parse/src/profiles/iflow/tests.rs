@@ -225,8 +225,8 @@ fn what_only_speaks_of_a_session_is_no_hint() {
     let cases = [
         "iflow --resume=SESSION",
         "iflow --resume=session-id",
-        "Use iflow --resume=session-7f-1",
-        "iflow --resume=session-7f-1 to go on",
+        "{\"next\": \"iflow --resume=session-7f-1\"}",
+        "  \"Use iflow --resume=session-7f-1\",",
         "session-id: none-1",
         "```\niflow --resume=session-7f-1\n```",
         "  \"session-id\": \"session-7f-1\",",
@@ -235,6 +235,53 @@ fn what_only_speaks_of_a_session_is_no_hint() {
         let told = stdout(text);
         assert_eq!((told.sessions(), told.texts()), (vec![], vec![text]));
     }
+}
+
+fn raws(told: &Told) -> Vec<&str> {
+    let mut raws = Vec::new();
+    for record in &told.records {
+        if let RecordKind::Raw(raw) = &record.kind {
+            raws.extend(raw.text.as_deref());
+        }
+    }
+    raws
+}
+
+/// Found in real use: the engine's line became a part of the agent's answer.
+#[test]
+fn a_resume_hint_inside_a_line_is_raw() {
+    for line in [
+        "Resume with: iflow --resume session-7f-1",
+        "Use iflow --resume=session-7f-1.",
+        "iflow --resume=session-7f-1 to go on",
+        "To go on: `iflow -r session-7f-1`",
+    ] {
+        let told = stdout(&format!("Text.\n{line}\nMore.\n"));
+        assert_eq!((told.texts(), raws(&told)), (vec!["Text.\nMore."], vec![line]), "{line}");
+        assert_eq!(told.sessions(), [("session-7f-1", 0.5)], "{line}");
+        let told = stdout(&format!("iflow -r session-8\n{line}\n{BLOCK}"));
+        assert_eq!(told.sessions(), [("session-01", 1.0)], "{line}");
+    }
+    let own = stdout("iflow -r session-8\nUse iflow -r session-7\n");
+    assert_eq!(own.sessions(), [("session-8", 0.6)], "a line that is nothing else is surer");
+}
+
+/// Found in real use, and in public samples of iFlow's output.
+#[test]
+fn noise_of_the_start_is_raw() {
+    let noise = "\u{2139}\u{fe0f}  Resuming session session-13ee-1 (6 messages loaded)";
+    for (stdout, stderr) in
+        [(format!("{noise}\n\nThanks.\n"), BLOCK.to_owned()), ("Thanks.\n".to_owned(), format!("{noise}\n{BLOCK}"))]
+    {
+        let told = iflow(&stdout, &stderr);
+        let texts: Vec<&str> = told.texts().iter().map(|text| text.trim()).collect();
+        assert_eq!((texts, raws(&told)), (vec!["Thanks."], vec![noise]));
+        assert_eq!(told.sessions(), [("session-01", 1.0)]);
+    }
+    let later = stdout("I saw:\nLoaded cached credentials.\n");
+    assert_eq!((later.texts(), raws(&later).len()), (vec!["I saw:\nLoaded cached credentials."], 0));
+    let many = "Loaded cached credentials.\n".repeat(40);
+    assert_eq!(raws(&stdout(&many)).len(), 32, "a flood of it is text");
 }
 
 #[test]
@@ -382,6 +429,7 @@ fn hostile() -> impl Strategy<Value = Vec<u8>> {
         b"Traceback",
         b"ValueError: x",
         b"iflow --resume=session-2",
+        b"Loaded cached credentials.",
         b"  ",
         b"\n",
         b"\n",

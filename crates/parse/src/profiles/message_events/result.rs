@@ -67,7 +67,7 @@ impl Turn {
         let http_status = line.api_error_status.and_then(json::decode);
         let category = category(http_status, signs.api_error, &shown);
         emit.push(match kind {
-            EndKind::Limit => text_errors::limit(words.as_deref()),
+            EndKind::Limit | EndKind::ProvisionalLimit => text_errors::limit(words.as_deref()),
             EndKind::Success | EndKind::Failure | EndKind::Retracted => {
                 text_errors::failure(words.as_deref(), Some(category))
             }

@@ -72,6 +72,7 @@ pub(in crate::profiles) fn shown(record: &Record) -> String {
                 EndKind::Success => "success",
                 EndKind::Failure => "failure",
                 EndKind::Limit => "limit",
+                EndKind::ProvisionalLimit => "provisional limit",
                 EndKind::Retracted => "retracted",
             };
             match &end.message {

@@ -87,6 +87,42 @@ fn the_reason_of_a_step_tells_the_end() {
     assert_eq!(end("unknown"), "end taken back");
 }
 
+/// Found in real use: a model that runs into its limit in every step, with a tool call in each. The engine goes on by itself,
+/// and whether it had begun the next step when its time was up is chance.
+#[test]
+fn a_limit_that_the_engine_goes_on_after_is_provisional() {
+    let call = tool(r#"{"status":"completed","input":{"command":"ls"},"output":"a\n"}"#);
+    let length = step_finish("length");
+    let ends =
+        |lines: &[&str]| -> Vec<String> { facts(lines).into_iter().filter(|line| line.starts_with("end")).collect() };
+    let provisional = "end provisional limit engine: length";
+    assert_eq!(ends(&[STEP_START, &call, &length]), ["end taken back", provisional]);
+    assert_eq!(ends(&[STEP_START, &call, &length, STEP_START]), ["end taken back", provisional, "end taken back"]);
+    assert_eq!(ends(&[STEP_START, &length, TEXT]), ["end taken back", "end limit engine: length", "end taken back"]);
+    let second = ends(&[STEP_START, &call, &length, STEP_START, TEXT, &length]);
+    assert_eq!(second.last().map(String::as_str), Some("end limit engine: length"), "no call in the second step");
+    let filtered = ends(&[STEP_START, &call, &step_finish("content-filter")]);
+    assert_eq!(filtered.last().map(String::as_str), Some("end limit engine: content-filter"));
+}
+
+/// Found in real use, each as opencode 1.18.33 wrote it.
+#[test]
+fn a_service_that_fails_or_is_not_there_is_the_network() {
+    let error =
+        |data: &str| facts(&[&format!(r#"{{"type":"error","sessionID":"s","error":{{"name":"{data}}}}}"#)])[1].clone();
+    for data in [
+        r#"UnknownError","data":{"message":"{\"type\":\"error\",\"error\":{\"type\":\"server_error\",\"message\":\"try again\"}}"}"#,
+        r#"APIError","data":{"message":"The server had an error","statusCode":500,"responseBody":"{\"error\":{\"type\":\"server_error\"}}"}"#,
+        r#"APIError","data":{"message":"broken","responseBody":"{\"error\":{\"type\":\"server_error\"}}"}"#,
+        r#"APIError","data":{"message":"Cannot connect to API: Unable to connect. Is the computer able to access the url?"}"#,
+        r#"UnknownError","data":{"message":"Error: ConnectionRefused"}"#,
+        r#"APIError","data":{"message":"Invalid JSON response","statusCode":200,"responseBody":"<!DOCTYPE html><html><body>Please log in</body></html>"}"#,
+    ] {
+        assert!(error(data).starts_with("Error ENGINE_ERROR network: "), "{data}: {}", error(data));
+    }
+    assert!(error(r#"APIError","data":{"message":"Payment Required","statusCode":402}"#).contains(" quota: "));
+}
+
 #[test]
 fn usage_is_that_of_all_steps() {
     let step = step_finish("tool-calls");
