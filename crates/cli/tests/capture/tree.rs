@@ -197,6 +197,12 @@ fn a_wrapper_that_was_killed_does_not_end_the_real_program() {
     assert_eq!(lab::of(&streams, Stream::Stderr), b"done\n");
     assert_eq!(survivors(&lab), BTreeSet::new());
     lab.assert_nobody_is_left();
+    // Found in real use: whether the end came before or after the signal was nowhere to be read.
+    let index = std::fs::read_to_string(lab.audit().join("chunks.1.jsonl")).expect("an index");
+    let place = |wanted: &str| index.lines().position(|line| line.contains(wanted));
+    let exited = place(r#""act":"exited""#).expect("the moment of its end");
+    let (first, last) = (place(r#""stream":"stdout""#), index.lines().count());
+    assert!(first.is_some_and(|first| first < exited) && exited < last - 2, "{index}");
 }
 
 #[test]

@@ -334,6 +334,14 @@ impl Host {
         if running.left == Left::Some && matches!(running.exit, Some((Exit::Signal(_), _))) {
             running.left = tree::left_of(main);
         }
+        if running.left == Left::Some && running.ladder.is_none() && matches!(exit, Some(Exit::Signal(_))) {
+            // It was a wrapper. What was written before this moment stands before it in the index, all that the real
+            // program writes comes behind it.
+            if running.streams.drain(now) > 0 {
+                running.deadlines.byte(self.clock.now());
+            }
+            running.streams.act(now, EndedBy::Exited);
+        }
         if let Some(exit) = exit {
             self.tell_exit(exit);
             match self.plan.wiring {
