@@ -11,7 +11,7 @@ use super::story::Story;
 use super::{EvidenceLeft, Material, Owner, Resolution};
 
 /// Below this something was guessed.
-const CONFIDENT: f64 = 0.7;
+pub(super) const CONFIDENT: f64 = 0.7;
 /// From so many percent of the output on it was probably read with the wrong profile.
 const MOSTLY: u64 = 50;
 

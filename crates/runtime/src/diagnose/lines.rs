@@ -1,7 +1,7 @@
 //! A diagnosis as labelled text; whoever prints it has only to wrap.
 
 use skillrun_model::rasp::data::Exit;
-use skillrun_model::{RunStatus, Timestamp, TurnState};
+use skillrun_model::{EndedBy, RunStatus, Timestamp, TurnState};
 
 use super::{AttemptStory, Diagnosis, Ending, Moment, Owner, Passage, Question, Resolution, words};
 
@@ -87,6 +87,10 @@ fn exit_line(exit: &Exit) -> String {
         (None, None) => "no exit".to_owned(),
     };
     match exit.ended_by {
+        // What ends by a signal does not end by itself.
+        Some(EndedBy::Exited) if exit.code.is_none() && exit.signal.is_some() => {
+            format!("{left}, which the host did not send")
+        }
         Some(by) => format!("{left}, {}", words::ended_by(by)),
         None => left,
     }

@@ -9,6 +9,7 @@ use skillrun_model::rasp::{Data, Event, Level, SourceStream};
 use skillrun_model::status::Phase;
 use skillrun_model::{AttemptNumber, Code, RunStatus, Timestamp};
 
+use super::finding::CONFIDENT;
 use super::{MomentKind, OutputBytes, Question, Resolution, passage};
 use crate::attempt::is_evidence;
 use crate::record::RunRecord;
@@ -140,7 +141,9 @@ impl Story {
         }
         attempt.bytes.stdout = attempt.bytes.stdout.max(raw.stdout_to);
         attempt.bytes.stderr = attempt.bytes.stderr.max(raw.stderr_to);
-        if matches!(event.data, Data::RawStdout(_) | Data::RawStderr(_)) {
+        // Lines that every healthy run has are raw, and known.
+        let is_known = event.source.confidence >= CONFIDENT;
+        if matches!(event.data, Data::RawStdout(_) | Data::RawStderr(_)) && !is_known {
             attempt.bytes.raw += raw.stdout_to.saturating_sub(raw.stdout_from);
             attempt.bytes.raw += raw.stderr_to.saturating_sub(raw.stderr_from);
         }

@@ -2,6 +2,7 @@
 
 use skillrun_lifecycle::advice;
 use skillrun_model::codes::{NextAction, NextActionKind};
+use skillrun_model::rasp::data::AttemptEnded;
 use skillrun_model::{RunStatus, Timestamp};
 
 use super::finding::{FindingKind, findings};
@@ -43,16 +44,17 @@ pub(super) fn tell(material: &Material) -> Diagnosis {
 /// The rule of the last turn, if it is what put the run where it is.
 fn decided(material: &Material) -> Option<Decided> {
     let story = &material.story;
-    let verdict = story.attempts.last().and_then(|attempt| attempt.ended.as_ref()).map(|ended| &ended.verdict);
-    let by_turn = verdict.filter(|verdict| match story.ended_with {
+    let last = story.attempts.last().and_then(|attempt| attempt.ended.as_ref());
+    let by_turn = last.filter(|AttemptEnded { verdict, .. }| match story.ended_with {
         Some(reason_code) => verdict.run_status == story.status() && verdict.reason_code == reason_code,
         None => verdict.run_status == story.status(),
     });
-    if let Some(verdict) = by_turn {
+    if let Some(ended) = by_turn {
+        let verdict = &ended.verdict;
         let reason_code = verdict.reason_code;
         return Some(Decided {
             rule: Some(verdict.rule),
-            words: words::rule(verdict.rule).to_owned(),
+            words: words::decided(ended).to_owned(),
             reason_code,
             summary: reason_code.summary().to_owned(),
         });

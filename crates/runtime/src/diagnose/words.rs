@@ -1,10 +1,10 @@
 //! One table from states to words, for everybody who shows a run: partial is told as partial, failure as failure.
 
 use skillrun_model::interaction::OnDeadline;
-use skillrun_model::rasp::data::ResolutionMode;
+use skillrun_model::rasp::data::{AttemptEnded, ResolutionMode};
 use skillrun_model::status::CompletionState;
-use skillrun_model::verdict::Rule;
-use skillrun_model::{EndedBy, RunStatus, TurnState};
+use skillrun_model::verdict::{Rule, Verdict};
+use skillrun_model::{Code, EndedBy, RunStatus, TurnState};
 
 use super::{MomentKind, PassageKind};
 
@@ -97,6 +97,42 @@ pub fn passage(what: PassageKind, turn: TurnState) -> &'static str {
     }
 }
 
+/// The row of the settle table that decided an attempt, in one sentence. Rows with several ends are told by the end that
+/// it was, so that this sentence never says something else than the verdict.
+pub fn decided(ended: &AttemptEnded) -> &'static str {
+    let Verdict { rule, run_status, reason_code, error, evidence, .. } = &ended.verdict;
+    let is_missing =
+        *reason_code == Code::OutputMissing || error.as_ref().is_some_and(|error| error.code == Code::OutputMissing);
+    let succeeded = *run_status == RunStatus::Succeeded;
+    match rule {
+        Rule::MarkerOutputInvalid if is_missing => "the agent said that it was done, and its output is missing",
+        Rule::MarkerOutputInvalid => "the agent said that it was done, and its output does not fit the schema",
+        Rule::MarkerAuto if succeeded => "the agent said that it was done, and its output is valid",
+        Rule::MarkerAuto => {
+            "the agent said that it was done and its output is valid, but its process did not end well, which counts in \
+             auto mode"
+        }
+        Rule::TimedOut => match ended.exit.ended_by {
+            Some(EndedBy::Stall) => "the engine was silent for too long, and its host ended it",
+            Some(EndedBy::HardTimeout) => "the engine took too long, and its host ended it",
+            Some(EndedBy::WaitTimeout) => "a question was not answered in time, and the host ended the engine",
+            Some(_) | None => self::rule(*rule),
+        },
+        Rule::HostEnded => match reason_code {
+            Code::AttemptLost => "the host was lost",
+            Code::EvidenceBudget => "the engine wrote more than it may, and its host ended it",
+            Code::HostError => "the host could not go on",
+            _ => self::rule(*rule),
+        },
+        Rule::BadExit if !evidence.end.is_empty() => {
+            "the process of the engine ended with an error or by a signal, although its turn had ended as it should"
+        }
+        Rule::AutoInvalid if is_missing => "the turn ended as it should, and its output is missing",
+        Rule::AutoInvalid => "the turn ended as it should, and its output does not fit the schema",
+        rule => self::rule(*rule),
+    }
+}
+
 /// The row of the settle table, in one sentence.
 pub fn rule(rule: Rule) -> &'static str {
     match rule {
@@ -111,7 +147,7 @@ pub fn rule(rule: Rule) -> &'static str {
         Rule::TimedOut => "the engine took too long, or was silent for too long, and its host ended it",
         Rule::HostEnded => "the host was lost, could not go on, or had no room for more evidence",
         Rule::NotStarted => "the process of the engine never started",
-        Rule::BadExit => "the engine ended with an error, and no end of its turn says otherwise",
+        Rule::BadExit => "the process of the engine ended with an error or by a signal",
         Rule::EndMissing => "the engine ended without an error, and without the end of its turn",
         Rule::ExitUnknown => "nobody saw how the engine ended, and the end of its turn is missing",
         Rule::AnswerMissing => "the turn ended as it should, and the agent had answered nothing",
