@@ -12,6 +12,8 @@ test("what can be done here is done here", () => {
   expect(doingOf(action("retry"), "r2")).toEqual({ does: "retry" });
   expect(doingOf(action("raise_timeout", "skillrun retry r --timeout SECONDS"))).toEqual({ does: "number", option: "hard_timeout_sec" });
   expect(doingOf(action("raise_timeout", "skillrun retry r --session-timeout SECONDS"))).toEqual({ does: "number", option: "session_timeout_sec" });
+  expect(doingOf(action("raise_timeout", "skillrun retry r --stall SECONDS"))).toEqual({ does: "number", option: "stall_timeout_sec" });
+  expect(doingOf(action("choose_model", "skillrun retry r --model MODEL"))).toEqual({ does: "choose_model" });
   expect(doingOf(action("raise_max_attempt"))).toEqual({ does: "number", option: "max_attempt" });
   for (const kind of Object.keys(actionWords)) expect(doingOf(action(kind as NextActionKind)), kind).toBeDefined();
 });

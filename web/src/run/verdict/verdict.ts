@@ -6,7 +6,8 @@ import type { Decided, Passage, TurnState } from "../../words/codes-gate.ts";
 export type Doing =
   | { readonly does: "retry" }
   | { readonly does: "choose_engine" }
-  | { readonly does: "number"; readonly option: "hard_timeout_sec" | "session_timeout_sec" | "max_attempt" }
+  | { readonly does: "choose_model" }
+  | { readonly does: "number"; readonly option: "hard_timeout_sec" | "stall_timeout_sec" | "session_timeout_sec" | "max_attempt" }
   | { readonly does: "answer" }
   | { readonly does: "show_evidence" }
   | { readonly does: "show_details" }
@@ -17,6 +18,13 @@ export type Doing =
   | { readonly does: "show_run"; readonly run: string }
   | { readonly does: "nothing" };
 
+/** What the page asks about before it tries again. */
+export type Asking = Extract<Doing, { does: "choose_engine" | "choose_model" | "number" }>;
+
+export function hasForm(doing: Doing): doing is Asking {
+  return doing.does === "choose_engine" || doing.does === "choose_model" || doing.does === "number";
+}
+
 /** `retriedAs`: the run that tries the same again by itself. */
 export function doingOf({ action, command }: NextAction, retriedAs?: string | null): Doing {
   switch (action) {
@@ -26,9 +34,12 @@ export function doingOf({ action, command }: NextAction, retriedAs?: string | nu
       return retriedAs ? { does: "show_run", run: retriedAs } : { does: "retry" };
     case "retry_other_engine":
       return { does: "choose_engine" };
+    case "choose_model":
+      return { does: "choose_model" };
     case "raise_timeout":
-      // The command says which of the two times was too short.
-      return { does: "number", option: command.includes("--session-timeout") ? "session_timeout_sec" : "hard_timeout_sec" };
+      // The command says which of the times was too short.
+      if (command.includes("--session-timeout")) return { does: "number", option: "session_timeout_sec" };
+      return { does: "number", option: command.includes("--stall") ? "stall_timeout_sec" : "hard_timeout_sec" };
     case "raise_max_attempt":
       return { does: "number", option: "max_attempt" };
     case "reply":
