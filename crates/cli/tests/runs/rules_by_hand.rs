@@ -129,7 +129,7 @@ fn a_program_that_went_away_before_the_start_was_never_started() {
 #[test]
 fn an_exit_that_nobody_knows_is_no_success_without_an_end() {
     let unknown = "7b interrupted unknown EXIT_UNKNOWN failed EXIT_UNKNOWN";
-    let known = "9 completed completed OUTPUT_VALID succeeded";
+    let known = "9 completed completed OUTPUT_VALID succeeded +COMPLETED_WITHOUT_DONE_MARKER";
     for (script, is) in [
         ("- - output: {answer: blue}\n  - sleep_ms: 300\n  - exit: 0\n", unknown),
         ("- - output: {answer: blue}\n  - sleep_ms: 300\n", known),
