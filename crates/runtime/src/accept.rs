@@ -34,6 +34,8 @@ use crate::workspace::{self, Claim};
 
 /// The version of the translation from RASP to FCMP.
 pub(crate) const TRANSLATOR: u32 = 1;
+/// Version of the rules by which turns are judged. 2: closing messages, "not done", required markers.
+pub(crate) const GATE: u32 = 2;
 
 /// Largest file that may come with a request.
 const FILE_MAX: u64 = 1 << 30;
@@ -132,6 +134,7 @@ pub(crate) fn check(surroundings: &Surroundings, new: NewRun) -> Result<Checked,
         created_at: now,
         skillrun: env!("CARGO_PKG_VERSION").to_owned(),
         translator: TRANSLATOR,
+        gate: GATE,
         skill: SkillRecord {
             name: skill.name.clone(),
             version: skill.runner.version.clone(),

@@ -29,6 +29,9 @@ pub struct RunRecord {
     /// The version that accepted it.
     pub skillrun: String,
     pub translator: u32,
+    /// Version of the rules by which turns are judged. Records of 0.1.0 do not name it.
+    #[serde(default = "first_gate")]
+    pub gate: u32,
     pub skill: SkillRecord,
     pub engine: EngineRecord,
     pub request: Request,
@@ -43,6 +46,10 @@ pub struct RunRecord {
     /// Of a run that takes the place of one that ran out of quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_retry: Option<QuotaRetry>,
+}
+
+fn first_gate() -> u32 {
+    1
 }
 
 /// Why a run was made without anybody asking, and when it begins.

@@ -467,6 +467,23 @@ fn another_version_is_not_comparable() {
     );
 }
 
+/// 0.1.0 judged by other rules, and its records do not name them.
+#[test]
+fn a_verdict_by_earlier_rules_is_not_called_wrong() {
+    let lab = Lab::new();
+    let run = played(&lab, lab.new_run(ExecutionMode::Auto, "- - output: {answer: blue}\n"));
+    let folder = lab.data().run(run);
+    let warned = "\"warnings\":[\"COMPLETED_WITHOUT_DONE_MARKER\"],\"output\"";
+    change(&folder.events(), |bytes| replaced(&bytes, warned, "\"warnings\":[],\"output\""));
+    assert!(differs(&check(&lab, run), CheckKind::Verdict).contains("attempt.ended"));
+    change(&folder.record(), |bytes| replaced(&bytes, "  \"gate\": 2,\n", ""));
+    let report = check(&lab, run);
+    assert!(
+        matches!(what(&report, CheckKind::Verdict), Outcome::NotComparable { why } if why.contains("rules 1")),
+        "{report:#?}"
+    );
+}
+
 #[test]
 fn events_of_two_parsers_are_not_comparable() {
     let lab = Lab::new();

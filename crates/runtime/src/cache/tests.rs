@@ -22,6 +22,7 @@ fn record(number: u8) -> RunRecord {
         created_at: Timestamp::EPOCH,
         skillrun: "0.1.0".into(),
         translator: 1,
+        gate: 1,
         skill: SkillRecord {
             name: "demo".into(),
             version: None,

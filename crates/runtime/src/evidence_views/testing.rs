@@ -212,6 +212,7 @@ fn record() -> RunRecord {
         created_at: moment(0),
         skillrun: "0.1.0".into(),
         translator: 1,
+        gate: 1,
         skill: SkillRecord {
             name: "demo".into(),
             version: None,

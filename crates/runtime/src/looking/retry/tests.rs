@@ -29,6 +29,7 @@ fn run(root: &Path) -> (RunRecord, RunFolder) {
         created_at: Timestamp::EPOCH,
         skillrun: "0".to_owned(),
         translator: 1,
+        gate: 1,
         skill: SkillRecord {
             name: "demo".to_owned(),
             version: None,
