@@ -200,6 +200,45 @@ mod tests {
         assert_eq!(listed, allowed);
     }
 
+    /// An attempt that ended by a rule, as the Log has it.
+    fn ended(rule: &str, run_status: &str, reason: &str, error: &str, ended_by: &str, end: Value) -> AttemptEnded {
+        let turn = "completed";
+        let error = (run_status == "failed").then(|| json!({"category": "output", "code": error, "message": "x"}));
+        let verdict = json!({
+            "rule": rule, "turn": turn, "completion": "completed", "reason_code": reason, "run_status": run_status,
+            "confidence": 1.0, "error": error, "warnings": [],
+            "evidence": {"end": end, "marker": [], "answer": []},
+        });
+        let exit = json!({"code": null, "signal": "SIGKILL", "ended_by": ended_by});
+        serde_json::from_value(json!({"verdict": verdict, "terminal_status": turn, "exit": exit})).expect("a record")
+    }
+
+    /// Found in real use: one sentence told all ends of a rule, and so it told some of them wrongly.
+    #[test]
+    fn the_sentence_of_a_rule_is_about_the_end_that_it_was() {
+        let end = || json!([{"stream": "stdout", "from": 0, "to": 1}]);
+        let told = |rule, status, reason, error, by| decided(&ended(rule, status, reason, error, by, end()));
+        let marked = "DONE_MARKER_OUTPUT_INVALID";
+        let missing = told("3", "failed", marked, "OUTPUT_MISSING", "exited");
+        assert!(missing.ends_with("output is missing"), "{missing}");
+        let misfit = told("3", "failed", marked, "OUTPUT_SCHEMA_INVALID", "exited");
+        assert!(misfit.ends_with("does not fit the schema") && !misfit.contains("missing"), "{misfit}");
+        let missing = told("10", "failed", "OUTPUT_MISSING", "OUTPUT_MISSING", "exited");
+        assert!(missing.ends_with("output is missing"), "{missing}");
+        let good = told("3c", "succeeded", "DONE_MARKER_FOUND", "", "exited");
+        assert!(!good.contains("but"), "{good}");
+        let bad = told("3c", "failed", "DONE_MARKER_FOUND", "ENGINE_EXIT_NONZERO", "exited");
+        assert!(bad.contains("did not end well"), "{bad}");
+        let stall = told("4", "failed", "TIMEOUT", "TIMEOUT", "stall");
+        assert!(stall.contains("silent") && !stall.contains("took too long"), "{stall}");
+        let hard = told("4", "failed", "TIMEOUT", "TIMEOUT", "hard_timeout");
+        assert!(hard.contains("took too long") && !hard.contains("silent"), "{hard}");
+        let exit = told("6", "failed", "ENGINE_FAILED", "ENGINE_FAILED", "exited");
+        assert!(exit.contains("although its turn had ended"), "{exit}");
+        let endless = decided(&ended("6", "failed", "ENGINE_FAILED", "ENGINE_FAILED", "exited", json!([])));
+        assert_eq!(endless, rule(Rule::BadExit));
+    }
+
     #[test]
     fn lists_that_no_macro_makes_are_complete() {
         is_complete(MomentKind::ALL);

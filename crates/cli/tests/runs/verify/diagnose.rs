@@ -39,7 +39,7 @@ fn shown(diagnosis: &Diagnosis) -> String {
         let words = text.split(' ').map(|word| word.chars().count());
         // Only somebody else's text may have a word that does not fit.
         let fits = words.max().unwrap_or(0) <= WIDTH - LABEL;
-        assert!(fits || text.contains(".log "), "{text}");
+        assert!(fits || text.contains(".log ") || text.contains("skills validate "), "{text}");
     }
     let wrapped: String = lines.iter().map(|(label, text)| wrapped(label, &steady(text))).collect();
     wrapped.lines().for_each(|line| assert!(line.chars().count() <= WIDTH, "{line}"));
@@ -78,6 +78,10 @@ fn wrapped(label: &str, text: &str) -> String {
 /// Without ids, times, and what an engine costs.
 fn steady(text: &str) -> String {
     let text = text.replace(env!("CARGO_PKG_VERSION"), "VERSION");
+    let text = match text.split_once("skills validate ") {
+        Some((before, folder)) if folder.starts_with('/') => format!("{before}skills validate SKILL"),
+        Some(_) | None => text,
+    };
     let mut steady = String::new();
     let mut rest = text.as_str();
     while let Some(c) = rest.chars().next() {
@@ -117,8 +121,7 @@ fn a_success() {
     run         ID
     skill       probe on scripted VERSION, auto
     status      succeeded, after N s (at TIME)
-    because     the agent said that it was done and its output is valid; in auto
-                mode the exit counts too (rule 3c)
+    because     the agent said that it was done, and its output is valid (rule 3c)
     reason      DONE_MARKER_FOUND: The agent finished its turn with the done marker,
                 and the output is good.
     session     ID
@@ -188,8 +191,8 @@ fn an_output_that_does_not_fit() {
     run         ID
     skill       probe on scripted VERSION, auto
     status      failed, after N s (at TIME)
-    because     the agent said that it was done, and its output is missing or does
-                not fit the schema (rule 3)
+    because     the agent said that it was done, and its output does not fit the
+                schema (rule 3)
     reason      DONE_MARKER_OUTPUT_INVALID: The agent declared the work done, but
                 its output is missing or does not fit the schema.
     error       OUTPUT_SCHEMA_INVALID (output): the output does not fit the skill's
@@ -213,8 +216,8 @@ fn an_output_that_does_not_fit() {
                 TIME +N s last output (attempt 1)
                 TIME +N s settled (attempt 1)
                 TIME +N s over
-    you can     fix_output: skillrun result ID
-                fix_skill: skillrun skills validate DIR
+    you can     fix_output: skillrun logs ID
+                fix_skill: skillrun skills validate SKILL
                 retry: skillrun retry ID
     "#);
 }
@@ -261,8 +264,7 @@ fn a_timeout() {
     run         ID
     skill       probe on scripted VERSION, auto
     status      failed, after N s (at TIME)
-    because     the engine took too long, or was silent for too long, and its host
-                ended it (rule 4)
+    because     the engine took too long, and its host ended it (rule 4)
     reason      TIMEOUT: The engine ran longer than allowed, or was silent for too
                 long, and the host ended it.
     error       TIMEOUT (timeout): the engine ran longer than it may and was ended
@@ -294,8 +296,8 @@ fn an_engine_that_dies_without_a_word() {
     run         ID
     skill       probe on scripted VERSION, auto
     status      failed, after N s (at TIME)
-    because     the engine ended with an error, and no end of its turn says
-                otherwise (rule 6)
+    because     the process of the engine ended with an error or by a signal (rule
+                6)
     reason      ENGINE_FAILED: The engine said that its turn failed, or its process
                 ended with an error.
     error       ENGINE_FAILED (engine): the engine exited with code 3
@@ -498,8 +500,7 @@ fn a_lost_host() {
     run         ID
     skill       probe on scripted VERSION, auto
     status      failed, after N s (at TIME)
-    because     the host was lost, could not go on, or had no room for more evidence
-                (rule 5)
+    because     the host was lost (rule 5)
     reason      ATTEMPT_LOST: The host that watched the engine vanished, so nobody
                 knows how the attempt ended.
     error       ATTEMPT_LOST (host): The host that watched the engine vanished, so
