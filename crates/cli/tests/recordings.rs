@@ -154,8 +154,14 @@ fn the_corpus_has_every_rule_profile_and_code() {
 #[test]
 fn real_recordings_are_judged_as_expected() {
     let Some(dir) = real_recordings() else { return };
-    let cases = recorded::cases(&dir);
+    let mut cases = recorded::cases(&dir);
     assert!(cases.len() > 100, "only {} folders", cases.len());
+    // What is expected there was written before an output that is missing had an error of its own.
+    for expected in cases.iter_mut().flat_map(|case| case.attempts.values_mut()) {
+        if expected["reason_code"] == Code::OutputMissing.as_str() && expected["error"].is_string() {
+            expected["error"] = Code::OutputMissing.as_str().into();
+        }
+    }
     judge(&cases);
 }
 

@@ -6,7 +6,7 @@ use crate::tape::Tape;
 fn fails(tape: &str, exit: u8) -> Tape {
     let tape = Tape::of(tape);
     assert_eq!(tape.meta()["exit_code"], exit);
-    let told = tape.fails("engine");
+    let told = tape.fails("network");
     assert_eq!((told.reason(), told.messages().len()), ("ENGINE_FAILED", 0), "{}", told.0);
     tape
 }
