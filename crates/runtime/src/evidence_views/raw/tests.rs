@@ -59,6 +59,27 @@ fn what_was_written_to_the_process_is_hidden_until_its_secrets_are_known() {
     assert_eq!(all(&world, RawKind::Stdin), r"use ******** of **************\n");
 }
 
+/// A mask that had been emptied was believed, and the secret was shown.
+#[test]
+fn what_a_lost_mask_hid_is_withheld() {
+    let world = World::new(&[]);
+    let mut recorder = world.recorder(ONE, &[Stream::Stdout]);
+    put(&mut recorder, 1, Stream::Stdout, b"before\n", None);
+    put(&mut recorder, 2, Stream::Stdout, b"key hunter22\n", Some(11..19));
+    recorder.write_stdin(b"hunter22\n").expect("written");
+    recorder.hide_stdin(0..8).expect("hidden");
+    world.seal(recorder, Wiring::Pipes, moment(0));
+    assert_eq!(
+        (all(&world, RawKind::Stdout), all(&world, RawKind::Stdin)),
+        (r"before\nkey ********\n".into(), r"********\n".into())
+    );
+    for lost in ["", "{\"stream\":\"stdout\",\"from\":11,\"to\""] {
+        world.write("redact.1.jsonl", lost.as_bytes());
+        assert_eq!(all(&world, RawKind::Stdout), format!(r"before\n{}", "*".repeat(13)));
+        assert_eq!(all(&world, RawKind::Stdin), "*".repeat(9), "it is not what the host sealed");
+    }
+}
+
 #[test]
 fn what_is_not_there_is_told() {
     let world = World::new(&[]);
