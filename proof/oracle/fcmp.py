@@ -158,7 +158,7 @@ _MESSAGE = ("message_id", "text")
 _END = ("reason_code", "error", "next_actions")
 
 # Types that are not here have no place in a conversation: `artifact.created`, `artifact.preview_ready`,
-# `attempt.*`, `turn.usage`, `message.user`.
+# `attempt.*`, `turn.usage`.
 _TABLE: dict[Rasp | None, Callable[[Translation, Event], tuple[str, Data]]] = {
     Rasp.RUN_STARTED: _started,
     Rasp.RUN_STATUS: _fields("conversation.status", "status", "phase", "detail"),
@@ -171,7 +171,8 @@ _TABLE: dict[Rasp | None, Callable[[Translation, Event], tuple[str, Data]]] = {
     Rasp.TOOL_FAILED: Translation._tool_failed,
     Rasp.REQUESTED: _requested,
     Rasp.REPLIED: _fields("user.input.replied", "interaction_id", "text", "resolution_mode"),
-    Rasp.AUTO_DECISION: _fields("interaction.auto_decided", "interaction_id", "policy", "instruction"),
+    # A decision of 0.1.0 has neither source nor reason, and neither has what is made of it.
+    Rasp.AUTO_DECISION: _fields("interaction.auto_decided", "interaction_id", "source", "reason", "policy", "instruction"),
     Rasp.TIMEOUT: _fields("interaction.timed_out", "interaction_id"),
     Rasp.ARTIFACT_INDEXED: _fields("artifact.created", "path", "size", "type"),
     Rasp.PARSER_WARNING: _diagnostic,

@@ -190,6 +190,8 @@ impl FcmpTranslator {
                 resolution_mode: reply.resolution_mode,
             }),
             Data::AutoDecision(decision) => FcmpData::AutoDecided(AutoDecided {
+                source: decision.source,
+                reason: decision.reason,
                 interaction_id: decision.interaction_id,
                 policy: decision.policy,
                 instruction: decision.instruction,

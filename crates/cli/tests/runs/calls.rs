@@ -76,6 +76,10 @@ fn nobody_answers() {
     let run = runtime.submit(request(&lab, ExecutionMode::Interactive, options)).expect("accepted");
     assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded), "{:?}", lab.types(run));
     assert_eq!(resolutions(&lab, run), [ResolutionMode::AutoDecideTimeout]);
+    let decided = lab.events(run).into_iter().find_map(|event| {
+        if let Data::AutoDecision(decision) = event.data { Some(decision.instruction) } else { None }
+    });
+    assert_eq!(decided.as_deref(), Some("No answer came in time. The default was taken: deny"), "and it chose deny");
     assert!(answer(&lab, run).starts_with("deny"), "{}", answer(&lab, run));
     assert!(runtime.wait_idle(PATIENCE));
     lab.check_whole(run);

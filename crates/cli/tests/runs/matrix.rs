@@ -14,7 +14,10 @@ const ASKS: &str = "- - ask: {prompt: Which colour?}\n- - output: {answer: '{{re
 
 const SOON: f64 = 0.3;
 
-const JUDGE: &str = "Nobody answered in time. Decide by your own judgement and go on.";
+const JUDGE: &str = "No answer came in time. Decide by your own judgement and go on.";
+
+/// The engine read a bare "blue", as if a person had said it.
+const DEFAULT: &str = "No answer came in time. The default was taken: blue";
 
 /// An interactive run that waits this long for an answer.
 fn asking(lab: &Lab, script: &str, require_user_reply: bool, seconds: f64) -> NewRun {
@@ -53,7 +56,8 @@ fn story(lab: &Lab, run: RunId) -> Vec<String> {
         if let Data::InteractionTimeout(timeout) = data {
             Some(timeout.fails_with.map_or("timeout".to_owned(), |code| format!("timeout {code}")))
         } else if let Data::AutoDecision(decision) = data {
-            Some(format!("decided by {}", decision.policy))
+            let (source, reason) = (decision.source.expect("a source"), decision.reason.expect("a reason"));
+            Some(format!("decided by {}, {source}, {reason}", decision.policy))
         } else if let Data::InteractionReplied(reply) = data {
             Some(format!("{}: {}", reply.resolution_mode, reply.text))
         } else {
@@ -92,7 +96,11 @@ fn lenient_and_resumable_resumes_with_an_automatic_answer() {
     assert_eq!((state.auto_decisions, state.last_auto_decision_at.is_some(), state.attempt.0), (1, true, 2));
     assert_eq!(lab.output(run), json!({ "answer": JUDGE }), "the engine got it as any other answer");
     let mode = ResolutionMode::AutoDecideTimeout;
-    let expected = ["timeout".to_owned(), "decided by engine_judgement".to_owned(), format!("{mode}: {JUDGE}")];
+    let expected = [
+        "timeout".to_owned(),
+        "decided by engine_judgement, auto_decide_timeout, user_no_reply".to_owned(),
+        format!("{mode}: {JUDGE}"),
+    ];
     assert_eq!(story(&lab, run), expected);
 }
 
@@ -155,9 +163,9 @@ const OPTIONS: &str = "options: [{value: red, label: Red}, {value: blue, label: 
 
 #[test]
 fn policies_decide_and_only_request_and_skill_may_abort() {
-    let no_default = "Nobody answered in time, and no option is marked as the default. \
+    let no_default = "No answer came in time, and no option is marked as the default. \
                       Decide by your own judgement and go on.";
-    let no_risk = "Nobody answered in time. The risk is not acknowledged; do not do what needs it. \
+    let no_risk = "No answer came in time. The risk is not acknowledged; do not do what needs it. \
                    Decide by your own judgement how to go on without it.";
     let safe = Some(DecisionPolicy::SafeDefault);
     let policies = [
@@ -180,14 +188,14 @@ fn policies_decide_and_only_request_and_skill_may_abort() {
             request: safe,
             skill: None,
             source: PolicySource::Request,
-            is: Ok(("safe_default", "blue")),
+            is: Ok(("safe_default", DEFAULT)),
         },
         Policy {
             fields: OPTIONS,
             request: None,
             skill: Some("safe_default"),
             source: PolicySource::Skill,
-            is: Ok(("safe_default", "blue")),
+            is: Ok(("safe_default", DEFAULT)),
         },
         Policy {
             fields: "options: [red, blue], default_decision_policy: safe_default",
@@ -252,8 +260,11 @@ fn policies_decide_and_only_request_and_skill_may_abort() {
         assert_eq!(asked.policy_source, policy.source, "{}", policy.fields);
         match policy.is {
             Ok((by, text)) => {
-                let expected =
-                    ["timeout".to_owned(), format!("decided by {by}"), format!("auto_decide_timeout: {text}")];
+                let expected = [
+                    "timeout".to_owned(),
+                    format!("decided by {by}, auto_decide_timeout, user_no_reply"),
+                    format!("auto_decide_timeout: {text}"),
+                ];
                 assert_eq!(story(&lab, *run), expected, "{}", policy.fields);
                 assert_eq!(lab.output(*run), json!({ "answer": text }));
             }

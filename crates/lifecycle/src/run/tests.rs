@@ -593,7 +593,8 @@ fn policies_decide_and_a_model_cannot_abort() {
     assert_eq!(judged.0, DecisionPolicy::EngineJudgement);
     let options = vec![option("red", false), option("blue", true)];
     let chosen = expired(open, DecisionPolicy::SafeDefault, PolicySource::Model, options).expect("decided");
-    assert_eq!(chosen, (DecisionPolicy::SafeDefault, "blue".to_owned()));
+    let words = "No answer came in time. The default was taken: blue";
+    assert_eq!(chosen, (DecisionPolicy::SafeDefault, words.to_owned()), "no agent takes it for a person's word");
     let none = expired(open, DecisionPolicy::SafeDefault, PolicySource::Model, vec![option("red", false)]);
     assert!(none.is_some_and(|(policy, words)| policy == DecisionPolicy::EngineJudgement && words.contains("default")));
     let risk = vec![option("yes", true)];

@@ -1,8 +1,12 @@
-//! Nobody answered in time, or the process that waited is gone.
+//! No answer came in time, or the process that waited is gone.
 
 use skillrun_model::codes::{Code, ErrorCategory};
-use skillrun_model::interaction::{DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource};
-use skillrun_model::rasp::data::{AutoDecision, InteractionTimeout, ResolutionMode, RunStatusChange};
+use skillrun_model::interaction::{
+    AskOption, DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope,
+};
+use skillrun_model::rasp::data::{
+    AutoDecideReason, AutoDecision, AutoDecisionSource, InteractionTimeout, ResolutionMode, RunStatusChange,
+};
 use skillrun_model::rasp::{Correlation, Data, Level};
 use skillrun_model::status::{Continuation, Phase};
 use skillrun_model::verdict::RunError;
@@ -37,39 +41,76 @@ fn decided(state: &State, options: RunOptions, run_id: RunId, now: Timestamp, qu
     if state.auto_decisions >= options.auto_decision_limit {
         return ending(state, run_id, question, Code::AutoDecisionLimit);
     }
-    let Some((policy, instruction)) = instruction(question) else {
+    let Some(chosen) = Chosen::of(question) else {
         return ending(state, run_id, question, Code::InteractionAbortedByPolicy);
     };
     let timed_out = timed_out(question, None);
     let interaction_id = question.interaction_id;
-    let decision = AutoDecision { interaction_id, policy, instruction: instruction.clone() };
+    let decision = AutoDecision {
+        interaction_id,
+        source: Some(AutoDecisionSource::AutoDecideTimeout),
+        reason: Some(AutoDecideReason::UserNoReply),
+        policy: chosen.policy(),
+        instruction: chosen.instruction(),
+    };
     let decision = about(question, Level::Info, Data::AutoDecision(decision));
-    let answer = Answer { interaction_id, text: instruction, files: Vec::new(), request_id: None };
+    let answer = Answer { interaction_id, text: chosen.reply(question.scope), files: Vec::new(), request_id: None };
     let then = reply::answered(state, options, now, question, ResolutionMode::AutoDecideTimeout, answer);
     before(vec![timed_out, decision], then)
 }
 
-/// What the engine is told, and by which policy. None when the run is to be aborted, which only the request or the skill
-/// can ask for: a model's word is advice.
-fn instruction(question: &Pending) -> Option<(DecisionPolicy, String)> {
-    const JUDGE: &str = "Nobody answered in time. Decide by your own judgement and go on.";
-    const NOT_ACKNOWLEDGED: &str = "Nobody answered in time. The risk is not acknowledged; do not do what needs it. \
-                                    Decide by your own judgement how to go on without it.";
-    let is_binding = match question.policy_source {
-        PolicySource::Request | PolicySource::Skill => true,
-        PolicySource::Model | PolicySource::Default => false,
-    };
-    let judge = |text: &str| Some((DecisionPolicy::EngineJudgement, text.to_owned()));
-    match question.default_decision_policy {
-        DecisionPolicy::Abort if is_binding => None,
-        _ if question.kind == InteractionKind::RiskAck => judge(NOT_ACKNOWLEDGED),
-        DecisionPolicy::Abort | DecisionPolicy::EngineJudgement => judge(JUDGE),
-        DecisionPolicy::SafeDefault => match question.options.iter().find(|option| option.default) {
-            Some(option) => Some((DecisionPolicy::SafeDefault, option.value.clone())),
-            None => judge(
-                "Nobody answered in time, and no option is marked as the default. Decide by your own judgement and go on.",
-            ),
-        },
+/// What is decided about a question that got no answer.
+enum Chosen<'a> {
+    Judgement(&'static str),
+    /// The option that the question marks as its default.
+    Default(&'a AskOption),
+}
+
+impl<'a> Chosen<'a> {
+    /// None when the run is to be aborted, which only the request or the skill can ask for: a model's word is advice.
+    fn of(question: &'a Pending) -> Option<Self> {
+        const JUDGE: &str = "No answer came in time. Decide by your own judgement and go on.";
+        const NO_DEFAULT: &str = "No answer came in time, and no option is marked as the default. \
+                                  Decide by your own judgement and go on.";
+        const NOT_ACKNOWLEDGED: &str = "No answer came in time. The risk is not acknowledged; do not do what needs it. \
+                                        Decide by your own judgement how to go on without it.";
+        let is_binding = match question.policy_source {
+            PolicySource::Request | PolicySource::Skill => true,
+            PolicySource::Model | PolicySource::Default => false,
+        };
+        match question.default_decision_policy {
+            DecisionPolicy::Abort if is_binding => None,
+            _ if question.kind == InteractionKind::RiskAck => Some(Self::Judgement(NOT_ACKNOWLEDGED)),
+            DecisionPolicy::Abort | DecisionPolicy::EngineJudgement => Some(Self::Judgement(JUDGE)),
+            DecisionPolicy::SafeDefault => {
+                let default = question.options.iter().find(|option| option.default);
+                Some(default.map_or(Self::Judgement(NO_DEFAULT), Self::Default))
+            }
+        }
+    }
+
+    fn policy(&self) -> DecisionPolicy {
+        match self {
+            Self::Judgement(_) => DecisionPolicy::EngineJudgement,
+            Self::Default(_) => DecisionPolicy::SafeDefault,
+        }
+    }
+
+    /// The words of the decision. An agent must never take them for the words of a person.
+    fn instruction(&self) -> String {
+        match self {
+            Self::Judgement(words) => (*words).to_owned(),
+            Self::Default(option) => format!("No answer came in time. The default was taken: {}", option.value),
+        }
+    }
+
+    /// The text of the reply. A question inside a turn is answered by choosing one of its options, by its value; the
+    /// agent gets no words there.
+    fn reply(&self, scope: Scope) -> String {
+        match (self, scope) {
+            (Self::Default(option), Scope::Call) => option.value.clone(),
+            (Self::Default(_), Scope::Turn) | (Self::Judgement(_), _) => self.instruction(),
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::page::{Answer, Limits};
 
 /// Of [`Fold`] and of everything it is made with. Raise the number when a fold would come out differently, or look
 /// different as JSON: all rows are then made anew. So they are with another version of the program.
-pub(super) const FOLD_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " fold 4");
+pub(super) const FOLD_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " fold 5");
 
 /// Logs are read in pieces of about this size.
 const LIMITS: Limits = Limits { events: usize::MAX, bytes: 1024 * 1024 };

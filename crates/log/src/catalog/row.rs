@@ -43,8 +43,14 @@ pub struct Row {
     pub last_words: Option<String>,
     /// None while no engine has told any.
     pub usage: Option<Usage>,
-    /// How often it was decided without a person.
+    /// The same as `auto_decision_count`, under the name that 0.1.0 had for it.
     pub auto_decisions: u32,
+    /// How many questions were decided without a person.
+    #[serde(default)]
+    pub auto_decision_count: u32,
+    /// Moment of the last of these decisions; null when there is none.
+    #[serde(default)]
+    pub last_auto_decision_at: Option<Timestamp>,
     /// It does not begin before this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
@@ -148,6 +154,8 @@ impl Row {
             last_words: fold.said.as_ref().map(|said| said.text.clone()),
             usage: fold.usage,
             auto_decisions: state.auto_decisions,
+            auto_decision_count: state.auto_decisions,
+            last_auto_decision_at: state.last_auto_decision_at,
             not_before: state.not_before,
             retried_as: state.retry.map(|retry| retry.run_id),
             warnings: verdict.map_or(0, |verdict| verdict.warnings.len() as u64),

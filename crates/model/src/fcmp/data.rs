@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::codes::{Code, NextAction};
 use crate::ids::InteractionId;
 use crate::interaction::{DecisionPolicy, Pending};
-use crate::rasp::data::{Foreign, ResolutionMode};
+use crate::rasp::data::{AutoDecideReason, AutoDecisionSource, Foreign, ResolutionMode};
 use crate::rasp::{Level, SpanRef};
 use crate::status::{ExecutionMode, Phase, RunStatus, wire_enum};
 use crate::verdict::RunError;
@@ -96,11 +96,16 @@ pub struct UserInputReplied {
     pub resolution_mode: ResolutionMode,
 }
 
-/// Nobody answered in time, and it was decided without a person.
+/// No answer came in time, and the question was decided without a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AutoDecided {
     pub interaction_id: InteractionId,
     pub policy: DecisionPolicy,
+    /// Absent in runs of 0.1.0, as `reason` is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<AutoDecisionSource>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<AutoDecideReason>,
     /// What the agent was told instead of an answer.
     pub instruction: String,
 }

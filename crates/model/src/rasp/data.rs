@@ -237,13 +237,36 @@ pub struct InteractionTimeout {
     pub fails_with: Option<Code>,
 }
 
-/// Nobody answered in time, and it was decided without a person.
+wire_enum! {
+    /// What caused an automatic decision.
+    AutoDecisionSource {
+        /// The deadline of the question has passed.
+        AutoDecideTimeout = "auto_decide_timeout",
+    }
+}
+
+wire_enum! {
+    /// Why an automatic decision was taken.
+    AutoDecideReason {
+        /// The user sent no reply before the deadline.
+        UserNoReply = "user_no_reply",
+    }
+}
+
+/// No answer came in time, and the question was decided without a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AutoDecision {
     pub interaction_id: InteractionId,
     pub policy: DecisionPolicy,
     pub instruction: String,
+    /// Absent in Logs that 0.1.0 wrote, as `reason` is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<AutoDecisionSource>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<AutoDecideReason>,
+    /// The policy that acted, which may be another than the question's.
 }
+    /// What the agent is told in place of an answer.
 
 /// The agent uses a tool; `correlation.tool_call_id` tells which call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use schemars::JsonSchema;
 use serde::Serialize;
 use skillrun_model::interaction::Pending;
-use skillrun_model::rasp::data::{InteractionReplied, ResolutionMode};
+use skillrun_model::rasp::data::{AutoDecideReason, InteractionReplied, ResolutionMode};
 use skillrun_model::rasp::{Data, Event};
 use skillrun_model::{InteractionId, Timestamp};
 
@@ -41,13 +41,6 @@ pub struct Asked {
     /// Names in `inputs/` of the run.
     pub files: Vec<String>,
     pub is_open: bool,
-}
-
-/// Why an automatic answer was given; a word of the contract.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AutoDecideReason {
-    UserNoReply,
 }
 
 impl History {

@@ -34,5 +34,5 @@ fn whoever_changes_the_fold_raises_its_version() {
     let expected = format!(
         r#"{{"state":{state},"started":null,"ended":null,"created_at":null,"updated_at":null,"said":null,"usage":null}}"#
     );
-    assert_eq!((json.as_str(), FOLD_VERSION.ends_with(" fold 4")), (expected.as_str(), true), "raise FOLD_VERSION");
+    assert_eq!((json.as_str(), FOLD_VERSION.ends_with(" fold 5")), (expected.as_str(), true), "raise FOLD_VERSION");
 }

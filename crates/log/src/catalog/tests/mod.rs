@@ -252,7 +252,14 @@ fn any_data() -> impl Strategy<Value = Data> {
     };
     let decision = |id| {
         let policy = DecisionPolicy::EngineJudgement;
-        Data::AutoDecision(AutoDecision { interaction_id: InteractionId(id), policy, instruction: "go".to_owned() })
+        let (source, reason) = (AutoDecisionSource::AutoDecideTimeout, AutoDecideReason::UserNoReply);
+        Data::AutoDecision(AutoDecision {
+            interaction_id: InteractionId(id),
+            source: Some(source),
+            reason: Some(reason),
+            policy,
+            instruction: "go".to_owned(),
+        })
     };
     let output = prop::option::of(prop::collection::btree_map("[a-zü]{1,3}", any::<f64>(), 0..4));
     prop_oneof![

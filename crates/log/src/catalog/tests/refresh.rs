@@ -37,6 +37,8 @@ fn a_row_says_what_its_log_says() {
         last_words: None,
         usage: None,
         auto_decisions: 0,
+        auto_decision_count: 0,
+        last_auto_decision_at: None,
         not_before: None,
         retried_as: None,
         warnings: 1,
