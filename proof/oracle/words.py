@@ -48,7 +48,6 @@ class Rasp(StrEnum):
     ATTEMPT_STARTED = "attempt.started"
     ATTEMPT_ENDED = "attempt.ended"
     TURN_USAGE = "turn.usage"
-    USER_MESSAGE = "message.user"
 
 
 KNOWN = frozenset(Rasp)

@@ -64,8 +64,7 @@ impl Outcome {
             | Data::RawStderr(_)
             | Data::AttemptStarted(_)
             | Data::AttemptEnded(_)
-            | Data::TurnUsage(_)
-            | Data::UserMessage(_) => None,
+            | Data::TurnUsage(_) => None,
         }
     }
 

@@ -66,8 +66,8 @@ impl ProfileId {
     /// Raised whenever the same bytes would give other events.
     pub fn version(self) -> u32 {
         match self {
-            Self::PlainText => 1,
-            // 2: harmless lines of stderr, errors in words, limits that the engine goes on after, uncertain text as raw.
+            // 2: harmless lines of stderr, errors in words, limits that the engine goes on after, uncertain text as raw,
+            // structured payloads, `parser.error`.
             Self::CodexNdjson
             | Self::GeminiStreamJson
             | Self::GeminiJson
@@ -75,6 +75,7 @@ impl ProfileId {
             | Self::ClaudeStreamJson
             | Self::QwenStreamJson
             | Self::IflowText
+            | Self::PlainText
             | Self::AcpJsonrpc => 2,
         }
     }

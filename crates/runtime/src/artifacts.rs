@@ -5,6 +5,7 @@
 //!
 //! - `diff`: the file of changes, line by line. `named`: paths in an output. `rules`: patterns of `runner.json`.
 //! - `inside`: opening and walking without ever leaving the workspace. `media`: types by extension.
+//! - `preview`: what a page can show of a file.
 //!
 //! The workspace is what an engine made of it: no link is followed, nothing but ordinary files is opened, names that
 //! cannot be shown are left out and told in `skipped`.
@@ -13,6 +14,7 @@ mod diff;
 mod inside;
 mod media;
 mod named;
+mod preview;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -25,7 +27,7 @@ use serde_json::{Map, Value};
 use skillrun_evidence::OsText;
 use skillrun_lifecycle::closing::{self, ControlEvent};
 use skillrun_model::Code;
-use skillrun_model::rasp::data::{ArtifactCreated, ArtifactIndexed, FileChange};
+use skillrun_model::rasp::data::{ArtifactCreated, ArtifactIndexed, ArtifactPreviewReady, FileChange};
 use skillrun_model::rasp::{Correlation, Data, Level};
 use skillrun_skill::package::runner::ArtifactRule;
 
@@ -241,8 +243,8 @@ pub fn open(workspace: &Path, path: &Path) -> std::io::Result<std::fs::File> {
     Root::open(workspace)?.file(path)
 }
 
-/// The events, in the order of the contract: per path `artifact.created`, then `artifact.indexed`; a warning at the end
-/// when there were more.
+/// The events, in the order of the contract: per path `artifact.created`, then `artifact.indexed`, then
+/// `artifact.preview_ready` where the file can be shown; a warning at the end when there were more.
 pub fn control_events(found: &Found) -> Vec<ControlEvent> {
     let event = |path: &str, data: Data| {
         let correlation = Correlation { artifact_id: Some(path.to_owned()), ..Correlation::default() };
@@ -251,7 +253,13 @@ pub fn control_events(found: &Found) -> Vec<ControlEvent> {
     let mut events = Vec::new();
     for (created, indexed) in &found.artifacts {
         events.push(event(&created.path, Data::ArtifactCreated(created.clone())));
-        events.extend(indexed.iter().map(|indexed| event(&indexed.path, Data::ArtifactIndexed(indexed.clone()))));
+        if let Some(indexed) = indexed {
+            events.push(event(&indexed.path, Data::ArtifactIndexed(indexed.clone())));
+            if let Some(kind) = preview::kind(&indexed.media_type, indexed.size) {
+                let ready = ArtifactPreviewReady { path: indexed.path.clone(), kind };
+                events.push(event(&indexed.path, Data::ArtifactPreviewReady(ready)));
+            }
+        }
     }
     if found.cut {
         let message = format!("there are more than {MOST} artifacts; the others are in the list of changes only");

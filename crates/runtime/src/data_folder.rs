@@ -84,6 +84,9 @@ impl DataFolder {
     }
 }
 
+/// The file of a run that says how it ended.
+pub(crate) const RESULT: &str = "result.json";
+
 /// The folder of one run.
 ///
 /// ```text
@@ -95,7 +98,7 @@ impl DataFolder {
 /// workspace/           where the engine works, or a link to the folder the user named
 /// .audit/              evidence, see crate `evidence`
 /// result.json          how it ended
-/// fcmp.jsonl  parser_diagnostics.jsonl     views, made at the end
+/// fcmp.jsonl  parser_diagnostics.jsonl     views, added to whenever the run waits, and at the end
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFolder {
@@ -140,7 +143,7 @@ impl RunFolder {
     }
 
     pub fn result(&self) -> PathBuf {
-        self.root.join("result.json")
+        self.root.join(RESULT)
     }
 
     pub fn fcmp(&self) -> PathBuf {

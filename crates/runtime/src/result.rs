@@ -172,8 +172,7 @@ impl ResultFold {
             | Data::ParserError(_)
             | Data::EngineError(_)
             | Data::RawStdout(_)
-            | Data::RawStderr(_)
-            | Data::UserMessage(_) => {}
+            | Data::RawStderr(_) => {}
         }
     }
 

@@ -19,7 +19,7 @@ use skillrun_model::{EngineName, RunId, Timestamp};
 use skillrun_translate::EventBuilder;
 
 use crate::clock::Clock;
-use crate::data_folder::{DataFolder, RunFolder};
+use crate::data_folder::{DataFolder, RESULT, RunFolder};
 use crate::error::RuntimeError;
 use crate::record::RunRecord;
 use crate::result::{ResultFold, RunResult};
@@ -171,8 +171,7 @@ impl Run {
 
     fn write(&mut self, now: Timestamp, decision: Decision) -> Result<Vec<Effect>, RuntimeError> {
         let Decision { events, opening, effects } = decision;
-        let events: Vec<ControlEvent> =
-            events.into_iter().map(|event| self.with_hashes(self.naming_login(event))).collect();
+        let events: Vec<ControlEvent> = events.into_iter().map(|event| self.with_names(event)).collect();
         let mut batch: Vec<Event> = events.into_iter().map(|event| self.control(now, event)).collect();
         if let Some(Opening { attempt, events }) = opening {
             let engine = EngineName::new(self.record.engine.name.clone());
@@ -196,10 +195,16 @@ impl Run {
         Ok(effects)
     }
 
-    /// What to do about a login is told in the engine's own words, where there are any; what to do about the skill or
-    /// the engine, with their names.
-    fn naming_login(&self, mut event: ControlEvent) -> ControlEvent {
-        if let Data::RunFailed(failed) = &mut event.data {
+    /// What only the runtime can name: the file that has the result, the hashes of files that come with an answer, the
+    /// skill, the engine and the engine's own words for a login in what to do next.
+    fn with_names(&self, mut event: ControlEvent) -> ControlEvent {
+        if let Data::RunCompleted(completed) = &mut event.data {
+            completed.result = Some(RESULT.to_owned());
+        } else if let Data::InteractionReplied(replied) = &mut event.data {
+            let inputs = self.folder.inputs();
+            let hash = |name: &String| Some((name.clone(), whole_file::hash(&inputs.join(name)).ok()?.0));
+            replied.file_hashes = replied.files.iter().filter_map(hash).collect();
+        } else if let Data::RunFailed(failed) = &mut event.data {
             let skill = self.record.skill.source.as_path().to_string_lossy().into_owned();
             advice::name_parts(&mut failed.next_actions, &self.record.engine.name, &skill);
             if let Some(login) = &self.record.engine.login {
@@ -209,20 +214,14 @@ impl Run {
         event
     }
 
-    /// Files that come with an answer are recorded with their hashes.
-    fn with_hashes(&self, mut event: ControlEvent) -> ControlEvent {
-        if let Data::InteractionReplied(replied) = &mut event.data {
-            let inputs = self.folder.inputs();
-            let hash = |name: &String| Some((name.clone(), whole_file::hash(&inputs.join(name)).ok()?.0));
-            replied.file_hashes = replied.files.iter().filter_map(hash).collect();
-        }
-        event
-    }
-
     /// A control event with its place in the Log.
     fn control(&mut self, now: Timestamp, event: ControlEvent) -> Event {
         let session_id = event.correlation.session_id.or_else(|| self.state.session_id.clone());
-        let correlation = Correlation { session_id, ..event.correlation };
+        // A reply is a request of its own, and its key says whether it was carried out already.
+        let is_reply = matches!(event.data, Data::InteractionReplied(_));
+        let of_run = || self.record.request.request_id.clone().filter(|_| !is_reply);
+        let request_id = event.correlation.request_id.or_else(of_run);
+        let correlation = Correlation { session_id, request_id, ..event.correlation };
         self.builder.control(now, event.level, event.data, correlation)
     }
 

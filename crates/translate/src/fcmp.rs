@@ -83,8 +83,7 @@ impl FcmpTranslator {
             | Data::ParserError(_)
             | Data::EngineError(_)
             | Data::AttemptStarted(_)
-            | Data::TurnUsage(_)
-            | Data::UserMessage(_) => self.translate(event, out),
+            | Data::TurnUsage(_) => self.translate(event, out),
         }
     }
 
@@ -190,9 +189,9 @@ impl FcmpTranslator {
                 resolution_mode: reply.resolution_mode,
             }),
             Data::AutoDecision(decision) => FcmpData::AutoDecided(AutoDecided {
+                interaction_id: decision.interaction_id,
                 source: decision.source,
                 reason: decision.reason,
-                interaction_id: decision.interaction_id,
                 policy: decision.policy,
                 instruction: decision.instruction,
             }),
@@ -231,8 +230,7 @@ impl FcmpTranslator {
             | Data::ArtifactPreviewReady(_)
             | Data::AttemptStarted(_)
             | Data::AttemptEnded(_)
-            | Data::TurnUsage(_)
-            | Data::UserMessage(_) => return,
+            | Data::TurnUsage(_) => return,
         };
         self.emit(envelope, data, out);
     }

@@ -17,6 +17,7 @@ use skillrun_parse::text::json::repair_surrogates;
 
 use crate::builder::{EventBuilder, Origin, span_ref};
 use crate::names::{MessageNames, UsedNames};
+use crate::payload;
 
 /// Longest tool input or output that stands in an event; the range has the rest.
 const TOOL_TEXT_BUDGET: usize = 64 * 1024;
@@ -141,7 +142,7 @@ impl ToRasp {
                     message_id: message_id.clone(),
                     text: shown.text,
                     partial: *partial,
-                    structured_payload: None,
+                    structured_payload: if *partial || text.is_truncated() { None } else { payload::of(text.head()) },
                     sanitized: shown.sanitized,
                     truncated: text.is_truncated(),
                     spans: pieces(record),
@@ -221,7 +222,12 @@ impl ToRasp {
                 if stream == Stream::Pty {
                     data.spans = vec![span_ref(&record.span)];
                 }
-                emit(Level::Warning, Data::ParserWarning(data), correlation);
+                // Of these bytes nothing was read at all. What the other notices are about was read, with a doubt.
+                if matches!(code, Code::LineTooLong | Code::DocumentUnclosed) {
+                    emit(Level::Error, Data::ParserError(data), correlation);
+                } else {
+                    emit(Level::Warning, Data::ParserWarning(data), correlation);
+                }
             }
             RecordKind::Unknown { name, text, has_marker } => {
                 let message = format!("an event of unknown type \"{}\"", clean(name, 256).text);

@@ -188,7 +188,7 @@ class Terminal(LawCase):
     def test_the_engine_speaks_after_its_attempt(self) -> None:
         run = Recorded("echo")
         late = run.again(run.of("attempt.ended"))
-        late["event"] |= {"category": "agent", "type": "message.user"}
+        late["event"] |= {"category": "runtime", "type": "turn.usage"}
         late["source"]["stream"], late["data"] = "stdout", {"text": "late"}
         run.write(self.data)
         self.assert_breaks(Law.TERMINAL, "outside of its attempt", self.look())

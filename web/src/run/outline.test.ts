@@ -86,7 +86,6 @@ test.each([
   ["engine.error", "diagnostic"],
   ["raw.stdout", "raw"],
   ["turn.usage", "runtime"],
-  ["message.user", "runtime"],
   ["attempt.ended", "runtime"],
 ] as const)("%s is about %s", (type, category) => {
   expect(categoryOf(type)).toBe(category);

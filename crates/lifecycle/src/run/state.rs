@@ -188,8 +188,7 @@ impl State {
             | Data::EngineError(_)
             | Data::RawStdout(_)
             | Data::RawStderr(_)
-            | Data::TurnUsage(_)
-            | Data::UserMessage(_) => {}
+            | Data::TurnUsage(_) => {}
         }
     }
 

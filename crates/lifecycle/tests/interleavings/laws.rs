@@ -180,8 +180,7 @@ impl Laws {
             | Data::EngineError(_)
             | Data::RawStdout(_)
             | Data::RawStderr(_)
-            | Data::TurnUsage(_)
-            | Data::UserMessage(_) => {}
+            | Data::TurnUsage(_) => {}
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::codes::{Code, NextAction};
 use crate::ids::InteractionId;
@@ -50,9 +50,10 @@ pub struct AssistantFinal {
     pub text: String,
     /// It was cut: deltas came, and no end.
     pub partial: bool,
-    /// The output of the skill, where this message has it.
+    /// The object of a message that is one JSON object, or has exactly one and that in a code fence; without the done
+    /// marker. Not checked: the output of the skill is in the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub structured_payload: Option<Value>,
+    pub structured_payload: Option<Map<String, Value>>,
 }
 
 /// What the agent tells about its thoughts.
@@ -100,12 +101,12 @@ pub struct UserInputReplied {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AutoDecided {
     pub interaction_id: InteractionId,
-    pub policy: DecisionPolicy,
     /// Absent in runs of 0.1.0, as `reason` is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<AutoDecisionSource>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<AutoDecideReason>,
+    pub policy: DecisionPolicy,
     /// What the agent was told instead of an answer.
     pub instruction: String,
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::envelope::SpanRef;
 use crate::codes::{Code, ErrorCategory, NextAction};
@@ -137,7 +137,7 @@ pub struct RunCompleted {
     /// What the verdict warned of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Code>,
-    /// Path of `result.json` in the run's folder; absent when a recording was read and nothing was written.
+    /// Path of `result.json` in the run's folder; absent when a recording was read, which leaves no result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
 }
@@ -184,8 +184,10 @@ pub struct MessageFinal {
     pub text: String,
     /// The message was cut: deltas came, and no end.
     pub partial: bool,
+    /// The object of a message that is one JSON object, or has exactly one and that in a code fence; without the done
+    /// marker. Absent where it is larger than 64 KiB or a question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub structured_payload: Option<Value>,
+    pub structured_payload: Option<Map<String, Value>>,
     /// Control characters were removed from the text; the raw range has the original.
     #[serde(default, skip_serializing_if = "is_false")]
     pub sanitized: bool,
@@ -257,16 +259,16 @@ wire_enum! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AutoDecision {
     pub interaction_id: InteractionId,
-    pub policy: DecisionPolicy,
-    pub instruction: String,
     /// Absent in Logs that 0.1.0 wrote, as `reason` is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<AutoDecisionSource>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<AutoDecideReason>,
     /// The policy that acted, which may be another than the question's.
-}
+    pub policy: DecisionPolicy,
     /// What the agent is told in place of an answer.
+    pub instruction: String,
+}
 
 /// The agent uses a tool; `correlation.tool_call_id` tells which call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -336,11 +338,23 @@ pub struct ArtifactIndexed {
     pub role: Option<String>,
 }
 
-/// Something to show in place of a file is there.
+wire_enum! {
+    /// How a file can be shown without another program.
+    PreviewKind {
+        Markdown = "markdown",
+        Json = "json",
+        /// Any other text; a picture made of markup too, which is never shown as what could act.
+        Text = "text",
+        Image = "image",
+    }
+}
+
+/// A file that the run has left can be shown: its type is one that a page can show, and its size is no obstacle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArtifactPreviewReady {
+    /// As in `GET /v1/runs/{run_id}/artifacts/{path}`.
     pub path: String,
-    pub kind: String,
+    pub kind: PreviewKind,
 }
 
 /// Something is odd or wrong; the run may still succeed.
@@ -427,14 +441,6 @@ pub struct TurnUsage {
     pub reported: BTreeMap<String, Value>,
 }
 
-/// What the engine was told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct UserMessage {
-    pub text: String,
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub truncated: bool,
-}
-
 macro_rules! event_types {
     ($($variant:ident($data:ty) = $wire:literal in $category:ident,)+) => {
         wire_enum! {
@@ -502,5 +508,4 @@ event_types! {
     AttemptStarted(AttemptStarted) = "attempt.started" in Runtime,
     AttemptEnded(Box<AttemptEnded>) = "attempt.ended" in Runtime,
     TurnUsage(TurnUsage) = "turn.usage" in Runtime,
-    UserMessage(UserMessage) = "message.user" in Runtime,
 }

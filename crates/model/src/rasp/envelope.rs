@@ -54,9 +54,14 @@ pub struct Correlation {
     pub tool_call_id: Option<String>,
     // Shared, since nearly every event of an attempt carries it.
     pub session_id: Option<Arc<str>>,
+    /// The key of the request that made the run, on control events; on `interaction.replied` the key of that reply.
     pub request_id: Option<String>,
     pub artifact_id: Option<String>,
+    /// Kept for runs that another run starts. Always null: no run does so yet.
+    #[schemars(with = "()")]
     pub parent_run_id: Option<RunId>,
+    /// Kept for the steps of a workflow. Always null: there are none yet.
+    #[schemars(with = "()")]
     pub step_id: Option<String>,
 }
 

@@ -4,6 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use serde_json::json;
+use skillrun_model::rasp::data::PreviewKind;
 use tempfile::TempDir;
 
 use super::*;
@@ -360,6 +361,24 @@ fn events_come_per_path_created_first() {
     let (created, indexed) = ("artifact.created", "artifact.indexed");
     let (a, b, c) = (Some("artifacts/a"), Some("artifacts/b"), Some("artifacts/c"));
     assert_eq!(told, [(created, a), (indexed, a), (created, b), (indexed, b), (created, c)]);
+}
+
+/// The type was in the schema, and no run ever wrote it.
+#[test]
+fn files_that_can_be_shown_have_a_preview() {
+    let world =
+        World::new().created("artifacts/a.md", "x").created("artifacts/b.bin", "x").created("artifacts/c.txt", "");
+    let events = control_events(&world.found(None, &[]));
+    let ready: Vec<_> = events
+        .iter()
+        .filter_map(|event| {
+            let Data::ArtifactPreviewReady(ready) = &event.data else { return None };
+            Some((ready.path.as_str(), ready.kind, event.correlation.artifact_id.as_deref()))
+        })
+        .collect();
+    assert_eq!(ready, [("artifacts/a.md", PreviewKind::Markdown, Some("artifacts/a.md"))]);
+    let types: Vec<_> = events.iter().take(3).map(|event| event.data.event_type().as_str()).collect();
+    assert_eq!(types, ["artifact.created", "artifact.indexed", "artifact.preview_ready"]);
 }
 
 #[test]

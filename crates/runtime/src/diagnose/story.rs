@@ -113,8 +113,7 @@ impl Story {
             | Data::ArtifactPreviewReady(_)
             | Data::RawStdout(_)
             | Data::RawStderr(_)
-            | Data::TurnUsage(_)
-            | Data::UserMessage(_) => {}
+            | Data::TurnUsage(_) => {}
         }
     }
 

@@ -202,8 +202,7 @@ impl Facts {
             | Data::RawStderr(_)
             | Data::AttemptStarted(_)
             | Data::AttemptEnded(_)
-            | Data::TurnUsage(_)
-            | Data::UserMessage(_) => None,
+            | Data::TurnUsage(_) => None,
         }
     }
 

@@ -181,7 +181,9 @@ fn a_line_over_8_mib_is_kept_by_range_in_every_profile() {
         let told = read_whole(*profile, &stdout, b"");
         assert_covered(&told, &stdout, b"");
         let [notice] = told.coded(Code::LineTooLong)[..] else { panic!("{profile}: {:?}", told.events.len()) };
-        assert_eq!((range(notice), notice.level), (Some((Stream::Stdout, from, to)), Level::Warning), "{profile}");
+        // Nothing of it was read, so it is more than a warning.
+        assert_eq!((range(notice), notice.level), (Some((Stream::Stdout, from, to)), Level::Error), "{profile}");
+        assert_eq!(notice.event_type().as_str(), "parser.error", "{profile}");
         assert_eq!(told.raws().iter().filter(|raw| **raw == (None, from, to)).count(), 1, "{profile}");
     }
     // Cut in mid-line, and with blank lines before it.
@@ -254,7 +256,8 @@ fn a_cut_document_is_read_as_lines() {
     let stdout = "\n{\n  \"session_id\": \"s\",\n\n";
     let told = checked(ProfileId::GeminiJson, stdout.as_bytes(), b"");
     assert_eq!(told.raws(), [(Some("{"), 0, 3), (Some("  \"session_id\": \"s\","), 3, 24), (Some(""), 24, 25)]);
-    assert_eq!(told.coded(Code::DocumentUnclosed).len(), 1);
+    let [unclosed] = told.coded(Code::DocumentUnclosed)[..] else { panic!("{:?}", told.events.len()) };
+    assert_eq!(unclosed.event_type().as_str(), "parser.error");
 }
 
 #[test]

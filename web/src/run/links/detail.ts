@@ -21,7 +21,7 @@ export function detailOf(event: RaspEvent): string | undefined {
   if (isRasp(event, "attempt.ended")) return event.data.verdict.reason_code;
   if (isRasp(event, "agent.message.delta") || isRasp(event, "agent.message.final") || isRasp(event, "agent.reasoning.summary")) return event.data.text;
   if (isRasp(event, "interaction.requested")) return event.data.prompt;
-  if (isRasp(event, "interaction.replied") || isRasp(event, "message.user")) return event.data.text;
+  if (isRasp(event, "interaction.replied")) return event.data.text;
   if (isRasp(event, "interaction.auto_decision")) return event.data.policy;
   if (isRasp(event, "tool.call.started")) return event.data.name;
   if (isRasp(event, "tool.call.completed")) return event.data.output ?? undefined;

@@ -98,7 +98,6 @@ export const typeWords = defineWords({
   "attempt.started": { en: "Attempt began", zh: "尝试开始" },
   "attempt.ended": { en: "Attempt judged", zh: "尝试已判定" },
   "turn.usage": { en: "Usage", zh: "用量" },
-  "message.user": { en: "Message to the engine", zh: "发给引擎的消息" },
 } satisfies Record<RaspType, Word>);
 
 export type Phase = NonNullable<Extract<FcmpEvent, { type: "conversation.status" }>["data"]["phase"]>;

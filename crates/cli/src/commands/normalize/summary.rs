@@ -134,8 +134,7 @@ impl Observed {
             | Data::RawStderr(_)
             | Data::AttemptStarted(_)
             | Data::AttemptEnded(_)
-            | Data::TurnUsage(_)
-            | Data::UserMessage(_) => {}
+            | Data::TurnUsage(_) => {}
         }
     }
 
