@@ -1,24 +1,36 @@
-//! Views that are written when a run is over: `fcmp.jsonl` and `parser_diagnostics.jsonl`, and `result.json` where the disk
-//! was too full for it before. They can be made from the Log at any time, so a failure to write them loses nothing; what
-//! is lacking is written later. Whoever writes them has the run. The cache learns of the run at the same time.
+//! Views that are written beside the Log: `fcmp.jsonl` and `parser_diagnostics.jsonl` whenever a run begins to wait and
+//! when it is over, and `result.json` where the disk was too full for it at the end. They can be made from the Log at any
+//! time, so a failure to write them loses nothing; what is lacking is written later. The process that writes them has the
+//! run. The cache learns of a run that is over at the same time.
+//!
+//! The two files of lines are only ever added to: a line that was given out once stays what it is, whichever version of
+//! the program adds the next. `tail` finds out how far a file goes.
 
-use std::fs::File;
-use std::io;
-use std::path::Path;
+mod tail;
+#[cfg(test)]
+mod tests;
 
-use skillrun_log::FileLog;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use skillrun_log::{Epoch, EventLog, FileLog};
+use skillrun_model::fcmp::FcmpEvent;
 use skillrun_model::rasp::data::Category;
 use skillrun_model::wire::LineWriter;
 use skillrun_model::{RunId, RunStatus};
 use skillrun_translate::FcmpTranslator;
 
+use crate::accept::TRANSLATOR;
 use crate::cache::{self, CacheKey};
 use crate::data_folder::RunFolder;
 use crate::error::RuntimeError;
 use crate::record::RunRecord;
 use crate::result;
 use crate::run::{Tools, read_all, result_with};
+use tail::Tail;
 
+/// Of a run that is over: writes what is lacking.
 pub(crate) fn write(tools: &Tools, run: RunId) {
     let folder = tools.data.run(run);
     if is_lacking(&folder.result())
@@ -26,9 +38,8 @@ pub(crate) fn write(tools: &Tools, run: RunId) {
     {
         result::write(&folder, &result).ok();
     }
-    // Written once, and never again by another version.
-    if is_lacking(&folder.fcmp()) || !folder.diagnostics().exists() {
-        make(&tools.log, run, &folder.fcmp(), &folder.diagnostics()).ok();
+    if !is_whole(&folder.fcmp()) || !folder.diagnostics().exists() {
+        add(&tools.log, run, &folder).ok();
     }
     // A hint; whoever uses it looks at the run again.
     let has_succeeded =
@@ -43,19 +54,38 @@ pub(crate) fn write(tools: &Tools, run: RunId) {
 
 /// Whether nothing of it is lacking.
 pub(crate) fn are_there(folder: &RunFolder) -> bool {
-    !is_lacking(&folder.result()) && !is_lacking(&folder.fcmp()) && folder.diagnostics().exists()
+    !is_lacking(&folder.result()) && is_whole(&folder.fcmp()) && folder.diagnostics().exists()
+}
+
+/// Of a run that waits: writes what its Log has and its views have not. Where they cannot be written now, the run is none
+/// the worse for it; they are added to when it goes on.
+pub(crate) fn write_waiting(tools: &Tools, run: RunId) {
+    add(&tools.log, run, &tools.data.run(run)).ok();
+}
+
+/// Whether the views of a run that waits are older than its Log, or missing. Files that were copied may say so of each
+/// other without being so; then there is nothing to add.
+pub(crate) fn may_lag(folder: &RunFolder) -> bool {
+    let changed = |path: PathBuf| fs::metadata(path).and_then(|file| file.modified()).ok();
+    let written = changed(folder.fcmp()).filter(|_| !is_lacking(&folder.fcmp()) && folder.diagnostics().exists());
+    written.is_none_or(|written| changed(folder.events()).is_some_and(|log| log > written))
+}
+
+/// Whether a conversation is there to its end, so that it can be given out in place of the Log.
+pub fn is_whole(fcmp: &Path) -> bool {
+    Tail::of_conversation(fcmp).is_ok_and(|tail| tail.is_end)
 }
 
 /// After a power failure a file may have its name and nothing in it.
 fn is_lacking(path: &Path) -> bool {
-    std::fs::metadata(path).map_or(true, |file| file.len() == 0)
+    fs::metadata(path).map_or(true, |file| file.len() == 0)
 }
 
 /// Removes them, because the Log they were made from has changed. They are made again when the run is over again, and
 /// whoever wants them meanwhile makes them from the Log.
 pub fn forget(folder: &RunFolder) -> io::Result<()> {
     for path in [folder.fcmp(), folder.diagnostics()] {
-        match std::fs::remove_file(path) {
+        match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
         }
@@ -63,34 +93,106 @@ pub fn forget(folder: &RunFolder) -> io::Result<()> {
     Ok(())
 }
 
-fn make(log: &FileLog, run: RunId, fcmp: &Path, diagnostics: &Path) -> Result<(), RuntimeError> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |error: io::Error| RuntimeError::File { path, doing: "written", error }
-    };
-    let beside = |path: &Path| path.with_extension("jsonl.tmp");
-    let open = |path: &Path| -> Result<LineWriter, RuntimeError> {
-        let file = File::create(beside(path)).map_err(failed(path))?;
-        Ok(LineWriter::new(Box::new(file)))
-    };
-    let (mut conversation, mut problems) = (open(fcmp)?, open(diagnostics)?);
+/// Where a view goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum GoesOn {
+    /// The same translator made the lines that are there: after so many of them.
+    AfterLine(u64),
+    /// Another one did: after the last event that it has translated.
+    AfterEvent(u64),
+}
+
+/// Adds to both files what the Log has and they have not.
+fn add(log: &FileLog, run: RunId, folder: &RunFolder) -> Result<(), RuntimeError> {
+    let made_by = RunRecord::read(&folder.record())?.translator;
+    add_as(made_by, log, run, folder)
+}
+
+/// `made_by`: the translator of the lines that are there.
+fn add_as(made_by: u32, log: &FileLog, run: RunId, folder: &RunFolder) -> Result<(), RuntimeError> {
+    let (fcmp, diagnostics) = (folder.fcmp(), folder.diagnostics());
+    let head = log.head(run)?;
+    let mut said = Tail::of_conversation(&fcmp).unwrap_or_default();
+    let mut noted = Tail::of_events(&diagnostics).unwrap_or_default();
+    // Lines of events that the Log has lost are worth nothing.
+    if head.epoch != Epoch::FIRST || said.rasp_seq.max(noted.rasp_seq) >= head.next_seq.0 {
+        (said, noted) = (Tail::default(), Tail::default());
+    }
+    let goes_on = if made_by == TRANSLATOR { GoesOn::AfterLine(said.seq) } else { GoesOn::AfterEvent(said.rasp_seq) };
+    let (mut conversation, mut problems) =
+        (ViewFile::open(&fcmp, said.bytes)?, ViewFile::open(&diagnostics, noted.bytes)?);
+    let mut numbering = Numbering { goes_on, lines: said.seq };
     let mut translator = FcmpTranslator::default();
     read_all(log, run, |event| {
-        if event.event_type().category() == Category::Diagnostic {
-            problems.rasp(&event).map_err(failed(diagnostics))?;
+        if event.event_type().category() == Category::Diagnostic && event.seq > noted.rasp_seq {
+            problems.lines.rasp(&event).map_err(failed(&diagnostics))?;
         }
         let mut written = Ok(());
         translator.push(event, &mut |event| {
-            if written.is_ok() {
-                written = conversation.fcmp(&event);
+            if let Some(event) = numbering.new(event).filter(|_| written.is_ok()) {
+                written = conversation.lines.fcmp(&event);
             }
         });
-        written.map_err(failed(fcmp))
+        written.map_err(failed(&fcmp))
     })?;
-    conversation.flush().map_err(failed(fcmp))?;
-    problems.flush().map_err(failed(diagnostics))?;
-    for path in [diagnostics, fcmp] {
-        std::fs::rename(beside(path), path).map_err(failed(path))?;
+    // The conversation last: where that is whole, so is the other.
+    problems.finish()?;
+    conversation.finish()
+}
+
+/// Which events of a translation are not in the file yet, and which number each gets.
+struct Numbering {
+    goes_on: GoesOn,
+    lines: u64,
+}
+
+impl Numbering {
+    fn new(&mut self, event: FcmpEvent) -> Option<FcmpEvent> {
+        let is_new = match self.goes_on {
+            GoesOn::AfterLine(line) => event.seq > line,
+            GoesOn::AfterEvent(rasp_seq) => event.meta.rasp_seq > rasp_seq,
+        };
+        is_new.then(|| {
+            self.lines += 1;
+            FcmpEvent { seq: self.lines, ..event }
+        })
     }
-    Ok(())
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> RuntimeError {
+    let path = path.to_owned();
+    move |error| RuntimeError::File { path, doing: "written", error }
+}
+
+/// A file that lines are added to. A new one gets its name when it is finished.
+struct ViewFile {
+    path: PathBuf,
+    beside: Option<PathBuf>,
+    lines: LineWriter,
+}
+
+impl ViewFile {
+    /// `bytes` of what is there stay.
+    fn open(path: &Path, bytes: u64) -> Result<Self, RuntimeError> {
+        let beside = (bytes == 0).then(|| path.with_extension("jsonl.tmp"));
+        let opened = match &beside {
+            Some(beside) => File::create(beside),
+            None => OpenOptions::new().write(true).open(path).and_then(|mut file| {
+                // What a process left behind that was interrupted in the middle of a line.
+                file.set_len(bytes)?;
+                file.seek(SeekFrom::End(0))?;
+                Ok(file)
+            }),
+        };
+        let lines = LineWriter::new(Box::new(opened.map_err(failed(path))?));
+        Ok(Self { path: path.to_owned(), beside, lines })
+    }
+
+    fn finish(mut self) -> Result<(), RuntimeError> {
+        self.lines.flush().map_err(failed(&self.path))?;
+        match &self.beside {
+            Some(beside) => fs::rename(beside, &self.path).map_err(failed(&self.path)),
+            None => Ok(()),
+        }
+    }
 }

@@ -106,17 +106,29 @@ impl<'a> Worker<'a> {
                 Next::Start(attempt) => self.start(attempt)?,
                 Next::Follow => self.follow()?,
                 Next::Settle => self.settle_what_is_left()?,
-                Next::Between => self.wait_between()?,
+                Next::Between => {
+                    self.write_waiting_views();
+                    self.wait_between()?
+                }
                 Next::SeeOut => self.see_out()?,
                 Next::Rest(rest) => {
-                    if matches!(rest, Rest::Over) {
-                        self.give_up_login();
-                        views::write(&self.surroundings.tools, self.run.id);
+                    match rest {
+                        Rest::Over => {
+                            self.give_up_login();
+                            views::write(&self.surroundings.tools, self.run.id);
+                        }
+                        Rest::Waiting { .. } => self.write_waiting_views(),
+                        Rest::LetGo => {}
                     }
                     return Ok(rest);
                 }
             };
         }
+    }
+
+    /// The run begins to wait, perhaps for days: its views tell until then.
+    fn write_waiting_views(&self) {
+        views::write_waiting(&self.surroundings.tools, self.run.id);
     }
 
     /// Finds out what is left of the last attempt.

@@ -12,6 +12,7 @@ from ..ledger import Protocol
 from ..lockstep import Lockstep
 from ..looking import Looking
 from ..report import Law
+from ..words import Status
 
 FILE = "fcmp.jsonl"
 
@@ -58,6 +59,8 @@ class Conversation:
             self._rest(reader)
         if self.file is None:
             # A view that may be missing: it is made from the Log whenever somebody wants it.
+            if fold.status is Status.WAITING_USER:
+                self.looking.count(Law.FCMP, "runs that wait without a file")
             return self.looking.count(Law.FCMP, "runs without a file")
         self.looking.count(Law.FCMP, "runs")
         self.looking.count(Law.FCMP, "events", self.file.read)

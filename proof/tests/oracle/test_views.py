@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from typing import Any
 
+from oracle.event import Event
+from oracle.fcmp import Translation
 from oracle.ledger import Accepted, CancelAcknowledged, Fault, Protocol, StatusSeen, StreamSeen
 from oracle.report import Law
+from oracle.words import Rasp
 
 from .case import LawCase, promises
 from .recorded import Recorded
@@ -82,6 +86,41 @@ class Fcmp(LawCase):
         self.run_.fcmp[at] = (raw, "raw.stdout", {"text": raw["data"]["text"]}, None)
         self.run_.write(self.data)
         self.assert_breaks(Law.FCMP, "diagnostic.warning", self.look())
+
+    def test_a_run_that_waits_has_its_conversation_so_far(self) -> None:
+        def waiting() -> tuple[Recorded, list[Any]]:
+            run = Recorded("resumed")
+            told = run.fcmp
+            run.until("run.status", status="waiting_user")
+            kept = [row for row in told if any(row[0] is event for event in run.rasp)]
+            return run, kept
+
+        run, kept = waiting()
+        self.assertGreater(len(kept), 2)
+        # It may lag behind the Log, and be missing; what is there must be the conversation.
+        for so_far in (kept, kept[:-1], []):
+            run, rows = waiting()
+            run.fcmp = rows[: len(so_far)]
+            run.write(self.data)
+            report = self.look(is_settled=False)
+            self.assert_holds(report)
+            self.assertEqual(0 if so_far else 1, report.counts[Law.FCMP].get("runs that wait without a file", 0))
+            for path in self.data.rglob("fcmp.jsonl"):
+                path.unlink()
+        run, rows = waiting()
+        run.fcmp = [rows[0], *rows[2:]]
+        run.write(self.data)
+        self.assert_breaks(Law.FCMP, "", self.look(is_settled=False))
+
+    def test_a_decision_says_why(self) -> None:
+        """A decision of 0.1.0 has neither source nor reason; one of today has both, and so has its conversation."""
+        for words in ({}, {"source": "auto_decide_timeout", "reason": "user_no_reply"}):
+            data = {"interaction_id": 1, "policy": "safe_default", "instruction": "i"} | words
+            value = {"ts": "t", "source": {"engine": "e", "confidence": 1.0}, "correlation": {"session_id": None}}
+            value |= {"raw_ref": {}, "event": {"level": "info"}}
+            kind = Rasp.AUTO_DECISION
+            [told] = Translation().take(Event(None, "r", 1, 0, "control", str(kind), kind, data, value))
+            self.assertEqual((str(kind), data), ("interaction.auto_decision", told["data"]))
 
     def test_an_unknown_type_is_counted_and_passed_over(self) -> None:
         strange = self.run_.again(self.run_.of("run.started"))

@@ -20,4 +20,5 @@ mod sticky;
 mod sticky_left;
 mod stories;
 mod verify;
+mod views;
 mod workspaces;

@@ -21,7 +21,7 @@ use crate::views;
 /// How long a host is waited for that says nothing, though its run is over.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// So many of the newest runs that are over are looked at, whether a view is lacking.
+/// So many of the newest runs that are over, and of those that wait, are looked at, whether a view is lacking.
 const LOOKED_AT: usize = 1000;
 
 fn over() -> Vec<RunStatus> {
@@ -77,6 +77,12 @@ impl Runtime {
             }
         }
         recovered.waiting = unfinished.resting.len();
+        for question in unfinished.resting.iter().rev().take(LOOKED_AT) {
+            // An owner that died between the two, or another version that had no views of a run that waits.
+            if views::may_lag(&self.data().run(question.run_id)) {
+                self.inner.write_views(question.run_id);
+            }
+        }
         for run in unfinished.restless.into_iter().chain(unfinished.unretried) {
             match self.inner.take_up(run) {
                 Ok(TakenUp::Working) => recovered.working.push(run),
@@ -175,6 +181,9 @@ impl Inner {
                 state.question.as_ref().and_then(|question| Some((question.deadline?, question.interaction_id)));
             if let Some((at, interaction_id)) = deadline {
                 self.desk().arm(at, id, interaction_id);
+            }
+            if views::may_lag(&run.folder) {
+                views::write_waiting(&self.surroundings.tools, id);
             }
             drop(run);
             self.wind_up();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::status::Continuation;
-use skillrun_model::{AttemptNumber, RunId};
+use skillrun_model::{AttemptNumber, RunId, RunStatus};
 
 use super::desk::{Trouble, Wanted};
 use super::{Inner, TakenUp};
@@ -247,10 +247,16 @@ impl Inner {
     /// Writes what is lacking. Who has the run does so too; and of one that is gone nothing is lacking.
     pub(super) fn write_views(&self, id: RunId) {
         match self.open(id) {
-            Ok(run) => {
+            Ok(run) if run.state.is_over() => {
                 views::write(&self.surroundings.tools, id);
                 drop(run);
                 self.see_to_views(id);
+            }
+            Ok(run) => {
+                if run.state.status == Some(RunStatus::WaitingUser) {
+                    views::write_waiting(&self.surroundings.tools, id);
+                }
+                drop(run);
             }
             Err(RuntimeError::Log(LogError { kind: LogErrorKind::Gone | LogErrorKind::Held { .. }, .. })) => {}
             Err(_) => self.see_to_views(id),

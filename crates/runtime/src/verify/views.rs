@@ -81,7 +81,7 @@ impl LineFile {
         match state {
             State::Settled(outcome) => outcome,
             State::Missing if is_over => Outcome::lost(format!("{name} is gone")),
-            State::Missing => Outcome::not_yet(format!("{name} is made when the run is over")),
+            State::Missing => Outcome::not_yet(format!("{name} is made when the run waits or is over")),
             State::Ended if is_over => {
                 Outcome::different(format!("{name} ends at byte {offset}, before line {line} that the Log gives"))
             }

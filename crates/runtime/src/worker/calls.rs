@@ -73,6 +73,7 @@ impl Worker<'_> {
                 // Its clocks stand still until somebody answers.
                 host.send(&Request::Wait { deadline });
             }
+            self.write_waiting_views();
         }
         Ok(())
     }

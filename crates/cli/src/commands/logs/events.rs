@@ -11,6 +11,7 @@ use skillrun_model::fcmp::{FcmpEvent, Meta};
 use skillrun_model::rasp::Event;
 use skillrun_model::wire::LineWriter;
 use skillrun_model::{RunId, RunStatus};
+use skillrun_runtime::views::is_whole;
 use skillrun_translate::FcmpTranslator;
 use skillrun_translate::transcript::Transcript;
 
@@ -32,7 +33,8 @@ pub(super) fn print(place: &Place, run: RunId, what: What, part: Part, follow: F
     match follow {
         Follow::No => {
             // What was given out once stays what it is, whatever version looks at it now.
-            let kept = if counts_rasp { None } else { File::open(place.folder(run).fcmp()).ok() };
+            let fcmp = place.folder(run).fcmp();
+            let kept = if counts_rasp || !is_whole(&fcmp) { None } else { File::open(fcmp).ok() };
             match kept {
                 Some(kept) => printer.kept(BufReader::new(kept))?,
                 None => read(&place.log, run, &mut printer)?,

@@ -1,0 +1,131 @@
+use std::fs;
+
+use skillrun_log::{Durability, Seq};
+use skillrun_model::rasp::data::{Diagnostic, RunCanceled, RunStarted, RunStatusChange, Versions};
+use skillrun_model::rasp::{Correlation, Data, Level};
+use skillrun_model::{Code, EngineName, ExecutionMode, Timestamp};
+use skillrun_translate::EventBuilder;
+use tempfile::TempDir;
+
+use super::*;
+
+/// A Log that grows, and the views beside it.
+struct World {
+    _dir: TempDir,
+    folder: RunFolder,
+    log: FileLog,
+    builder: EventBuilder,
+}
+
+fn run_id() -> RunId {
+    RunId::new(1, [1; 10])
+}
+
+fn started() -> Data {
+    let versions = Versions { skillrun: "test".to_owned(), engine: None, profile: 1 };
+    Data::RunStarted(RunStarted::new("scripted", ExecutionMode::Interactive, versions))
+}
+
+fn waiting() -> Data {
+    Data::RunStatus(RunStatusChange { status: Some(RunStatus::WaitingUser), phase: None, detail: None })
+}
+
+fn odd() -> Data {
+    let message = "something is odd".to_owned();
+    let diagnostic = Diagnostic {
+        code: Code::UnknownEvent,
+        message,
+        count: None,
+        message_id: None,
+        sanitized: false,
+        spans: Vec::new(),
+    };
+    Data::ParserWarning(diagnostic)
+}
+
+fn canceled() -> Data {
+    Data::RunCanceled(RunCanceled { reason_code: Code::Canceled, by: None })
+}
+
+impl World {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let folder = RunFolder::at(dir.path().join(run_id().to_string()));
+        let log = FileLog::new(dir.path());
+        log.create(run_id()).expect("a Log");
+        let builder = EventBuilder::new(run_id(), EngineName::new("scripted"));
+        Self { _dir: dir, folder, log, builder }
+    }
+
+    fn append(&mut self, all: Vec<Data>) {
+        let first = Seq(self.builder.next_seq());
+        let event = |data| self.builder.control(Timestamp::EPOCH, Level::Info, data, Correlation::default());
+        let events: Vec<_> = all.into_iter().map(event).collect();
+        self.log.append(run_id(), first, &events, Durability::Derived).expect("appended");
+    }
+
+    fn add(&self, made_by: u32) {
+        add_as(made_by, &self.log, run_id(), &self.folder).expect("added");
+    }
+
+    fn lines(&self) -> (Vec<String>, Vec<String>) {
+        let read = |path| fs::read_to_string(path).expect("a view").lines().map(str::to_owned).collect();
+        (read(self.folder.fcmp()), read(self.folder.diagnostics()))
+    }
+}
+
+/// Views of a run that waits were only made when it was over, which an interactive run may never be.
+#[test]
+fn what_is_added_at_each_wait_is_what_is_made_at_the_end() {
+    let batches = || [vec![started(), waiting()], vec![odd(), waiting()], vec![odd(), canceled()]];
+    for made_by in [TRANSLATOR, TRANSLATOR + 1] {
+        let (mut grown, mut made) = (World::new(), World::new());
+        let mut before = Vec::new();
+        for batch in batches() {
+            grown.append(batch.clone());
+            grown.add(made_by);
+            let (conversation, _) = grown.lines();
+            assert!(conversation.starts_with(&before), "no line changes: {conversation:#?}");
+            assert_eq!(is_whole(&grown.folder.fcmp()), matches!(batch.last(), Some(Data::RunCanceled(_))));
+            grown.add(made_by);
+            assert_eq!(grown.lines().0, conversation, "nothing new, nothing added");
+            before = conversation;
+            made.append(batch);
+        }
+        made.add(made_by);
+        assert_eq!(grown.lines(), made.lines());
+        assert_eq!((before.len(), grown.lines().1.len()), (6, 2));
+    }
+}
+
+#[test]
+fn a_line_that_was_cut_is_written_again_and_a_strange_file_is_made_again() {
+    let mut world = World::new();
+    world.append(vec![started(), odd(), waiting()]);
+    world.add(TRANSLATOR);
+    let whole = world.lines();
+    let conversation = fs::read(world.folder.fcmp()).expect("a view");
+    let strange = [&conversation[..conversation.len() - 5], b"", b"strange", b"{}\n", b"\n\n"].map(<[u8]>::to_vec);
+    for text in strange {
+        fs::write(world.folder.fcmp(), text).expect("written");
+        world.add(TRANSLATOR);
+        assert_eq!(world.lines(), whole);
+    }
+    fs::remove_file(world.folder.diagnostics()).expect("removed");
+    world.add(TRANSLATOR);
+    assert_eq!(world.lines(), whole);
+}
+
+/// After a power failure the Log may end before events that a view has.
+#[test]
+fn a_view_that_is_ahead_of_its_log_is_made_again() {
+    let (mut ahead, mut behind) = (World::new(), World::new());
+    ahead.append(vec![started(), odd(), waiting(), waiting()]);
+    ahead.add(TRANSLATOR);
+    behind.append(vec![started(), waiting()]);
+    fs::copy(ahead.folder.fcmp(), behind.folder.fcmp()).expect("copied");
+    fs::copy(ahead.folder.diagnostics(), behind.folder.diagnostics()).expect("copied");
+    behind.add(TRANSLATOR);
+    let (conversation, diagnostics) = behind.lines();
+    assert_eq!((conversation.len(), diagnostics.len()), (2, 0));
+}
