@@ -18,6 +18,8 @@ fn normalize(case: &str, args: &[&str]) -> Vec<u8> {
 
 const FILES: [&str; 4] = ["events.jsonl", "fcmp.jsonl", "parser_diagnostics.jsonl", "summary.jsonl"];
 
+const TEXTS: [&str; 2] = ["stdout.txt", "stderr.txt"];
+
 #[test]
 fn the_same_evidence_gives_the_same_bytes() {
     parallel::each(&recorded::cases(&paths::corpus()), |case| {
@@ -48,7 +50,28 @@ fn the_files_of_out_hold_what_the_formats_print() {
         assert!(file == normalize(case, &["--format", format]), "{name} is not what --format {format} prints");
     }
     let written = fs::read_dir(&dir).expect("a folder").count();
-    assert_eq!(written, FILES.len());
+    assert_eq!(written, FILES.len() + TEXTS.len());
+}
+
+/// What the engine wrote, all attempts joined, was in an exported zip alone.
+#[test]
+fn the_texts_of_out_hold_what_the_engine_wrote() {
+    let out = tempfile::tempdir().expect("a folder");
+    let dir = out.path().to_str().expect("a path");
+    let wanted = |case: &str, stream: &str| {
+        let log = |attempt: u32| fs::read(paths::corpus().join(case).join(format!(".audit/{stream}.{attempt}.log")));
+        (1..).map_while(|attempt| log(attempt).ok()).collect::<Vec<_>>().concat()
+    };
+    for case in ["codex-asks-then-done", "gemini-document-on-stderr", "colours-and-odd-bytes"] {
+        normalize(case, &["--out", dir]);
+        for (name, stream) in TEXTS.into_iter().zip(["stdout", "stderr"]) {
+            assert!(fs::read(out.path().join(name)).expect(name) == wanted(case, stream), "{case}: {name}");
+        }
+    }
+    normalize("masked-secret", &["--out", dir]);
+    let masked = fs::read(out.path().join("stdout.txt")).expect("stdout.txt");
+    let recorded = wanted("masked-secret", "stdout");
+    assert!(masked.len() == recorded.len() && masked != recorded, "what is masked is masked here too");
 }
 
 #[test]

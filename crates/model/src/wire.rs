@@ -174,6 +174,11 @@ impl LineWriter {
         self.text.write_all(text.as_bytes())
     }
 
+    /// Bytes that may be no text at all, as they are.
+    pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.text.write_all(bytes)
+    }
+
     fn end_line(&mut self) -> io::Result<()> {
         match &self.text.error {
             Some(error) => Err(error.kind().into()),

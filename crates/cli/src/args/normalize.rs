@@ -61,7 +61,7 @@ pub(crate) struct Normalize {
     /// What to print
     #[arg(long, value_enum, default_value = "summary")]
     pub(crate) format: Format,
-    /// Also write events.jsonl, fcmp.jsonl, parser_diagnostics.jsonl and summary.jsonl into this folder
+    /// Also write events.jsonl, fcmp.jsonl, parser_diagnostics.jsonl, summary.jsonl, stdout.txt and stderr.txt into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }

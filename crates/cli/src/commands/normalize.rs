@@ -5,6 +5,7 @@
 mod outputs;
 mod summary;
 
+use skillrun_evidence::feed::StepKind;
 use skillrun_evidence::{Attempt, Folder, Patterns};
 use skillrun_lifecycle::closing::{self, ControlEvent, Ending};
 use skillrun_lifecycle::{Control, OutputValidator, ProcessExit, advice, settle};
@@ -152,6 +153,9 @@ impl Run<'_> {
         let mut feed = attempt.feed()?;
         let (builder, outputs) = (&mut self.builder, &mut self.outputs);
         while let Some(step) = feed.next_step()? {
+            if let StepKind::Bytes { stream, bytes } = &step.kind {
+                outputs.bytes(*stream, bytes);
+            }
             pipeline.step(&step, builder, |event| outputs.event(event));
             outputs.check()?;
         }

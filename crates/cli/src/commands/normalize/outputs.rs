@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Serialize;
-use skillrun_model::Code;
 use skillrun_model::fcmp::FcmpEvent;
 use skillrun_model::rasp::Event;
 use skillrun_model::rasp::data::Category;
 use skillrun_model::wire::LineWriter;
+use skillrun_model::{Code, Stream};
 use skillrun_translate::FcmpTranslator;
 use skillrun_translate::transcript::Transcript;
 
@@ -56,6 +56,10 @@ impl Lines {
         self.write(|writer| writer.value(value));
     }
 
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.write(|writer| writer.bytes(bytes));
+    }
+
     fn text(&mut self, text: &str) {
         self.write(|writer| writer.plain(text));
     }
@@ -79,6 +83,9 @@ struct Files {
     fcmp: Lines,
     diagnostics: Lines,
     summary: Lines,
+    /// What the engine wrote, all attempts joined, through the mask.
+    stdout: Lines,
+    stderr: Lines,
 }
 
 pub(crate) struct Outputs {
@@ -106,6 +113,8 @@ impl Outputs {
                     fcmp: Lines::file(dir, "fcmp.jsonl")?,
                     diagnostics: Lines::file(dir, "parser_diagnostics.jsonl")?,
                     summary: Lines::file(dir, "summary.jsonl")?,
+                    stdout: Lines::file(dir, "stdout.txt")?,
+                    stderr: Lines::file(dir, "stderr.txt")?,
                 })
             }
         };
@@ -134,6 +143,17 @@ impl Outputs {
 
     pub(crate) fn begin_attempt(&mut self) {
         self.observed = Observed::default();
+    }
+
+    /// Bytes as the parser gets them. A merged recording has those of the other two again.
+    pub(crate) fn bytes(&mut self, stream: Stream, bytes: &[u8]) {
+        if let Some(files) = &mut self.files {
+            match stream {
+                Stream::Stdout => files.stdout.bytes(bytes),
+                Stream::Stderr => files.stderr.bytes(bytes),
+                Stream::Pty => {}
+            }
+        }
     }
 
     pub(crate) fn event(&mut self, event: Event) {
@@ -208,7 +228,9 @@ impl Outputs {
                 files.events.check()?;
                 files.fcmp.check()?;
                 files.diagnostics.check()?;
-                files.summary.check()
+                files.summary.check()?;
+                files.stdout.check()?;
+                files.stderr.check()
             }
         }
     }
@@ -220,6 +242,8 @@ impl Outputs {
             files.fcmp.finish()?;
             files.diagnostics.finish()?;
             files.summary.finish()?;
+            files.stdout.finish()?;
+            files.stderr.finish()?;
         }
         self.stdout.finish()
     }
