@@ -8,7 +8,7 @@ function run(run_id: string, change: Partial<RunSummary> = {}): RunSummary {
   return {
     run_id, status: "succeeded", skill: "count-words", engine: "one", mode: "auto",
     created_at: "2026-01-01T00:00:00Z", updated_at: null, ended_at: null, attempt: 1, question: null, rests: false,
-    reason_code: null, error_code: null, last_words: null, usage: null, auto_decisions: 0, warnings: 0, log_bytes: 0, damage: null,
+    reason_code: null, error_code: null, last_words: null, usage: null, auto_decisions: 0, auto_decision_count: 0, last_auto_decision_at: null, warnings: 0, log_bytes: 0, damage: null,
     ...change,
   };
 }

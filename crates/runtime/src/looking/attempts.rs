@@ -1,10 +1,12 @@
 //! What happened in each attempt, from the Log; and how much was recorded, from the evidence.
 
-use std::fs;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::Path;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use skillrun_evidence::names;
 use skillrun_model::rasp::data::Exit;
 use skillrun_model::rasp::{Data, Event};
@@ -28,6 +30,46 @@ pub struct Attempt {
     /// What the engine wrote, each byte once; none where the evidence is gone.
     pub bytes: Option<u64>,
     pub streams: StreamSizes,
+    /// How well its output could be read; null while it goes on, and where the evidence is gone.
+    pub parse: Option<ParseFigures>,
+}
+
+/// How the lines of an attempt were read, as `meta.N.json` has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ParseFigures {
+    /// Lines that were read exactly.
+    pub matched: u64,
+    /// Lines whose meaning was inferred.
+    pub inferred: u64,
+    /// Lines that were kept as they are.
+    pub raw: u64,
+    /// Lines that have the engine's format and are of no known type.
+    pub unknown: u64,
+    /// The unknown ones by their type.
+    #[serde(default)]
+    pub unknown_types: BTreeMap<String, u64>,
+    /// Mean of the confidences, weighted by bytes: 1.0 is an exact parse, below 0.7 is a guess.
+    pub confidence: f64,
+}
+
+/// The one member of `meta.N.json` that is of use here.
+#[derive(Deserialize)]
+struct MetaFile {
+    parse: Option<ParseFigures>,
+}
+
+/// No such file that we write is larger.
+const META_MAX: u64 = 4 * 1024 * 1024;
+
+impl ParseFigures {
+    fn of(audit: &Path, number: AttemptNumber) -> Option<Self> {
+        let path = audit.join(names::meta(number));
+        // An engine may be able to write there: a link is nothing of ours.
+        fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?;
+        let mut text = Vec::new();
+        File::open(path).ok()?.take(META_MAX).read_to_end(&mut text).ok()?;
+        serde_json::from_slice::<MetaFile>(&text).ok()?.parse
+    }
 }
 
 /// How an attempt ended.
@@ -80,7 +122,8 @@ impl Attempts {
         let number = event.attempt_number;
         if let Data::AttemptStarted(started) = &event.data {
             let streams = StreamSizes::default();
-            self.list.push(Attempt { number, started_at: started.started_at, ended: None, bytes: None, streams });
+            let started_at = started.started_at;
+            self.list.push(Attempt { number, started_at, ended: None, bytes: None, streams, parse: None });
         } else if let Data::AttemptEnded(ended) = &event.data {
             let verdict = &ended.verdict;
             let end = AttemptEnd {
@@ -102,6 +145,7 @@ impl Attempts {
         for attempt in &mut self.list {
             attempt.streams = StreamSizes::of(audit, attempt.number);
             attempt.bytes = attempt.streams.written();
+            attempt.parse = attempt.ended.as_ref().and_then(|_| ParseFigures::of(audit, attempt.number));
         }
     }
 
@@ -188,6 +232,34 @@ mod tests {
                 (3, None),
             ]
         );
+    }
+
+    /// The figures were in a file alone, which no client could read.
+    #[test]
+    fn figures_of_the_parser_are_those_of_the_file() {
+        let audit = tempfile::tempdir().expect("a folder");
+        let (mut attempts, mut events) = (Attempts::default(), Events::default());
+        for number in 1..=4 {
+            attempts.take(&events.next(number, started()));
+            if number != 2 {
+                attempts.take(&events.next(number, ended(TurnState::ALL[0], 0)));
+            }
+        }
+        let figures = serde_json::json!({
+            "matched": 7, "inferred": 1, "raw": 2, "unknown": 3, "unknown_types": {"new.thing": 3}, "confidence": 0.5,
+        });
+        let write = |number: u32, text: String| {
+            fs::write(audit.path().join(names::meta(AttemptNumber(number))), text).expect("written");
+        };
+        let meta = serde_json::json!({ "engine": "codex", "parse": figures }).to_string();
+        write(1, meta.clone());
+        write(2, meta);
+        write(3, r#"{"engine":"codex"}"#.to_owned());
+        write(4, "{\"parse\":".to_owned());
+        attempts.measure(audit.path());
+        let told: Vec<_> = attempts.list().iter().map(|one| serde_json::to_value(&one.parse).expect("JSON")).collect();
+        let none = serde_json::Value::Null;
+        assert_eq!(told, [figures, none.clone(), none.clone(), none], "of a settled attempt, where there are any");
     }
 
     #[test]

@@ -2,7 +2,9 @@
 import type { Diagnosis, EventsAt, NextAction, NextActionKind, Run } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { actionWords, ruleWords } from "../../words/codes-gate.ts";
-import { doingOf, elapsedOf, entriesOf, eventFor, furtherFindings, groundsOf, inOrder, optionsOf, primaryOf, saysMore, sentenceOf, wholeNumber } from "./verdict.ts";
+import { say } from "../../words/words.ts";
+import { decisionsOf, doingOf, elapsedOf, entriesOf, eventFor, furtherFindings, groundsOf, inOrder, optionsOf, primaryOf, readAs, saysMore, sentenceOf, wholeNumber } from "./verdict.ts";
+import { words } from "./words.ts";
 
 const action = (kind: NextActionKind, command = "skillrun retry r"): NextAction => ({ action: kind, command });
 
@@ -90,4 +92,15 @@ test("what was asked is told without what was not", () => {
 test("nothing is told twice", () => {
   const findings = [{ finding: "noticed", code: "ENGINE_ERROR", words: "a" }, { finding: "noticed", code: "PIPE_SMALL", words: "b" }, { finding: "disk_full", attempt: 1, words: "c" }];
   expect(furtherFindings({ findings } as unknown as Diagnosis, ["ENGINE_ERROR"]).map((finding) => finding.words)).toEqual(["b", "c"]);
+});
+
+test("figures of the parser and automatic decisions are said in both languages", () => {
+  const parse = { matched: 7, inferred: 1, raw: 2, unknown: 3, unknown_types: { "new.thing": 3 }, confidence: 0.5 };
+  expect(say("en", words.readAs, readAs(parse))).toBe("read with confidence 0.50: 7 lines exactly, 1 inferred, 2 raw, 3 of an unknown type");
+  expect(say("zh", words.readAs, readAs(parse))).toContain("0.50");
+  const last = "2026-11-15T00:00:00Z";
+  const now = Date.parse(last) + 60_000;
+  expect(say("en", words.autoDecisions, decisionsOf("en", 1, last, now))).toMatch(/^1 question was decided without an answer/);
+  expect(say("en", words.autoDecisions, decisionsOf("en", 2, last, now))).toMatch(/^2 questions were decided without an answer/);
+  expect(say("zh", words.autoDecisions, decisionsOf("zh", 2, last, now))).toContain("2");
 });

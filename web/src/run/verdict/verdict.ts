@@ -1,6 +1,8 @@
 // What the verdict shows, worked out from the run and its diagnosis.
-import type { Diagnosis, EventsAt, NextAction, RaspEvent, Run, RunRequest } from "@skillrun/client";
+import type { Attempt, Diagnosis, EventsAt, NextAction, RaspEvent, Run, RunRequest } from "@skillrun/client";
+import { fromNow, moment } from "../../parts/time.ts";
 import type { Decided, Passage, TurnState } from "../../words/codes-gate.ts";
+import type { Language } from "../../words/words.ts";
 
 /** What the page can do itself about a next action; the command is shown for all of them. */
 export type Doing =
@@ -172,4 +174,15 @@ export function entriesOf(object: Readonly<Record<string, unknown>>): { name: st
 /** Options that say something: those that are left to others are left out. */
 export function optionsOf(options: RunRequest["options"]): { name: string; value: string }[] {
   return entriesOf(Object.fromEntries(Object.entries(options).filter(([, value]) => value !== null && !(Array.isArray(value) && value.length === 0))));
+}
+
+/** How well an attempt was read, for a sentence about it. */
+export function readAs({ confidence, matched, inferred, raw, unknown }: NonNullable<Attempt["parse"]>): Record<string, string | number> {
+  return { confidence: confidence.toFixed(2), matched, inferred, raw, unknown };
+}
+
+/** How often a question was decided without an answer, and when the last time was, for a sentence about it. */
+export function decisionsOf(language: Language, n: number, last: string, now: number): Record<string, string | number> {
+  const at = Date.parse(last);
+  return { n, moment: moment(language, at), time: fromNow(language, at, now) };
 }

@@ -28,6 +28,8 @@ export const words = defineWords({
   laterAt: { en: "Better later: the engine names {moment} ({time}).", zh: "建议稍后再试：引擎给出的时间是 {moment}（{time}）。" },
   laterOver: { en: "The time that the engine named is over.", zh: "引擎给出的等待时间已过。" },
   laterUnknown: { en: "Better later: the engine does not say when. A few minutes often help.", zh: "建议稍后再试：引擎没有说明何时恢复，通常几分钟即可。" },
+  autoDecisions: { en: "{n} questions were decided without an answer, the last one {moment} ({time}).", one: "1 question was decided without an answer, {moment} ({time}).", zh: "有 {n} 个问题在无人回答时自动决定，最近一次：{moment}（{time}）。" },
+  readAs: { en: "read with confidence {confidence}: {matched} lines exactly, {inferred} inferred, {raw} raw, {unknown} of an unknown type", zh: "解析置信度 {confidence}：精确 {matched} 行，推断 {inferred} 行，原始 {raw} 行，未知类型 {unknown} 行" },
   notBefore: { en: "It begins when the engine has quota again, not before {moment} ({time}).", zh: "引擎配额恢复后才会开始，不早于 {moment}（{time}）。" },
   retriedAs: { en: "The engine had no quota left. The same is tried again as run", zh: "引擎的配额已用完。相同的请求会再次运行：" },
   details: { en: "Details", zh: "详情" },

@@ -77,8 +77,8 @@ pub(crate) fn run(global: &Global, args: &OneRun) -> Result<(), Failure> {
 }
 
 fn attempt_json(attempt: &Attempt) -> Value {
-    let Attempt { number, started_at, ended, bytes, streams: _ } = attempt;
-    json!({ "number": number, "started_at": started_at, "ended": ended, "bytes": bytes })
+    let Attempt { number, started_at, ended, bytes, streams: _, parse } = attempt;
+    json!({ "number": number, "started_at": started_at, "ended": ended, "bytes": bytes, "parse": parse })
 }
 
 fn look(place: &Place, run: RunId) -> Result<Known, Failure> {

@@ -170,7 +170,8 @@ fn short(text: &str) -> String {
 }
 
 fn attempts(list: &[Attempt], output: &Output) -> String {
-    let heading = ["ATTEMPT", "TURN", "REASON", "EXIT", "TOOK", "BYTES"].map(|head| (Ink::Dim, head.to_owned()));
+    let heading =
+        ["ATTEMPT", "TURN", "REASON", "EXIT", "TOOK", "BYTES", "READ"].map(|head| (Ink::Dim, head.to_owned()));
     let line = |attempt: &Attempt| {
         let begin = attempt.started_at;
         let [turn, reason, exit, took] = match &attempt.ended {
@@ -185,7 +186,8 @@ fn attempts(list: &[Attempt], output: &Output) -> String {
             ],
         };
         let bytes = attempt.bytes.map_or_else(|| "gone".to_owned(), size);
-        [attempt.number.to_string(), turn, reason, exit, took, bytes].map(|text| (Ink::Plain, text))
+        let read = attempt.parse.as_ref().map_or_else(String::new, |parse| format!("{:.2}", parse.confidence));
+        [attempt.number.to_string(), turn, reason, exit, took, bytes, read].map(|text| (Ink::Plain, text))
     };
     let rows: Vec<_> = std::iter::once(heading).chain(list.iter().map(line)).collect();
     output.table(&rows, LastColumn::Whole)
