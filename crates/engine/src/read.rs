@@ -63,7 +63,7 @@ fn document(text: &str, file_name: &str, origin: &Origin) -> Result<Descriptor> 
         ],
     )?;
     let name = name(&root, file_name)?;
-    let continuation = root.required("continuation")?.one_of(Continuation::ALL, Continuation::as_str)?;
+    let continuation = continuation(&root.required("continuation")?)?;
     let wiring = match root.get("wiring") {
         None => Wiring::Pipes,
         Some(value) => value.one_of(Wiring::ALL, Wiring::as_str)?,
@@ -184,6 +184,13 @@ fn profile(root: &Section<'_>, by: Option<Protocol>) -> Result<ProfileId> {
         }
         (Some(_) | None, _) => Ok(profile),
     }
+}
+
+fn continuation(word: &Value<'_>) -> Result<Continuation> {
+    if word.string()? == Continuation::STICKY_ALIAS {
+        return Ok(Continuation::Sticky);
+    }
+    word.one_of(Continuation::ALL, Continuation::as_str)
 }
 
 fn stdin(root: &Section<'_>, wiring: Wiring, continuation: Continuation) -> Result<StdinKind> {

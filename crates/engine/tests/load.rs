@@ -5,6 +5,7 @@ use std::path::Path;
 
 use skillrun_engine::load::REFERENCE;
 use skillrun_engine::{Engines, Origin, resume, start};
+use skillrun_model::status::Continuation;
 
 mod support;
 
@@ -450,4 +451,18 @@ fn variables_of_login_gateway_and_probe_are_ones_that_the_engine_gets() {
     assert!(said.ends_with("must be a relative path without .."), "{said}");
     let said = with_section("[login]\nfiles = [{ path = \"a\", keep = \"move\" }]");
     assert!(said.contains("\"move\" is not known here"), "{said}");
+}
+
+/// The source documents call it `sticky_process`.
+#[test]
+fn a_sticky_process_has_two_words() {
+    for word in ["sticky", "sticky_process"] {
+        let text = REFERENCE.replace("continuation = \"resumable\"", &format!("continuation = \"{word}\""));
+        assert_ne!(text, REFERENCE);
+        // Such a process gets its replies there.
+        let text = text.replace("stdin = \"null\"", "stdin = \"pipe\"");
+        let (_folder, engines) = load(&[("example.toml", &text)]);
+        let example = engines.get("example").unwrap_or_else(|error| panic!("{word}: {error}"));
+        assert_eq!(example.continuation, Continuation::Sticky, "{word}");
+    }
 }

@@ -173,9 +173,16 @@ wire_enum! {
     /// Whether a later turn can go on in the same session.
     Continuation {
         Resumable = "resumable",
+        /// Written as `sticky`; read as `sticky_process` too, the word of the source documents.
+        #[serde(alias = "sticky_process")]
         Sticky = "sticky",
         None = "none",
     }
+}
+
+impl Continuation {
+    /// Another word for `sticky` that is understood wherever a continuation is given.
+    pub const STICKY_ALIAS: &'static str = "sticky_process";
 }
 
 wire_enum! {

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use clap::builder::TypedValueParser;
+use clap::builder::{PossibleValue, TypedValueParser};
+use skillrun_model::status::Continuation;
 
 /// Seconds, parts of one too.
 pub(crate) fn seconds(text: &str) -> Result<Duration, &'static str> {
@@ -17,6 +18,18 @@ where
     T: Copy + std::str::FromStr<Err = skillrun_model::status::UnknownWord> + Send + Sync + 'static,
 {
     clap::builder::PossibleValuesParser::new(all.iter().map(|word| name(*word))).try_map(|word| word.parse::<T>())
+}
+
+/// How a later turn goes on, by its word or by the one that the source documents have for a sticky process.
+pub(crate) fn continuation() -> impl TypedValueParser<Value = Continuation> {
+    let words = Continuation::ALL.iter().map(|word| match word {
+        Continuation::Sticky => PossibleValue::new(word.as_str()).alias(Continuation::STICKY_ALIAS),
+        Continuation::Resumable | Continuation::None => PossibleValue::new(word.as_str()),
+    });
+    clap::builder::PossibleValuesParser::new(words).try_map(|word| match word.as_str() {
+        Continuation::STICKY_ALIAS => Ok(Continuation::Sticky),
+        word => word.parse(),
+    })
 }
 
 /// The same for a list whose words do not parse themselves.

@@ -9,7 +9,7 @@ use skillrun_model::status::{Continuation, OnQuota};
 use skillrun_model::{ExecutionMode, ProfileId};
 
 use super::Json;
-use super::parsers::{count, named, seconds, words};
+use super::parsers::{continuation, count, named, seconds, words};
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = RUN_HELP)]
@@ -116,7 +116,7 @@ pub(crate) struct Request {
     #[arg(long, hide = true, value_parser = words(ProfileId::ALL, ProfileId::as_str))]
     pub(crate) profile: Option<ProfileId>,
     /// Whether a later turn can go on in the same session, instead of what the engine says
-    #[arg(long, hide = true, value_parser = words(Continuation::ALL, Continuation::as_str))]
+    #[arg(long, hide = true, value_parser = continuation())]
     pub(crate) continuation: Option<Continuation>,
 }
 
