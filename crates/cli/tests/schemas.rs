@@ -1,5 +1,11 @@
 //! The published JSON Schemas, the description of the service and our words: up to date, and true of every event the program writes.
 
+#[path = "schemas/logs.rs"]
+mod logs;
+#[path = "schemas/written.rs"]
+mod written;
+
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,6 +15,7 @@ use serde_json::{Value, json};
 use skillrun_model::rasp::Event;
 use testkit::recorded::{self, Case};
 use testkit::{parallel, paths};
+use written::Written;
 
 const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");
 
@@ -43,28 +50,64 @@ fn committed_schemas_are_what_the_program_prints() {
 struct Schemas {
     rasp: Validator,
     fcmp: Validator,
+    rasp_document: Value,
+    fcmp_document: Value,
 }
 
-/// Problems with the events of one case, in words.
-fn problems(schemas: &Schemas, case: &Case) -> Vec<String> {
-    let out = tempfile::tempdir().expect("a folder");
-    let args = case.args().into_iter().chain(["--out".into(), out.path().into()]);
-    let output = recorded::normalize(SKILLRUN, &case.folder, args);
-    if !output.status.success() {
-        return vec![format!("{}: {}", case.name, String::from_utf8_lossy(&output.stderr))];
+impl Schemas {
+    fn read() -> Self {
+        let [rasp_document, fcmp_document] = ["rasp", "fcmp"].map(|name| recorded::read_json(&committed(name)));
+        Self { rasp: compiled("rasp"), fcmp: compiled("fcmp"), rasp_document, fcmp_document }
     }
+}
+
+/// What is found in the events of a recording or a run.
+struct Found<'a> {
+    /// In words.
+    problems: Vec<String>,
+    rasp: Written<'a>,
+    fcmp: Written<'a>,
+}
+
+impl<'a> Found<'a> {
+    fn nothing(schemas: &'a Schemas) -> Self {
+        let [rasp, fcmp] = [&schemas.rasp_document, &schemas.fcmp_document].map(Written::new);
+        Self { problems: Vec::new(), rasp, fcmp }
+    }
+}
+
+fn of_case<'a>(schemas: &'a Schemas, case: &Case) -> Found<'a> {
+    of_recording(schemas, &case.name, &case.folder, case.args(), 1)
+}
+
+fn of_recording<'a>(schemas: &'a Schemas, name: &str, folder: &Path, args: Vec<OsString>, first: u64) -> Found<'a> {
+    let out = tempfile::tempdir().expect("a folder");
+    let args = args.into_iter().chain(["--out".into(), out.path().into()]);
+    let output = recorded::normalize(SKILLRUN, folder, args);
+    if !output.status.success() {
+        let problems = vec![format!("{name}: {}", String::from_utf8_lossy(&output.stderr))];
+        return Found { problems, ..Found::nothing(schemas) };
+    }
+    of_folder(schemas, name, out.path(), first)
+}
+
+/// Of a folder with `events.jsonl` and `fcmp.jsonl`: the events from this one on.
+fn of_folder<'a>(schemas: &'a Schemas, name: &str, folder: &Path, first: u64) -> Found<'a> {
+    let mut found = Found::nothing(schemas);
     let mut problems = Vec::new();
-    let rasp = fs::read_to_string(out.path().join("events.jsonl")).expect("events.jsonl");
+    let rasp = fs::read_to_string(folder.join("events.jsonl")).expect("events.jsonl");
     let mut last_seq = 0;
-    for (line, seq) in rasp.lines().zip(1..) {
+    for (line, seq) in rasp.lines().zip(1..).filter(|(_, seq)| *seq >= first) {
         let event: Value = serde_json::from_str(line).expect("JSON");
         problems.extend(broken(&schemas.rasp, &event, seq).map(|text| format!("rasp {seq}: {text}")));
         problems.extend(changed_by_reading(line, &event).map(|text| format!("rasp {seq}: {text}")));
+        found.rasp.event(&event);
         last_seq = seq;
     }
-    let fcmp = recorded::json_lines(&fs::read(out.path().join("fcmp.jsonl")).expect("fcmp.jsonl"));
-    for (event, seq) in fcmp.iter().zip(1..) {
+    let fcmp = recorded::json_lines(&fs::read(folder.join("fcmp.jsonl")).expect("fcmp.jsonl"));
+    for (event, seq) in fcmp.iter().zip(1..).filter(|(_, seq)| *seq >= first) {
         problems.extend(broken(&schemas.fcmp, event, seq).map(|text| format!("fcmp {seq}: {text}")));
+        found.fcmp.event(event);
         if !(1..=last_seq).contains(&event["meta"]["rasp_seq"].as_u64().unwrap_or_default()) {
             problems.push(format!("fcmp {seq}: made from an event that is not there"));
         }
@@ -72,7 +115,8 @@ fn problems(schemas: &Schemas, case: &Case) -> Vec<String> {
     if rasp.is_empty() || fcmp.is_empty() {
         problems.push("no events".to_owned());
     }
-    problems.into_iter().map(|text| format!("{}: {text}", case.name)).collect()
+    found.problems = problems.into_iter().map(|text| format!("{name}: {text}")).collect();
+    found
 }
 
 fn broken<'a>(schema: &'a Validator, event: &'a Value, seq: u64) -> impl Iterator<Item = String> + 'a {
@@ -92,27 +136,48 @@ fn changed_by_reading(line: &str, event: &Value) -> Option<String> {
     (again != *event).then(|| format!("is written as {again} after it was read"))
 }
 
-fn check(dir: &Path) {
-    let schemas = Schemas { rasp: compiled("rasp"), fcmp: compiled("fcmp") };
-    let cases = recorded::cases(dir);
-    let problems: Vec<String> = parallel::each(&cases, |case| problems(&schemas, case)).into_iter().flatten().collect();
-    assert!(
-        problems.is_empty(),
-        "{} problems; the first: {}",
-        problems.len(),
-        problems[..problems.len().min(10)].join("\n")
-    );
+/// Fails with what is wrong; gives back what was seen of the schemas.
+fn check<'a>(schemas: &'a Schemas, found: Vec<Found<'a>>) -> Found<'a> {
+    let mut all = Found::nothing(schemas);
+    for found in found {
+        all.problems.extend(found.problems);
+        all.rasp.join(found.rasp);
+        all.fcmp.join(found.fcmp);
+    }
+    let (count, first) = (all.problems.len(), all.problems.iter().take(10).cloned().collect::<Vec<_>>());
+    assert!(count == 0, "{count} problems; the first: {}", first.join("\n"));
+    all
 }
 
+/// A client that is built on the schema must not wait in vain: `artifact.preview_ready`, `parser.error`,
+/// `structured_payload` and the `result` of `run.completed` stood in it, and nothing wrote them.
 #[test]
-fn all_events_of_the_corpus_fit() {
-    check(&paths::corpus());
+fn all_events_fit_and_every_type_and_field_is_written_by_something() {
+    let schemas = Schemas::read();
+    let root = tempfile::tempdir().expect("a folder");
+    let mut found = parallel::each(&recorded::cases(&paths::corpus()), |case| of_case(&schemas, case));
+    let recordings = logs::recordings(root.path());
+    found.extend(parallel::each(&recordings, |recording| {
+        of_recording(&schemas, "long texts", &recording.folder, Vec::new(), recording.from)
+    }));
+    let runs = logs::runs(root.path());
+    found.extend(parallel::each(&runs, |folder| of_folder(&schemas, "a run", folder, 1)));
+    let mut all = check(&schemas, found);
+    for event in recorded::json_lines(&fs::read(logs::kept()).expect("a Log")) {
+        assert!(schemas.rasp.is_valid(&event), "{event}");
+        all.rasp.event(&event);
+    }
+    assert_eq!(all.rasp.missing(), Vec::<String>::new(), "no event has these parts of rasp.schema.json");
+    assert_eq!(all.fcmp.missing(), Vec::<String>::new(), "no event has these parts of fcmp.schema.json");
 }
 
 #[test]
 fn all_events_of_real_recordings_fit() {
     match paths::recordings() {
-        Some(dir) => check(&dir),
+        Some(dir) => {
+            let schemas = Schemas::read();
+            check(&schemas, parallel::each(&recorded::cases(&dir), |case| of_case(&schemas, case)));
+        }
         None => eprintln!("skipped: there are no recordings of real engines beside the repository"),
     }
 }

@@ -43,6 +43,52 @@ fn an_answer_counts_once_and_one_that_is_late_is_told_how_things_are() {
     assert_eq!(server.get("/v1/interactions").json()["interactions"], json!([]));
 }
 
+/// A client that used the names of the contract found neither.
+#[test]
+fn the_status_tells_of_automatic_decisions() {
+    let lab = Lab::new();
+    lab.skill("asks", ASKS);
+    let server = lab.serve();
+    let decides = json!({"interactive_require_user_reply": false, "session_timeout_sec": 0.2});
+    let run = server.run("asks", json!({"mode": "interactive", "options": decides}));
+    let is_over = || server.get(&format!("/v1/runs/{run}")).json()["status"] == "succeeded";
+    wait_for("end", || is_over().then_some(()));
+    let decision = lab.events(&run).into_iter().find(|event| super::kind(event) == "interaction.auto_decision");
+    let decision = decision.expect("a decision");
+    assert_eq!(
+        (&decision["data"]["source"], &decision["data"]["reason"]),
+        (&json!("auto_decide_timeout"), &json!("user_no_reply"))
+    );
+    let listed = server.get("/v1/runs").json()["runs"][0].clone();
+    for view in [server.get(&format!("/v1/runs/{run}")).json(), listed] {
+        assert_eq!((&view["auto_decision_count"], &view["auto_decisions"]), (&json!(1), &json!(1)), "{view}");
+        assert_eq!(view["last_auto_decision_at"], decision["ts"]);
+    }
+    // How well the output was read, for each attempt.
+    let attempts = server.get(&format!("/v1/runs/{run}/attempts")).json();
+    for attempt in attempts["attempts"].as_array().expect("attempts") {
+        let parse = &attempt["parse"];
+        assert!(parse["matched"].as_u64() > Some(0) && parse["confidence"] == 1.0, "{attempts}");
+        assert_eq!((&parse["raw"], &parse["unknown_types"]), (&json!(0), &json!({})));
+    }
+    let chat = server.get(&format!("/v1/runs/{run}/chat/history")).json();
+    assert!(chat.to_string().contains("\"reason\":\"user_no_reply\""), "{chat}");
+}
+
+/// The source documents call it `sticky_process`.
+#[test]
+fn a_sticky_process_may_be_called_so() {
+    let lab = Lab::new();
+    lab.skill("asks", ASKS);
+    let server = lab.serve();
+    let run = server.run("asks", json!({"mode": "interactive", "options": {"continuation": "sticky_process"}}));
+    assert_eq!(server.wait(&run)["status"], "waiting_user");
+    assert_eq!(lab.events(&run)[0]["data"]["continuation"], "sticky", "and is written as ever");
+    let heard = server
+        .post(&format!("/v1/runs/{run}/interaction/reply?wait=60"), &json!({"interaction_id": 1, "text": "blue"}));
+    assert_eq!((heard.status, &heard.json()["status"]), (200, &json!("succeeded")), "{}", heard.text());
+}
+
 /// The same key again, while the run still asks something else.
 #[test]
 fn the_same_answer_again_has_no_second_effect() {

@@ -1,0 +1,173 @@
+//! Logs beside the corpus, for what no small recording of an engine has: long texts, and what a runtime adds.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use testkit::{parallel, paths};
+
+use super::SKILLRUN;
+
+/// A folder for `normalize`.
+#[derive(Clone)]
+pub(crate) struct Recording {
+    pub(crate) folder: PathBuf,
+    /// The event from which on they are of interest.
+    pub(crate) from: u64,
+}
+
+/// After 10,000 raw lines in a row, one event stands for many.
+const FLOOD: usize = 10_100;
+
+/// Recordings of a codex and a gemini that write long texts and control characters, and of a flood of lines.
+pub(crate) fn recordings(root: &Path) -> Vec<Recording> {
+    let long = "x".repeat(70 * 1024);
+    let item = |event: &str, item: serde_json::Value| json!({"type": event, "item": item}).to_string();
+    let call = |event: &str, id: &str, command: &str, output: &str, status: &str, exit: Option<u8>| {
+        let kind = "command_execution";
+        let call = json!({"id": id, "type": kind, "command": command, "aggregated_output": output, "exit_code": exit, "status": status});
+        item(event, call)
+    };
+    let coloured = format!("\u{1b}[1mbold\u{1b}[0m {long}");
+    let mut codex = vec![
+        json!({"type": "thread.started", "thread_id": "t-1"}).to_string(),
+        json!({"type": "turn.started"}).to_string(),
+        json!({"type": "error", "message": "\u{1b}[31mReconnecting... 1/5\u{1b}[0m"}).to_string(),
+        item("item.completed", json!({"id": "item_0", "type": "reasoning", "text": "\u{1b}[1mI think.\u{1b}[0m"})),
+        item("item.completed", json!({"id": "item_1", "type": "reasoning", "text": "x".repeat(1 << 20) + "y"})),
+        call("item.started", "item_2", &long, "", "in_progress", None),
+        call("item.completed", "item_2", &long, &coloured, "completed", Some(0)),
+        call("item.started", "item_3", "false", "", "in_progress", None),
+        call("item.completed", "item_3", "false", &coloured, "failed", Some(1)),
+        item("item.completed", json!({"id": "item_4", "type": "agent_message", "text": "x".repeat(4 << 20) + "y"})),
+    ];
+    let output = json!({"__SKILL_DONE__": true, "long": long}).to_string();
+    codex.push(item("item.completed", json!({"id": "item_5", "type": "agent_message", "text": output})));
+    codex.push(json!({"type": "turn.completed", "usage": {"input_tokens": 1, "output_tokens": 1}}).to_string());
+    let gemini = [
+        json!({"type": "init", "session_id": "s-1", "model": "m"}),
+        json!({"type": "message", "role": "assistant", "content": "\u{1b}[1mbold", "delta": true}),
+        json!({"type": "result", "status": "success"}),
+    ];
+    let gemini = gemini.map(|line| line.to_string()).to_vec();
+    let record = |(engine, lines): (&str, Vec<String>)| {
+        let folder = root.join(engine);
+        fs::create_dir_all(folder.join(".audit")).expect("a folder");
+        fs::write(folder.join(".audit/stdout.1.log"), lines.join("\n") + "\n").expect("written");
+        let meta = json!({"engine": engine, "execution_mode": "auto", "exit_code": 0}).to_string();
+        fs::write(folder.join(".audit/meta.1.json"), meta).expect("written");
+        folder
+    };
+    let noise = vec!["noise".to_owned(); FLOOD];
+    let recordings = [("codex", codex, 1), ("gemini", gemini, 1), ("plain", noise, FLOOD as u64 - 100)];
+    recordings.map(|(engine, lines, from)| Recording { folder: record((engine, lines)), from }).to_vec()
+}
+
+/// A Log that a run wrote which was silent for longer than a test may be.
+pub(crate) fn kept() -> PathBuf {
+    paths::workspace().join("testkit/logs/heartbeat.jsonl")
+}
+
+const ASKS: &str = "- - think: I think.\n  - write: {path: artifacts/report.md, content: '# Done'}\n  \
+    - ask: {prompt: Which?, options: [{value: a, label: A, default: true}], ui_hints: {x: 1}, context: {y: 2}}\n\
+    - - output: {answer: '{{reply}}'}\n    done: true\n";
+
+const RUN: [&str; 6] = ["run", "./skill", "--engine", "scripted", "--script", "script.yaml"];
+
+/// A data folder of its own, and the skill that is run in it.
+struct Stage {
+    root: PathBuf,
+}
+
+impl Stage {
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(SKILLRUN);
+        command.current_dir(&self.root).env("HOME", &self.root).env_remove("SKILLRUN_DATA");
+        command.args(["--data", "data"]).args(args);
+        command
+    }
+
+    fn skillrun(&self, args: &[&str]) -> Output {
+        self.command(args).output().expect("skillrun runs")
+    }
+
+    /// The command follows the run that takes the place of the failed one, which would begin in five hours.
+    fn run_and_cancel_retry(&self, script: &str) {
+        fs::write(self.root.join("script.yaml"), script).expect("written");
+        let run = [&RUN[..], &["--retry-quota", "wait"]].concat();
+        let mut child = self.command(&run).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("skillrun runs");
+        let begin = Instant::now();
+        let is_retry = |folder: &PathBuf| {
+            fs::read_to_string(folder.join("events.jsonl"))
+                .is_ok_and(|log| log.contains("\"not_before\"") && log.contains("\"retry_of\""))
+        };
+        let retry = loop {
+            if let Some(folder) = self.runs().into_iter().find(is_retry) {
+                break folder;
+            }
+            assert!(begin.elapsed() < PATIENCE, "no retry in time");
+            thread::sleep(Duration::from_millis(20));
+        };
+        let id = retry.file_name().and_then(|name| name.to_str()).expect("an id");
+        assert_eq!(self.skillrun(&["cancel", id]).status.code(), Some(0));
+        assert_eq!(child.wait().expect("it ends").code(), Some(8));
+    }
+
+    /// The folders of all runs.
+    fn runs(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.root.join("data/runs")).into_iter().flatten();
+        entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.join("events.jsonl").exists()).collect()
+    }
+
+    fn run(&self, script: &str, args: &[&str]) -> i32 {
+        fs::write(self.root.join("script.yaml"), script).expect("written");
+        let output = self.skillrun(&[&RUN[..], args].concat());
+        let code = output.status.code().expect("an exit code");
+        assert!(code != 2, "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        code
+    }
+}
+
+/// Each is a story: the exit codes of its commands are those of the contract, so that it is known to have happened.
+const STORIES: [fn(&Stage); 4] = [
+    |stage| {
+        let decides =
+            ["--mode", "interactive", "--no-reply-needed", "--session-timeout", "0.2", "--decide", "safe_default"];
+        assert_eq!(stage.run(ASKS, &decides), 0);
+    },
+    |stage| {
+        let sticky = ["--mode", "interactive", "--continuation", "sticky_process", "--session-timeout", "0.2"];
+        assert_eq!(stage.run(ASKS, &sticky), 3);
+    },
+    |stage| {
+        assert_eq!(stage.run(ASKS, &["--mode", "interactive"]), 6);
+        assert_eq!(stage.skillrun(&["reply", "last", "a", "--key", "key-1"]).status.code(), Some(0));
+    },
+    |stage| {
+        assert_eq!(stage.run("[[hang]]", &["--timeout", "0.3"]), 3);
+        let quota = "- - fail: 'Rate limit reached for the model. Please try again in 5 hours.'\n";
+        stage.run_and_cancel_retry(quota);
+    },
+];
+
+/// So long a run may take to be made on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Plays all stories and gives the folders of their runs.
+pub(crate) fn runs(root: &Path) -> Vec<PathBuf> {
+    let stages: Vec<(usize, Stage)> =
+        (0..STORIES.len()).map(|n| (n, Stage { root: root.join(n.to_string()) })).collect();
+    let folders = parallel::each(&stages, |(n, stage)| {
+        fs::create_dir_all(stage.root.join("skill/assets")).expect("a folder");
+        let skill = "---\nname: probe\ndescription: A skill for tests.\n---\n\n# probe\n\nAnswer.\n";
+        fs::write(stage.root.join("skill/SKILL.md"), skill).expect("written");
+        let runner = json!({"artifacts": [{"pattern": "*.md", "role": "report"}]}).to_string();
+        fs::write(stage.root.join("skill/assets/runner.json"), runner).expect("written");
+        STORIES[*n](stage);
+        stage.runs()
+    });
+    folders.into_iter().flatten().collect()
+}
