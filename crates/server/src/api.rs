@@ -109,7 +109,7 @@ pub(crate) struct RunOptions {
     pub(crate) priority: i32,
     /// How the engine's output is read, instead of its own profile.
     pub(crate) profile: Option<ProfileId>,
-    /// How the engine goes on after a question, instead of its own way.
+    /// How the engine goes on after a question, instead of its own way. `sticky_process` is read as `sticky`.
     pub(crate) continuation: Option<Continuation>,
 }
 

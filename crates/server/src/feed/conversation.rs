@@ -16,7 +16,7 @@ use serde::Deserialize;
 use skillrun_log::{Answer, Cursor, Epoch, EventLog, FileLog, Head, Limits, LogError, LogErrorKind, Seq};
 use skillrun_model::fcmp::FcmpEvent;
 use skillrun_model::{RunId, Timestamp};
-use skillrun_runtime::RunFolder;
+use skillrun_runtime::{RunFolder, views};
 use skillrun_translate::FcmpTranslator;
 
 use super::frames::{Ends, Rendering};
@@ -111,8 +111,9 @@ impl Conversation {
     /// `scratch` is a folder for files without a name.
     pub(crate) fn open(log: Arc<FileLog>, run: RunId, folder: &RunFolder, scratch: &Path) -> Result<Self, LogError> {
         let epoch = log.head(run)?.epoch;
-        // Of a Log that has lost events, the file may still tell them.
-        let finished = (epoch == Epoch::FIRST).then(|| Inner::of_finished(&folder.fcmp(), epoch));
+        // Of a Log that has lost events, the file may still tell them; of a run that waits it ends at the question.
+        let is_kept = epoch == Epoch::FIRST && views::is_whole(&folder.fcmp());
+        let finished = is_kept.then(|| Inner::of_finished(&folder.fcmp(), epoch));
         let inner = match finished {
             Some(Ok(Some(inner))) => inner,
             // It can be made again.
