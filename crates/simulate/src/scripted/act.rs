@@ -208,9 +208,8 @@ fn read_all() -> Result<String, Stop> {
     let mut bytes = Vec::new();
     let read = io::stdin().lock().take(SAID_MAX as u64).read_to_end(&mut bytes);
     read.map_err(|error| failed("stdin", error))?;
-    // Whoever pipes a text in mostly ends its last line, and does not mean to say so.
-    let text = String::from_utf8_lossy(&bytes);
-    Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())
+    // Every byte is a part of what was said, also the end of the last line.
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// A line of stdin; none at its end. Of one that is too long the beginning is kept.

@@ -138,7 +138,7 @@ fn each_turn_is_a_process_and_the_session_goes_on() {
     assert!(first.stdout.starts_with(begun) && first.stdout.contains("<ASK_USER_YAML>"), "{}", first.stdout);
     assert!(lab.path().join(".scripted/ses-1.json").is_file());
 
-    let second = lab.run(&["codex_ndjson", "--resume", "ses-1", "--prompt", "-"], "light\nblue\n");
+    let second = lab.run(&["codex_ndjson", "--resume", "ses-1", "--prompt", "-"], "light\nblue");
     assert_eq!(second.code, Some(0));
     assert!(second.stdout.starts_with(begun), "{}", second.stdout);
     assert!(second.stdout.contains(r#""text":"Paint it. Then: light\nblue""#), "{}", second.stdout);
