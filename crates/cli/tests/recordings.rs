@@ -102,6 +102,7 @@ const OF_VIEWS: &[Code] = &[Code::RawDuplicateSuppressed];
 const OF_HOSTS: &[Code] = &[
     Code::PipeSmall,
     Code::SecretShort,
+    Code::SecretInFileName,
     Code::SnapshotFailed,
     Code::SnapshotLimited,
     Code::SurvivorsEnded,
