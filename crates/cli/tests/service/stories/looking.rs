@@ -117,3 +117,34 @@ fn bytes_and_recordings_are_those_of_the_evidence() {
     told.sort_by_key(|mark| mark.split(' ').next().and_then(|seq| seq.parse::<u64>().ok()));
     assert_eq!(told, marks, "a marker per event");
 }
+
+/// What a client noted of an answer tells it later whether the run is still the one that gave it.
+#[test]
+fn answers_carry_the_head_of_the_log_and_a_run_can_be_verified() {
+    let lab = Lab::new();
+    lab.skill("done", DONE);
+    let server = lab.serve();
+    let run = server.run("done", json!({}));
+    server.wait(&run);
+    let path = format!("/v1/runs/{run}");
+    let head = server.get(&format!("{path}/result")).json()["log_head"].clone();
+    assert_eq!(server.get(&path).json()["result"]["log_head"], head);
+    assert_eq!(head["seq"], json!(lab.events(&run).len()));
+    let noted = format!("{path}/verification?head={}:{}", head["seq"], head["hash"].as_str().expect("a hash"));
+    // Views are written after the last event.
+    let good = || server.get(&noted).json()["is_good"] == true;
+    for _ in 0..200 {
+        if good() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let found = server.get(&noted).json();
+    assert_eq!((&found["is_good"], &found["first_break"]), (&json!(true), &Value::Null), "{found}");
+    assert_eq!(found["log_head"], head);
+    assert_eq!(server.get(&format!("{path}/verification?head=12")).status, 400);
+    let record = lab.run_folder(&run).join("run.json");
+    fs::write(&record, fs::read_to_string(&record).expect("readable") + " ").expect("written");
+    let found = server.get(&noted).json();
+    assert_eq!((&found["is_good"], &found["first_break"]["what"]), (&json!(false), &json!("record")), "{found}");
+}

@@ -72,7 +72,9 @@ fn events_of_a_byte_are_those_whose_range_or_piece_has_it() {
 fn events_are_as_they_stand_in_the_log() {
     let world = story();
     let found = events_at(&world.log, run_id(), ONE, Stream::Stderr, 0, 1).expect("readable");
-    assert_eq!(found.events[0].get(), event(3, 1, err(0, 15), vec![]).to_json());
+    let (line, json) = (found.events[0].get(), event(3, 1, err(0, 15), vec![]).to_json());
+    assert!(skillrun_log::chain::is_event(line.as_bytes(), json.as_bytes()), "{line}");
+    assert!(line.contains("\"prev\":"), "with the hash of the line before");
 }
 
 #[test]
