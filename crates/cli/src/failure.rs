@@ -190,9 +190,13 @@ impl From<RuntimeError> for Failure {
             RuntimeError::Owner(trouble) => match trouble.kind {
                 Kind::NotFound => Self::NotFound(trouble.message),
                 Kind::Held => Self::Owner(trouble.message),
-                Kind::Stale | Kind::Repeated | Kind::Over | Kind::Version | Kind::Other => Self::Input(trouble.message),
+                Kind::Stale | Kind::Repeated | Kind::Over | Kind::OtherVariables | Kind::Version | Kind::Other => {
+                    Self::Input(trouble.message)
+                }
             },
-            RuntimeError::Refused { .. } | RuntimeError::ReplyTooLong { .. } => Self::Input(error.to_string()),
+            RuntimeError::Refused { .. } | RuntimeError::ReplyTooLong { .. } | RuntimeError::OtherVariables { .. } => {
+                Self::Input(error.to_string())
+            }
             RuntimeError::Catalog(_)
             | RuntimeError::Host(_)
             | RuntimeError::Evidence(_)

@@ -7,12 +7,13 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use skillrun_model::RunId;
-use skillrun_runtime::owners::{Ask, Asked, Listening, ask, crashed};
+use skillrun_runtime::owners::{Ask, Asked, Kind, Listening, ask, crashed};
 use skillrun_runtime::record::Snapshot;
-use skillrun_runtime::{Options, Runtime, Setup, SystemClock};
+use skillrun_runtime::{Options, OwnerRole, Reply, Runtime, Setup, SystemClock};
 use skillrun_server::auth::{Server, ServerNote};
 
 use crate::failure::Failure;
+use crate::place::note;
 use crate::settings::Settings;
 
 /// What an owner in the background says when it has taken over.
@@ -58,9 +59,20 @@ impl Drop for Owner {
 }
 
 impl Owner {
+    /// For the user of a command.
     pub(crate) fn new(settings: &Settings) -> Result<Self, Failure> {
+        Self::with_role(settings, OwnerRole::Caller)
+    }
+
+    /// For the clients of a server.
+    pub(crate) fn for_server(settings: &Settings) -> Result<Self, Failure> {
+        Self::with_role(settings, OwnerRole::Server)
+    }
+
+    fn with_role(settings: &Settings, role: OwnerRole) -> Result<Self, Failure> {
         let around = &settings.surroundings;
         let setup = Setup {
+            role,
             data: settings.data.clone(),
             clock: Arc::new(SystemClock),
             engines: settings.engines(),
@@ -155,7 +167,23 @@ pub(crate) fn give_to_server(settings: &Settings, run: RunId) -> Given {
     let taken = server(settings).map(|pid| ask(&settings.data, pid, Ask::TakeUp { run }));
     match taken {
         Some(Ok(Asked::Done { .. })) => Given::Taken,
+        Some(Ok(Asked::Failed { error })) if error.kind == Kind::OtherVariables => {
+            note(
+                "the server beside this command has other variables, so the run stays with this command and its variables",
+            );
+            Given::Refused
+        }
         Some(Ok(Asked::Failed { .. }) | Err(_)) | None => Given::Refused,
+    }
+}
+
+/// Gives an answer to the server, which may have the variables that this process has not. True when the server took it.
+pub(crate) fn reply_by_server(settings: &Settings, run: RunId, reply: Reply) -> bool {
+    let asked = server(settings).map(|pid| ask(&settings.data, pid, Ask::Reply { run, reply }));
+    match asked {
+        Some(Ok(Asked::Done { .. })) => true,
+        Some(Ok(Asked::Failed { error })) => error.kind == Kind::Repeated,
+        Some(Err(_)) | None => false,
     }
 }
 

@@ -30,6 +30,7 @@ use crate::data_folder::RunFolder;
 use crate::record::{EngineRecord, FORMAT, Request, RunRecord, Sharing, SkillRecord, Timeouts, Workspace};
 use crate::run::{Run, read_all};
 use crate::runtime::Surroundings;
+use crate::variables::{self, SealedVariables};
 use crate::workspace::{self, Claim};
 
 /// The version of the translation from RASP to FCMP.
@@ -71,6 +72,8 @@ pub struct NewRun {
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub(crate) record: RunRecord,
+    /// None where it takes the place of a run that has none.
+    pub(crate) variables: Option<SealedVariables>,
     files: Vec<(PathBuf, String)>,
     skill: PathBuf,
 }
@@ -196,7 +199,10 @@ pub(crate) fn check(surroundings: &Surroundings, new: NewRun) -> Result<Checked,
         quota_retry: None,
     };
     let files = files.into_iter().map(|(_, path, name)| (path, name)).chain(script).collect();
-    Ok(Checked { record, files, skill: new.skill.root })
+    let salt = variables::random_salt().map_err(crate::RuntimeError::file("/dev/urandom", "read"))?;
+    let names = variables::names(descriptor, &record.request);
+    let variables = Some(SealedVariables::of(names, &surroundings.tools.variables, salt));
+    Ok(Checked { record, variables, files, skill: new.skill.root })
 }
 
 fn find_program(surroundings: &Surroundings, descriptor: &Descriptor) -> Result<Found, AcceptError> {
@@ -259,7 +265,7 @@ fn workspace_of(new: &NewRun) -> Result<Workspace, AcceptError> {
 /// Makes the run. When this returns, it is accepted and on the disk, and the caller is its owner.
 pub(crate) fn make(surroundings: &Surroundings, checked: Checked) -> Result<Run, AcceptError> {
     let tools = &surroundings.tools;
-    let Checked { record, files, skill } = checked;
+    let Checked { record, variables, files, skill } = checked;
     let id = record.run_id;
     let claim = match &record.request.workspace {
         Workspace::Own => None,
@@ -276,7 +282,7 @@ pub(crate) fn make(surroundings: &Surroundings, checked: Checked) -> Result<Run,
             }
         }
     };
-    let made = write(surroundings, record, &files, &skill);
+    let made = write(surroundings, record, variables.as_ref(), &files, &skill);
     if made.is_err() {
         // Nothing was accepted, so nothing is left of it.
         tools.log.release(id);
@@ -290,6 +296,7 @@ pub(crate) fn make(surroundings: &Surroundings, checked: Checked) -> Result<Run,
 fn write(
     surroundings: &Surroundings,
     mut record: RunRecord,
+    variables: Option<&SealedVariables>,
     files: &[(PathBuf, String)],
     skill: &Path,
 ) -> Result<Run, AcceptError> {
@@ -317,6 +324,9 @@ fn write(
     // everything else in the folder of the run.
     let kept: Vec<PathBuf> = if files.is_empty() { vec![folder.skill()] } else { vec![folder.skill(), inputs] };
     whole_file::sync_trees(&kept).map_err(failed(folder.root()))?;
+    if let Some(variables) = variables {
+        variables.write(&folder.variables()).map_err(failed(&folder.variables()))?;
+    }
     let record_hash = record.write(&folder.record()).map_err(failed(&folder.record()))?;
     let versions = Versions {
         skillrun: record.skillrun.clone(),

@@ -91,6 +91,7 @@ pub(crate) const RESULT: &str = "result.json";
 ///
 /// ```text
 /// run.json             what was asked for, see `record`; never changes
+/// variables.json       which variables it was made with, see `variables`; no values
 /// events.jsonl  lock   the Log and its companions, see crate `log`
 /// skill/               the skill as it was when the run was accepted; the engine never sees this copy
 /// inputs/              files that came with the request and with replies
@@ -116,6 +117,10 @@ impl RunFolder {
 
     pub fn record(&self) -> PathBuf {
         self.root.join("run.json")
+    }
+
+    pub fn variables(&self) -> PathBuf {
+        self.root.join("variables.json")
     }
 
     pub fn events(&self) -> PathBuf {

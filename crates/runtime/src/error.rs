@@ -12,6 +12,7 @@ use skillrun_model::RunId;
 
 use crate::owners::{Kind, Trouble};
 use crate::record::RecordError;
+use crate::variables::{ChangedVariable, listed};
 
 #[derive(Debug, thiserror::Error)]
 pub enum RuntimeError {
@@ -33,6 +34,11 @@ pub enum RuntimeError {
     Owner(#[from] Trouble),
     #[error("run {run}: its owner, process {pid}, does not answer; try again, or end that process")]
     OwnerSilent { run: RunId, pid: u32 },
+    #[error(
+        "run {run} was made with other variables than this process has: {}; nothing was changed, so set them as they were and try again",
+        listed(changed)
+    )]
+    OtherVariables { run: RunId, changed: Vec<ChangedVariable> },
     #[error("run {run}: an answer has at most {limit} bytes; give more as a file")]
     ReplyTooLong { run: RunId, limit: usize },
     #[error("{}: cannot be {doing} ({error})", path.display())]

@@ -13,6 +13,7 @@
 //! - `owners`: how other processes talk to an owner.
 //! - `run`: one run and its Log. `worker`: works on it. `attempt`: starts and reads one attempt. `judge`: its verdict.
 //! - `result`, `artifacts`, `bundle`, `views`, `blobs`: what a run leaves. `cache`: results that can be used again.
+//! - `variables`: the variables that a run was made with, which its attempts must have.
 //! - `login`: the user's login in the HOME of a run. `programs`: private installs of engines.
 //! - `retention`: what is removed.
 //! - `evidence_views`: parts of the evidence for whoever asks: bytes, events of a byte, a recording.
@@ -44,6 +45,7 @@ pub mod result;
 pub mod retention;
 mod run;
 pub mod runtime;
+pub mod variables;
 pub mod verify;
 pub mod views;
 mod worker;
@@ -58,3 +60,4 @@ pub use mailbox::Reply;
 pub use record::{RecordError, RunRecord};
 pub use requests::{RequestKey, SubmitError, Submitted, WasNew};
 pub use runtime::{Heard, Runtime, Setup, Stats};
+pub use variables::OwnerRole;

@@ -24,6 +24,7 @@ use crate::error::RuntimeError;
 use crate::record::RunRecord;
 use crate::result::{ResultFold, RunResult};
 use crate::runtime::Counters;
+use crate::variables::{ProcessVariables, SealedVariables, random_salt};
 use crate::{blobs, result, workspace};
 
 #[cfg(test)]
@@ -43,6 +44,7 @@ pub(crate) struct Run {
     log: Arc<FileLog>,
     clock: Arc<dyn Clock>,
     counters: Arc<Counters>,
+    variables: Arc<ProcessVariables>,
 }
 
 impl Drop for Run {
@@ -64,6 +66,7 @@ pub(crate) struct Tools {
     pub(crate) log: Arc<FileLog>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) counters: Arc<Counters>,
+    pub(crate) variables: Arc<ProcessVariables>,
 }
 
 impl Run {
@@ -80,6 +83,7 @@ impl Run {
             log: tools.log.clone(),
             clock: tools.clock.clone(),
             counters: tools.counters.clone(),
+            variables: tools.variables.clone(),
         }
     }
 
@@ -148,7 +152,12 @@ impl Run {
         end_process: impl FnOnce(),
     ) -> Result<Vec<Effect>, RuntimeError> {
         let now = self.now();
-        let decision = end_first(self.decide(now, input)?, end_process);
+        let decision = self.decide(now, input)?;
+        if decision.effects.iter().any(|effect| matches!(effect, Effect::Enqueue { .. })) {
+            // Before anything is written: an answer that cannot be carried out here stays to be given elsewhere.
+            self.check_variables()?;
+        }
+        let decision = end_first(decision, end_process);
         self.write(now, decision)
     }
 
@@ -162,6 +171,20 @@ impl Run {
         let now = self.now();
         let decision = life::recover(&self.state, self.options(), self.id, now, found, session);
         self.write(now, end_first(decision, end_process))
+    }
+
+    /// Whether an attempt may be started by this process: it has the variables that the run was made with.
+    pub(crate) fn check_variables(&self) -> Result<(), RuntimeError> {
+        check_variables(self.id, &self.folder, &self.variables)
+    }
+
+    /// From here on, the variables of this process are those of the run.
+    pub(crate) fn use_own_variables(&self) -> Result<(), RuntimeError> {
+        let path = self.folder.variables();
+        let failed = |doing| RuntimeError::file(path.clone(), doing);
+        let Some(sealed) = SealedVariables::read(&path).map_err(failed("read"))? else { return Ok(()) };
+        let salt = random_salt().map_err(failed("written"))?;
+        sealed.again(&self.variables, salt).write(&path).map_err(failed("written"))
     }
 
     fn decide(&self, now: Timestamp, input: Input<'_>) -> Result<Decision, RuntimeError> {
@@ -291,6 +314,18 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// Whether this process has the variables that a run was made with.
+pub(crate) fn check_variables(
+    run: RunId,
+    folder: &RunFolder,
+    variables: &ProcessVariables,
+) -> Result<(), RuntimeError> {
+    let path = folder.variables();
+    let sealed = SealedVariables::read(&path).map_err(RuntimeError::file(path, "read"))?;
+    let changed = sealed.map(|sealed| sealed.changed(variables)).unwrap_or_default();
+    if changed.is_empty() { Ok(()) } else { Err(RuntimeError::OtherVariables { run, changed }) }
 }
 
 /// Nobody looks for the process of a run that is over: where this is the end, the process hears of it before that is in the

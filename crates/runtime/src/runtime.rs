@@ -17,7 +17,7 @@ mod threads;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use skillrun_log::FileLog;
+use skillrun_log::{FileLog, LogError, LogErrorKind};
 use skillrun_model::RunId;
 use skillrun_skill::Layers;
 
@@ -34,8 +34,8 @@ use crate::limits::SlotLimits;
 use crate::looking::hidden::Hidden;
 use crate::record::{RecordError, RunRecord};
 use crate::requests::{self, Found, RequestKey, SubmitError, Submitted, WasNew};
-use crate::run::Run;
-use desk::Desk;
+use crate::run::{Run, check_variables};
+use desk::{Desk, Passes};
 
 /// The owner of runs in one process. Dropping it leaves them: their hosts go on, and whoever comes next adopts them.
 #[derive(Debug)]
@@ -147,6 +147,31 @@ impl Runtime {
     /// Why a run does not get on, if it does not.
     pub fn trouble(&self, run: RunId) -> Option<String> {
         self.inner.desk().troubles.get(&run).map(|trouble| trouble.words.clone())
+    }
+
+    /// The same of a run that is over: what kept this process from working on it means nothing any more.
+    pub fn trouble_after_end(&self, run: RunId) -> Option<String> {
+        let mut desk = self.inner.desk();
+        if desk.troubles.get(&run).is_some_and(|trouble| trouble.passes == Passes::WithRun) {
+            desk.troubles.remove(&run);
+        }
+        desk.troubles.get(&run).map(|trouble| trouble.words.clone())
+    }
+
+    /// Whether this process has the variables that an attempt of a run needs. Nothing is written.
+    pub fn check_variables(&self, run: RunId) -> Result<(), RuntimeError> {
+        let tools = &self.inner.surroundings.tools;
+        check_variables(run, &tools.data.run(run), &tools.variables)
+    }
+
+    /// From here on, the variables of this process are those of the run. Where another process owns the run at this
+    /// moment, nothing is changed: that process decides with which variables it goes on.
+    pub fn use_own_variables(&self, run: RunId) -> Result<(), RuntimeError> {
+        match self.inner.open(run) {
+            Ok(run) => run.use_own_variables(),
+            Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. }, .. })) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether this process works on a run, or will, without being asked again.

@@ -69,6 +69,8 @@ problem_codes! {
     MethodNotAllowed = "METHOD_NOT_ALLOWED", METHOD_NOT_ALLOWED, NoUse, "use a method that the Allow header names";
     /// The question is not open any more, or never was; the body has the run as it is now.
     StaleInteraction = "STALE_INTERACTION", CONFLICT, NoUse, "look at the current state in this answer";
+    /// The server has other variables than the run was made with; nothing was changed.
+    OtherVariables = "OTHER_VARIABLES", CONFLICT, NoUse, "answer with `skillrun reply` from a shell that has the variables, or cancel the run and start it here";
     RunOver = "RUN_OVER", CONFLICT, NoUse, "start another one with POST /v1/runs/{id}/retry";
     NotYet = "NOT_YET", CONFLICT, MayHelp, "wait for the end of the run, with GET /v1/runs/{id}?wait=60";
     SkillExists = "SKILL_EXISTS", CONFLICT, NoUse, "delete the old one first, or send it with replace=true";
@@ -284,6 +286,7 @@ impl From<RuntimeError> for Problem {
                 let code = match trouble.kind {
                     owners::Kind::Stale | owners::Kind::Repeated => ProblemCode::StaleInteraction,
                     owners::Kind::Over => ProblemCode::RunOver,
+                    owners::Kind::OtherVariables => ProblemCode::OtherVariables,
                     owners::Kind::NotFound => ProblemCode::RunNotFound,
                     owners::Kind::Held | owners::Kind::Version => ProblemCode::OwnerSilent,
                     owners::Kind::Other => ProblemCode::Internal,
@@ -291,6 +294,9 @@ impl From<RuntimeError> for Problem {
                 Self::new(code, trouble.message)
             }
             RuntimeError::OwnerSilent { run, .. } => Self::new(ProblemCode::OwnerSilent, error.to_string()).of_run(run),
+            RuntimeError::OtherVariables { run, .. } => {
+                Self::new(ProblemCode::OtherVariables, error.to_string()).of_run(run)
+            }
             RuntimeError::ReplyTooLong { run, .. } => Self::field("text", error.to_string()).of_run(run),
             RuntimeError::Host(_) | RuntimeError::Evidence(_) => Self::internal(&error),
             RuntimeError::File { error: ref cause, .. } => of_io(cause).unwrap_or_else(|| Self::internal(&error)),

@@ -145,6 +145,9 @@ pub(crate) struct Reply {
     /// The question it is for [default: the one that is open]
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) interaction: Option<u32>,
+    /// Go on with the variables of this shell, though the run was made with others
+    #[arg(long)]
+    pub(crate) use_my_variables: bool,
     /// A name of yours for this answer: given twice, it counts once
     #[arg(long, value_name = "KEY")]
     pub(crate) key: Option<String>,

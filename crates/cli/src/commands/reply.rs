@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use skillrun_lifecycle::run::State;
 use skillrun_log::{Cursor, Limits, Tail, Tailed};
 use skillrun_model::{InteractionId, RunId, RunStatus};
-use skillrun_runtime::{Heard, Reply, reply_files};
+use skillrun_runtime::{Heard, Reply, RuntimeError, reply_files};
 
 use super::run::follow;
 use crate::args::{Cancel, Form, Global, Reply as Args};
 use crate::failure::Failure;
 use crate::output::{self, Output};
-use crate::owner::{Owner, Take, in_background};
+use crate::owner::{Owner, Take, in_background, reply_by_server, server};
 use crate::place::Place;
 
 pub(crate) fn reply(global: &Global, args: &Args) -> Result<ExitCode, Failure> {
@@ -29,10 +29,33 @@ pub(crate) fn reply(global: &Global, args: &Args) -> Result<ExitCode, Failure> {
         }
     };
     let text = if args.text == "-" { stdin()? } else { args.text.clone() };
-    let files = reply_files(&place.folder(run), interaction_id, &args.file)?;
-    let reply = Reply { interaction_id, text, files, request_id: args.key.clone() };
     let owner = Owner::new(&place.settings)?;
-    let heard = owner.runtime.reply_anywhere(run, reply)?;
+    // An answer to a run that rests starts an attempt.
+    let lacking = if state.rests() && args.use_my_variables {
+        owner.runtime.use_own_variables(run)?;
+        None
+    } else if state.rests() {
+        owner.runtime.check_variables(run).err()
+    } else {
+        None
+    };
+    if let Some(error) = &lacking
+        && server(&place.settings).is_none()
+    {
+        return Err(other_variables(error));
+    }
+    let files = reply_files(&place.folder(run), interaction_id, &args.file)?;
+    let reply = Reply { interaction_id, text, files: files.clone(), request_id: args.key.clone() };
+    let heard = match lacking {
+        None => owner.runtime.reply_anywhere(run, reply)?,
+        Some(_) if reply_by_server(&place.settings, run, reply) => Heard::Elsewhere,
+        Some(error) => {
+            // Nothing of an answer that was refused stays.
+            let inputs = place.folder(run).inputs();
+            files.iter().for_each(|name| drop(std::fs::remove_file(inputs.join(name))));
+            return Err(other_variables(&error));
+        }
+    };
     let output = Output::new(global.color, &place.settings.surroundings);
     match heard {
         Heard::Here if args.wait.no_wait => {
@@ -47,6 +70,11 @@ pub(crate) fn reply(global: &Global, args: &Args) -> Result<ExitCode, Failure> {
         }
         Heard::Elsewhere | Heard::Before => answered(run, args.wait.json.form()),
     }
+}
+
+/// The question stays open.
+fn other_variables(error: &RuntimeError) -> Failure {
+    Failure::Input(format!("{error}, or give --use-my-variables to go on with the variables of this shell"))
 }
 
 fn answered(run: RunId, form: Form) -> Result<ExitCode, Failure> {

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use skillrun_collect::Plan;
 use skillrun_engine::Engines;
 use skillrun_model::{ExecutionMode, RunId};
-use skillrun_runtime::{DataFolder, NewRun, Options, Runtime, Setup, SlotLimits, SystemClock};
+use skillrun_runtime::{DataFolder, NewRun, Options, OwnerRole, Runtime, Setup, SlotLimits, SystemClock};
 use skillrun_skill::{Layers, Skill};
 
 use crate::lab::{Lab, PATIENCE, is_end, kind};
@@ -50,6 +50,7 @@ fn host_command(lab: PathBuf) -> Command {
 fn owner(lab: &Lab) -> Runtime {
     let root = lab.path("");
     let setup = Setup {
+        role: OwnerRole::Caller,
         data: DataFolder::new(lab.data()),
         clock: Arc::new(SystemClock),
         engines: Engines::load(None),

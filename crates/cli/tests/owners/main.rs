@@ -9,3 +9,4 @@ mod lab;
 mod places;
 mod quota;
 mod secrets;
+mod variables;

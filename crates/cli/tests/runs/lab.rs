@@ -1,6 +1,7 @@
 //! A data folder, skills and scripts for it, and a runtime whose hosts and engines are the real program.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -18,7 +19,7 @@ use skillrun_model::status::Continuation;
 use skillrun_model::verdict::Verdict;
 use skillrun_model::{Code, ExecutionMode, InteractionId, ProfileId, RunId, RunStatus};
 use skillrun_runtime::result::RunResult;
-use skillrun_runtime::{Clock, DataFolder, NewRun, Options, Reply, Runtime, Setup, SlotLimits, SystemClock};
+use skillrun_runtime::{Clock, DataFolder, NewRun, Options, OwnerRole, Reply, Runtime, Setup, SlotLimits, SystemClock};
 use skillrun_skill::{Layers, Skill};
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -30,6 +31,8 @@ pub(crate) struct Lab {
     /// What the scripted engine is; hosts are always the real program.
     pub(crate) program: PathBuf,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) role: OwnerRole,
+    pub(crate) environment: Vec<(OsString, OsString)>,
 }
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_skillrun");
@@ -58,6 +61,8 @@ impl Lab {
             redact: Vec::new(),
             program: PathBuf::from(PROGRAM),
             clock: Arc::new(SystemClock),
+            role: OwnerRole::Caller,
+            environment: vec![("PATH".into(), std::env::var_os("PATH").unwrap_or_default())],
         };
         fs::create_dir_all(lab.path("home")).expect("a home");
         lab.add_engine("impatient", LADDER);
@@ -89,6 +94,7 @@ impl Lab {
     /// A runtime over the lab's data folder, as another process would make one.
     pub(crate) fn runtime(&self) -> Runtime {
         let setup = Setup {
+            role: self.role,
             data: self.data(),
             clock: self.clock.clone(),
             engines: Engines::load(Some(&self.path("engines"))),
@@ -96,7 +102,7 @@ impl Lab {
             defaults: Options::default(),
             consents: Vec::new(),
             redact_patterns: self.redact.clone(),
-            environment: vec![("PATH".into(), std::env::var_os("PATH").unwrap_or_default())],
+            environment: self.environment.clone(),
             own_program: self.program.clone(),
             cwd: self.root.path().to_owned(),
             user_home: self.path("home"),

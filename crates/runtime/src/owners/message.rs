@@ -69,6 +69,8 @@ pub enum Kind {
     NotFound,
     /// Another process owns the run.
     Held,
+    /// The owner has other variables than the run was made with.
+    OtherVariables,
     /// The client speaks another version.
     Version,
     Other,
@@ -93,6 +95,7 @@ impl Kind {
             RuntimeError::Log(LogError { kind: LogErrorKind::NotFound | LogErrorKind::Gone, .. })
             | RuntimeError::Record(RecordError::Missing { .. }) => Self::NotFound,
             RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. }, .. }) => Self::Held,
+            RuntimeError::OtherVariables { .. } => Self::OtherVariables,
             RuntimeError::Log(_)
             | RuntimeError::Record(_)
             | RuntimeError::Catalog(_)

@@ -40,6 +40,7 @@ impl World {
 
     fn runtime(&self) -> Runtime {
         let setup = Setup {
+            role: crate::OwnerRole::Caller,
             data: self.data(),
             clock: Arc::new(SystemClock),
             engines: Engines::load(None),

@@ -13,6 +13,7 @@ use crate::accept::{NewRun, Options};
 use crate::clock::SystemClock;
 use crate::limits::SlotLimits;
 use crate::runtime::{Runtime, Setup};
+use crate::variables::OwnerRole;
 
 /// A run that waits for its first attempt, in our hands.
 fn queued(root: &Path) -> Run {
@@ -22,6 +23,7 @@ fn queued(root: &Path) -> Run {
     fs::write(skill.join("SKILL.md"), "---\nname: probe\ndescription: For tests.\n---\n\nAnswer.\n").expect("written");
     fs::write(skill.join("assets/scripted.yaml"), "turns: []\n").expect("written");
     let setup = Setup {
+        role: OwnerRole::Caller,
         data: data.clone(),
         clock: Arc::new(SystemClock),
         engines: Engines::load(None),
@@ -56,7 +58,9 @@ fn queued(root: &Path) -> Run {
     let id = runtime.accept(new).expect("accepted");
     drop(runtime);
     let log = Arc::new(FileLog::new(data.runs()));
-    Run::open(&Tools { data, log, clock: Arc::new(SystemClock), counters: Arc::default() }, id).expect("ours")
+    let variables = ProcessVariables { role: OwnerRole::Caller, environment: Vec::new(), user_home: root.to_owned() };
+    let (clock, variables) = (Arc::new(SystemClock), Arc::new(variables));
+    Run::open(&Tools { data, log, clock, counters: Arc::default(), variables }, id).expect("ours")
 }
 
 fn started(run: &Run) -> AttemptStarted {

@@ -74,7 +74,7 @@ impl Runtime {
                     Kind::Repeated => return Ok(Heard::Before),
                     // It has left the run, or is about to.
                     Kind::Held => {}
-                    Kind::Stale | Kind::Over | Kind::NotFound | Kind::Version | Kind::Other => {
+                    Kind::Stale | Kind::Over | Kind::NotFound | Kind::OtherVariables | Kind::Version | Kind::Other => {
                         return Err(RuntimeError::Owner(error));
                     }
                 },

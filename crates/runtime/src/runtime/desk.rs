@@ -53,6 +53,16 @@ pub(super) struct Trouble {
     pub(super) tries: u32,
     /// When it is tried again; none when it is given up.
     pub(super) again: Option<Instant>,
+    pub(super) passes: Passes,
+}
+
+/// How long a trouble is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Passes {
+    /// Until it has been done here.
+    WhenDone,
+    /// Until the run is over, whichever process has brought it there.
+    WithRun,
 }
 
 impl Desk {

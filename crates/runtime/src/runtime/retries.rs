@@ -17,6 +17,7 @@ use crate::looking::retry::the_same;
 use crate::record::{QuotaRetry, RunRecord};
 use crate::requests;
 use crate::run::Run;
+use crate::variables::SealedVariables;
 
 /// So often it is tried where nothing but a person can help, before it is left to the next start.
 const TRIES: u32 = 5;
@@ -62,6 +63,9 @@ impl Inner {
         // Nobody looks on, so that it is the skill that was asked for, whatever has become of its source.
         let new = the_same(&failed.record, &failed.folder)?;
         let mut checked = accept::check(&self.surroundings, new)?;
+        // The process that makes it may have other variables than the one that the user called.
+        checked.variables = SealedVariables::read(&failed.folder.variables())
+            .map_err(RuntimeError::file(failed.folder.variables(), "read"))?;
         let number = failed.record.quota_retry.map_or(0, |before| before.number).saturating_add(1);
         checked.record.run_id = planned.run_id;
         checked.record.skill.source = failed.record.skill.source.clone();

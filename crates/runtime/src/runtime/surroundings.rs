@@ -16,9 +16,12 @@ use crate::clock::Clock;
 use crate::data_folder::DataFolder;
 use crate::error::RuntimeError;
 use crate::run::Tools;
+use crate::variables::{OwnerRole, ProcessVariables};
 
 /// What a runtime is made with.
 pub struct Setup {
+    /// For whom runs are owned here.
+    pub role: OwnerRole,
     pub data: DataFolder,
     pub clock: Arc<dyn Clock>,
     pub engines: Engines,
@@ -72,8 +75,13 @@ impl fmt::Debug for Surroundings {
 impl From<Setup> for Surroundings {
     fn from(setup: Setup) -> Self {
         let log = Arc::new(FileLog::new(setup.data.runs()));
+        let variables = Arc::new(ProcessVariables {
+            role: setup.role,
+            environment: setup.environment.clone(),
+            user_home: setup.user_home.clone(),
+        });
         Self {
-            tools: Tools { data: setup.data, log, clock: setup.clock, counters: Arc::default() },
+            tools: Tools { data: setup.data, log, clock: setup.clock, counters: Arc::default(), variables },
             engines: setup.engines,
             layers: setup.layers,
             defaults: setup.defaults,

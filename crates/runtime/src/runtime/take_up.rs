@@ -142,6 +142,10 @@ impl Inner {
     pub(super) fn take_up(self: &Arc<Self>, id: RunId) -> Result<TakenUp, RuntimeError> {
         match self.open(id) {
             Ok(run) => {
+                if run.state.status == Some(RunStatus::Queued) {
+                    // Its next step is to start an attempt.
+                    run.check_variables()?;
+                }
                 let made = if run.state.is_over() { self.retry(&run) } else { Ok(None) };
                 let taken_up = self.take_up_run(run);
                 Ok(match made {

@@ -11,7 +11,7 @@ use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::status::Continuation;
 use skillrun_model::{AttemptNumber, RunId, RunStatus};
 
-use super::desk::{Trouble, Wanted};
+use super::desk::{Passes, Trouble, Wanted};
 use super::{Inner, TakenUp};
 use crate::error::RuntimeError;
 use crate::mailbox::Mailbox;
@@ -203,6 +203,12 @@ impl Inner {
         match error {
             // It is gone, or over.
             RuntimeError::Log(LogError { kind: LogErrorKind::Gone, .. }) | RuntimeError::Refused { .. } => {}
+            // They do not change while this process lives, so that it is not tried again: another owner has them.
+            RuntimeError::OtherVariables { .. } => {
+                let trouble = Trouble { words: error.to_string(), tries: 0, again: None, passes: Passes::WithRun };
+                desk.troubles.insert(id, trouble);
+                self.changed.notify_all();
+            }
             // Somebody has it, perhaps only for a moment.
             RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. }, .. }) => self.is_held(desk, id),
             RuntimeError::Log(_)
@@ -221,7 +227,8 @@ impl Inner {
         let tries = desk.troubles.get(&id).map_or(0, |trouble| trouble.tries);
         // A disk may be full for a day; it is never given up.
         let pause = TRY_AGAIN.get(tries as usize).or(TRY_AGAIN.last()).copied().unwrap_or(LOOK_AGAIN);
-        desk.troubles.insert(id, Trouble { words, tries: tries + 1, again: Some(Instant::now() + pause) });
+        let (again, passes) = (Some(Instant::now() + pause), Passes::WhenDone);
+        desk.troubles.insert(id, Trouble { words, tries: tries + 1, again, passes });
         self.changed.notify_all();
     }
 
@@ -232,7 +239,8 @@ impl Inner {
             desk.troubles.remove(&id);
         } else {
             let words = "another process has this run".to_owned();
-            desk.troubles.insert(id, Trouble { words, tries: tries + 1, again: Some(Instant::now() + HELD_PAUSE) });
+            let (again, passes) = (Some(Instant::now() + HELD_PAUSE), Passes::WhenDone);
+            desk.troubles.insert(id, Trouble { words, tries: tries + 1, again, passes });
         }
         self.changed.notify_all();
     }

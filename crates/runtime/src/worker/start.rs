@@ -109,6 +109,8 @@ impl Worker<'_> {
     }
 
     fn start_host(&mut self, audit: &Path, attempt: AttemptNumber) -> Result<Result<Host, NoHost>, RuntimeError> {
+        // An owner that came upon the run by itself may have others; the run is left as it is, for an owner that has them.
+        self.run.check_variables()?;
         // Whatever an attempt before has refreshed is the user's before it is copied again.
         self.give_back_login();
         let plan = match launch::plan(self.surroundings, &self.run, &self.rules, attempt) {

@@ -78,7 +78,12 @@ pub(super) fn routes() -> Vec<Route> {
                 .multipart_body::<ReplyForm>()
                 .answers::<RunView>(StatusCode::OK, "It was heard; the run as it is now")
                 .problems(&missing)
-                .problems(&[ProblemCode::StaleInteraction, ProblemCode::RunOver, ProblemCode::OwnerSilent]),
+                .problems(&[
+                    ProblemCode::StaleInteraction,
+                    ProblemCode::OtherVariables,
+                    ProblemCode::RunOver,
+                    ProblemCode::OwnerSilent,
+                ]),
             handler: post(reply),
         },
     ]
@@ -206,7 +211,10 @@ fn say(service: &Service, run: RunId, body: ReplyBody, form: Option<&Form>) -> R
     let is_of_no_use = match &heard {
         Ok(Heard::Here | Heard::Elsewhere) => false,
         Ok(Heard::Before) => true,
-        Err(error) => matches!(error.kind(), Kind::Stale | Kind::Repeated | Kind::Over | Kind::NotFound),
+        Err(error) => {
+            let kind = error.kind();
+            matches!(kind, Kind::Stale | Kind::Repeated | Kind::Over | Kind::NotFound | Kind::OtherVariables)
+        }
     };
     if is_of_no_use {
         let inputs = service.data.run(run).inputs();

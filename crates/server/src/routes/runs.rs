@@ -470,7 +470,8 @@ pub(super) fn view(service: &Service, run: RunId) -> Result<RunView> {
     } else {
         None
     };
-    let trouble = service.runtime.trouble(run);
+    let runtime = &service.runtime;
+    let trouble = if is_over { runtime.trouble_after_end(run) } else { runtime.trouble(run) };
     Ok(RunView { row, interaction, result, trouble })
 }
 

@@ -10,13 +10,14 @@ pub(crate) mod request;
 use std::process::ExitCode;
 
 use skillrun_model::RunId;
-use skillrun_runtime::NewRun;
+use skillrun_runtime::{NewRun, RuntimeError};
 
 use crate::args::{Global, Run, Wait};
 use crate::exit::Outcome;
 use crate::failure::Failure;
 use crate::output::{self, Output};
 use crate::owner::{Given, Owner, Take, give_to_server, in_background, server, take_over_orphans};
+use crate::place::note;
 use crate::settings::Settings;
 
 pub(crate) fn run(global: &Global, args: Run) -> Result<ExitCode, Failure> {
@@ -36,6 +37,12 @@ pub(crate) fn submit(
 ) -> Result<ExitCode, Failure> {
     take_over_orphans(settings);
     let owner = Owner::new(settings)?;
+    if let Some(before) = new.retry_of
+        && let Err(RuntimeError::OtherVariables { changed, .. }) = owner.runtime.check_variables(before)
+    {
+        let changed: Vec<String> = changed.iter().map(ToString::to_string).collect();
+        note(&format!("the new run uses the variables of this shell; run {before} had others: {}", changed.join(", ")));
+    }
     if cached && let Some(run) = owner.runtime.cached(&new)? {
         return show_cached(global, settings, run, wait);
     }
@@ -63,7 +70,7 @@ pub(crate) fn submit(
 }
 
 fn show_cached(global: &Global, settings: &Settings, run: RunId, wait: Wait) -> Result<ExitCode, Failure> {
-    crate::place::note(&format!("this was run before, as {run}; its result is used again"));
+    note(&format!("this was run before, as {run}; its result is used again"));
     if wait.no_wait {
         return print_id(run, wait).map(|()| ExitCode::SUCCESS);
     }

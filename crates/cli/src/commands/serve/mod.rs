@@ -29,7 +29,7 @@ pub(crate) fn run(global: &Global, args: &Serve) -> Result<ExitCode, Failure> {
         let path = settings.data.root().display().to_string();
         Failure::Write { path, error }
     })?;
-    let owner = Owner::new(&settings)?;
+    let owner = Owner::for_server(&settings)?;
     let setup = setup(&settings, &owner, args)?;
     if !setup.door.listen.ip().is_loopback() {
         note(
