@@ -1,4 +1,6 @@
-"""Law `evidence`: what was recorded is what was recorded. Files have the hashes that the host and the result name."""
+"""Law `evidence`: what was recorded is what was recorded. Files have the hashes that the host and the result name, and
+the last attempt had the variables that the run was made with.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,23 @@ class Evidence:
         for folder in [audit, *audit.glob("aside.*")]:
             for path in sorted(folder.glob("host.*.json")):
                 self._record(folder, path.name)
+        self._variables(fold.attempt)
         if fold.end and self._holds_still(fold):
             for artifact in fold.artifacts.values():
                 self._artifact(artifact)
+
+    def _variables(self, attempt: int) -> None:
+        """No attempt is started without a variable that the run was made with. Runs of older versions have no such file.
+        The engine's HOME is the run's own.
+        """
+        sealed = (lines.whole(self.looking.folder / "variables.json") or {}).get("variables") or {}
+        names = {name for name, value in sealed.items() if value is not None} - {"HOME"}
+        record = self.looking.host(attempt)
+        if record is None or not names:
+            return
+        self.looking.count(Law.EVIDENCE, "attempts whose variables were looked at")
+        for name in sorted(names - set(map(str, record.get("env_names") or []))):
+            self.looking.breach(Law.EVIDENCE, f"the variable {name} was not passed on", attempt, "variables.json")
 
     def _record(self, folder: Path, name: str) -> None:
         """A host seals its files before it writes its record, and nobody touches them afterwards."""

@@ -150,6 +150,16 @@ class Evidence(LawCase):
         path.write_text(json.dumps(record))
         self.assert_breaks(Law.EVIDENCE, "is no name of a file", self.look())
 
+    def test_an_attempt_has_the_variables_that_the_run_was_made_with(self) -> None:
+        variables = {"variables": {"KEY": "hash", "HOME": "hash", "NEVER_SET": None}}
+        (self.folder / "variables.json").write_text(json.dumps(variables))
+        self.assert_breaks(Law.EVIDENCE, "the variable KEY was not passed on", self.look())
+        path = self.folder / ".audit/host.1.json"
+        record = json.loads(path.read_text())
+        record["env_names"] = [*record.get("env_names", []), "KEY"]
+        path.write_text(json.dumps(record))
+        self.assert_holds(self.look())
+
     def test_an_artifact_is_changed(self) -> None:
         (self.folder / "workspace/artifacts/report.md").write_text("more")
         self.assert_breaks(Law.EVIDENCE, "was changed", self.look())
