@@ -53,7 +53,11 @@ pub fn take_back(audit: &Path, attempt: AttemptNumber) -> Result<(), CollectErro
     names
         .iter()
         .chain([&names::host(attempt)])
-        .try_for_each(|name| fs::rename(aside.join(name), audit.join(name)))
+        .try_for_each(|name| match fs::rename(aside.join(name), audit.join(name)) {
+            // A host that was killed has left none.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && *name == names::host(attempt) => Ok(()),
+            other => other,
+        })
         .map_err(failed("what was put aside cannot be put back"))
 }
 

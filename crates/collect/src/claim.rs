@@ -39,6 +39,9 @@ pub(crate) struct Claim {
     boot_id: String,
     /// The engine's folder for temporary files; removed at the end.
     pub(crate) temporary: OsText,
+    /// This host makes `given.N` before it gives its process anything. Hosts of earlier versions did not.
+    #[serde(default)]
+    pub(crate) marks_input: bool,
 }
 
 /// Name of the folder for temporary files of a host with this nonce.
@@ -68,6 +71,7 @@ impl Claim {
             host_began: me.began,
             boot_id: list::boot_id(),
             temporary: temporary.into(),
+            marks_input: true,
         })
     }
 

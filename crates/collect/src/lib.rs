@@ -12,7 +12,8 @@
 //! - [`mod@start`]: starts a host. [`owner`]: attaches to one, or finds that it is gone. [`protocol`]: what they say.
 //! - [`host`]: the host itself, one thread, one loop. Its record outlives everybody. [`withdraw()`]: an attempt that was
 //!   claimed and never begun is nobody's again. [`put_aside()`]: what a process left that ended between two attempts.
-//!   [`end_host()`]: a host that hears nobody any more is ended.
+//!   [`end_host()`]: a host that hears nobody any more is ended. [`input_given()`]: whether a process that is gone was
+//!   given an answer.
 //! - `wiring`, `spawn`: pipes and terminals, fork and exec. `process`: signals, the tree, leftovers of a dead host.
 //! - [`memory`]: how a process that lives long gives memory back.
 //! - `secrets`: finds values that must be masked. `snapshot`: which files an attempt changed. `temporary`: its own go.
@@ -24,6 +25,7 @@ mod claim;
 mod deaf;
 pub mod environment;
 pub mod error;
+mod given;
 pub mod host;
 mod lines;
 pub mod memory;
@@ -45,6 +47,7 @@ pub use aside::{put_aside, take_back};
 pub use claim::host_is_alive;
 pub use deaf::end_host;
 pub use error::CollectError;
+pub use given::{InputGiven, input_given};
 pub use owner::{Attached, Hears, Owner, attach, attach_within, hears};
 pub use plan::Plan;
 pub use secrets::Secrets;

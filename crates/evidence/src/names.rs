@@ -46,6 +46,11 @@ pub fn claim(number: AttemptNumber) -> String {
     format!("claim.{number}")
 }
 
+/// Created by a host before it gives the process the first input of an attempt. Without it, nothing was given.
+pub fn given(number: AttemptNumber) -> String {
+    format!("given.{number}")
+}
+
 /// Freed when the disk is full, so that the end can still be recorded.
 pub fn reserve(number: AttemptNumber) -> String {
     format!("reserve.{number}")
@@ -59,7 +64,7 @@ pub fn beside(number: AttemptNumber) -> Vec<String> {
 
 /// The attempt that a file belongs to.
 pub fn attempt_in(name: &str) -> Option<AttemptNumber> {
-    const MADE_BY: [fn(AttemptNumber) -> String; 7] = [stdin, chunks, redact, meta, host, claim, reserve];
+    const MADE_BY: [fn(AttemptNumber) -> String; 8] = [stdin, chunks, redact, meta, host, claim, given, reserve];
     let of_stream = |stream| number_in(name, |number| log(stream, number));
     let others = || MADE_BY.into_iter().find_map(|made_by| number_in(name, made_by));
     Stream::ALL.into_iter().find_map(of_stream).or_else(others)

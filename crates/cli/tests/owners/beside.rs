@@ -206,6 +206,48 @@ fn an_answer_that_meets_a_process_just_leaving_goes_to_the_next() {
     assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
 }
 
+/// A host that is killed with an answer on its way.
+fn killed_with_an_answer(lab: &Lab, mark: bool) -> (Child, String) {
+    let (owner, run, host) = living_agent_that_asks(lab);
+    let send = |signal: &str| {
+        assert!(Command::new("kill").args([signal, &host]).status().expect("sent").success());
+    };
+    // It hears nothing any more, so that the answer is on its way for as long as this takes.
+    send("-STOP");
+    let answered = lab.output(&["reply", &run, "blue", "--json", "--no-wait"]);
+    assert!(answered.status.success(), "{}", String::from_utf8_lossy(&answered.stderr));
+    wait_type(lab, &run, "interaction.replied");
+    if mark {
+        // As it would be had the host come as far as giving it.
+        fs::write(lab.data().join("runs").join(&run).join(".audit/given.2"), "").expect("written");
+    }
+    send("-KILL");
+    (owner, run)
+}
+
+/// Regression: a host that was killed before it had given the answer lost a session that could be loaded.
+#[test]
+fn an_answer_that_a_killed_host_never_gave_goes_to_the_next() {
+    let lab = Lab::new();
+    let (mut owner, run) = killed_with_an_answer(&lab, false);
+    assert_eq!(wait_exit(&mut owner).code(), Some(0), "{:#}", wait_end(&lab, &run));
+    assert_eq!(kind(&wait_end(&lab, &run)), "run.completed");
+    lab.wait_quiet();
+    let verified = lab.output(&["verify", &run]);
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
+}
+
+/// With the mark it may have been given, and is not given again.
+#[test]
+fn an_answer_that_a_killed_host_may_have_given_is_not_given_again() {
+    let lab = Lab::new();
+    let (mut owner, run) = killed_with_an_answer(&lab, true);
+    wait_exit(&mut owner);
+    let end = wait_end(&lab, &run);
+    assert_eq!((kind(&end), &end["data"]["error"]["code"]), ("run.failed", &Value::from("ATTEMPT_LOST")), "{end:#}");
+    lab.wait_quiet();
+}
+
 /// Found by chaos on a full disk: a host that gave the answer and could not write that down looked like one that had not
 /// given it, and the agent was told twice.
 #[test]

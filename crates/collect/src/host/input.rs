@@ -151,6 +151,13 @@ impl Inputs {
         refused
     }
 
+    /// Forgets the input that was accepted last, of which nothing was written.
+    pub(crate) fn take_back(&mut self) {
+        if let Some(Waiting { from: Origin::Owner { id }, .. }) = self.waiting.take_if(|waiting| waiting.done == 0) {
+            self.written.remove(&id);
+        }
+    }
+
     /// No more input, once everything before is written.
     pub(crate) fn close(&mut self) {
         self.is_closing = true;
@@ -272,6 +279,19 @@ mod tests {
         }
         assert_eq!(give(&mut inputs, "a"), InputAnswer::Repeated);
         assert_eq!(give(&mut inputs, "6"), InputAnswer::Repeated, "numbers only grow");
+    }
+
+    #[test]
+    fn an_input_that_is_taken_back_is_written_later() {
+        let (mut inputs, _read) = inputs();
+        assert_eq!(give(&mut inputs, "6"), InputAnswer::Written);
+        for id in ["7", "name"] {
+            assert_eq!(inputs.accept(id.to_owned(), Some("text".to_owned()), None), None);
+            inputs.take_back();
+            assert_eq!(inputs.write(), Wrote::default(), "nothing waits");
+            assert_eq!(give(&mut inputs, id), InputAnswer::Written);
+        }
+        assert_eq!(give(&mut inputs, "6"), InputAnswer::Repeated);
     }
 
     #[test]

@@ -6,8 +6,9 @@ use super::deadlines::Moment;
 use super::desk::Event;
 use super::record;
 use super::run::{Host, Running, progress};
+use crate::given;
 use crate::process::tree::Exit;
-use crate::protocol::{HostHello, Notice, ProcessState, Progress, Request, VERSION};
+use crate::protocol::{HostHello, InputAnswer, Notice, ProcessState, Progress, Request, VERSION};
 
 /// How often a long piece of work looks up.
 const BREATH: Moment = 1_000_000;
@@ -75,6 +76,16 @@ impl Host {
         self.early.iter().any(|request| matches!(request, Request::Cancel { .. }))
     }
 
+    /// Before the first input of an attempt.
+    fn mark_input(&mut self) -> std::io::Result<()> {
+        let attempt = self.record.attempt_number;
+        if self.marked != Some(attempt) {
+            given::mark(&self.audit, attempt)?;
+            self.marked = Some(attempt);
+        }
+        Ok(())
+    }
+
     pub(super) fn hello(&self) -> HostHello {
         HostHello {
             skillrun_host: VERSION,
@@ -108,6 +119,11 @@ impl Host {
         match request {
             Request::Input { id, text, hex } => match running.inputs.accept(id.clone(), text, hex.as_deref()) {
                 Some(answer) => self.desk.tell(&Notice::Input { id, answer }),
+                // Nothing is given that a host which dies now could not be asked about.
+                None if self.mark_input().is_err() => {
+                    running.inputs.take_back();
+                    self.desk.tell(&Notice::Input { id, answer: InputAnswer::Busy });
+                }
                 None => {
                     running.deadlines.input(now);
                     self.write_input(running);

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::process::Pid;
 use skillrun_evidence::HostRecord;
 use skillrun_evidence::host_record::HostError;
-use skillrun_model::{Code, EndedBy, Stream, Wiring};
+use skillrun_model::{AttemptNumber, Code, EndedBy, Stream, Wiring};
 
 use super::begin::{Begun, Signals};
 use super::deadlines::{Deadlines, Moment, after};
@@ -51,6 +51,8 @@ pub(super) struct Host {
     /// Whether the process may be started.
     pub(super) process: ProcessState,
     pub(super) signals: Signals,
+    /// The attempt whose mark of input was made last.
+    pub(super) marked: Option<AttemptNumber>,
 }
 
 /// A process that was started, and everything about it.
@@ -110,7 +112,22 @@ impl Host {
             StartWhen::AtOnce => ProcessState::Started,
             StartWhen::Told { .. } => ProcessState::Held,
         };
-        Self { plan, audit, claim, desk, snapshots, temporary, record, clock, early, last_breath, process, signals }
+        let marked = None;
+        Self {
+            plan,
+            audit,
+            claim,
+            desk,
+            snapshots,
+            temporary,
+            record,
+            clock,
+            early,
+            last_breath,
+            process,
+            signals,
+            marked,
+        }
     }
 
     /// From the first snapshot to the record.

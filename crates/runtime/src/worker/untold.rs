@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use skillrun_collect::put_aside;
+use skillrun_collect::{InputGiven, input_given, put_aside};
 use skillrun_evidence::host_record::HostRecord;
 use skillrun_evidence::{Stream, names};
 use skillrun_lifecycle::closing::{self, ControlEvent};
@@ -62,10 +62,12 @@ impl Worker<'_> {
         waits_for_it && self.host_knows(attempt) && [names::stdin(attempt)].iter().chain(&logs).all(is_empty)
     }
 
-    /// A host writes down what it gave once it has given it. One that was killed, or could not write, may have given the
-    /// answer without a trace: told again, it would be heard twice.
+    /// A host writes down what it gave once it has given it, and makes a mark before. One that was killed, or could not
+    /// write, may have given the answer without a trace in the record; where there is no mark either, it has not.
     fn host_knows(&self, attempt: AttemptNumber) -> bool {
-        let record = HostRecord::read(&self.run.folder.audit(), attempt).ok().flatten();
-        record.is_some_and(|record| record.error.is_none())
+        let audit = self.run.folder.audit();
+        let record = HostRecord::read(&audit, attempt).ok().flatten();
+        let has_record = record.is_some_and(|record| record.error.is_none());
+        has_record || input_given(&audit, attempt) == InputGiven::Nothing
     }
 }
