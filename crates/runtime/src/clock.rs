@@ -1,12 +1,21 @@
 //! The time, as an input.
+//!
+//! There are two clocks. The wall clock names moments that mean something to people and to other processes, and it can be
+//! set. The running time only ever grows, and means nothing outside of this boot. Moments that are written down are wall
+//! time; how long this process waits for one is measured in running time, from the moment at which it began to wait.
 
 use std::fmt;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
+use rustix::time::{ClockId, clock_gettime};
 use skillrun_model::Timestamp;
 
 pub trait Clock: Send + Sync + fmt::Debug {
+    /// The wall clock.
     fn now(&self) -> Timestamp;
+
+    /// Time since some moment of this boot, suspended time included. Setting the wall clock does not change it.
+    fn running(&self) -> Duration;
 }
 
 /// The machine's.
@@ -17,5 +26,44 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         // A clock outside of what can be told is as good as none.
         Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::EPOCH)
+    }
+
+    fn running(&self) -> Duration {
+        Duration::try_from(clock_gettime(ClockId::Boottime)).unwrap_or_default()
+    }
+}
+
+/// How long it is until a moment.
+pub(crate) fn until_moment(now: Timestamp, at: Timestamp) -> Duration {
+    // A moment less than a millisecond away is waited for once more.
+    at.millis_since(now).map_or(Duration::ZERO, |millis| Duration::from_millis(millis + 1))
+}
+
+/// How long a question still waits for its answer, by the wall clock of this moment. It never waits longer than it may
+/// wait at all: a clock that was set back since it was asked does not make it wait again for hours.
+pub(crate) fn time_left(now: Timestamp, deadline: Timestamp, whole: Duration) -> Duration {
+    until_moment(now, deadline).min(whole.saturating_add(Duration::from_millis(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_waits_no_longer_than_its_whole_time() {
+        let at = |seconds: u64| Timestamp::EPOCH.plus_nanos(seconds * 1_000_000_000);
+        let (hour, whole) = (3600, Duration::from_secs(60));
+        let left = |now: u64| time_left(at(now), at(10 * hour + 60), whole).as_secs();
+        assert_eq!(left(10 * hour), 60);
+        assert_eq!(left(10 * hour + 20), 40);
+        assert_eq!(left(10 * hour + 60), 0);
+        assert_eq!(left(13 * hour), 0, "set forward, or the time passed while no owner was there");
+        assert_eq!(left(7 * hour), 60, "set back");
+    }
+
+    #[test]
+    fn the_running_time_grows() {
+        let first = SystemClock.running();
+        assert!(first > Duration::ZERO && SystemClock.running() >= first);
     }
 }

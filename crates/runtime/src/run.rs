@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::fs::{FallocateFlags, fallocate};
 use skillrun_evidence::whole_file;
@@ -18,7 +19,7 @@ use skillrun_model::rasp::{Correlation, Data, Event};
 use skillrun_model::{EngineName, RunId, Timestamp};
 use skillrun_translate::EventBuilder;
 
-use crate::clock::Clock;
+use crate::clock::{Clock, time_left};
 use crate::data_folder::{DataFolder, RESULT, RunFolder};
 use crate::error::RuntimeError;
 use crate::record::RunRecord;
@@ -136,6 +137,17 @@ impl Run {
 
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// Time that the wall clock has no say in.
+    pub(crate) fn running(&self) -> Duration {
+        self.clock.running()
+    }
+
+    /// The running time at which the time of a question of this run is up.
+    pub(crate) fn time_up_at(&self, deadline: Timestamp) -> Duration {
+        let left = time_left(self.now(), deadline, self.options().session_timeout);
+        self.running().saturating_add(left)
     }
 
     /// Something happened: what follows is decided, appended, and given back to be carried out.

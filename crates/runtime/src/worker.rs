@@ -59,8 +59,16 @@ pub(crate) enum Rest {
 /// A moment at which a question is decided without a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Timer {
-    pub(crate) at: Timestamp,
+    /// In running time, so that setting the wall clock does not move it.
+    pub(crate) at: Duration,
     pub(crate) interaction_id: InteractionId,
+}
+
+impl Timer {
+    /// How long the question still waits.
+    fn left(self, running: Duration) -> Duration {
+        self.at.saturating_sub(running)
+    }
 }
 
 /// What a worker does next.
@@ -201,7 +209,7 @@ impl<'a> Worker<'a> {
                 Effect::Settle { .. } => told = Some(Next::Settle),
                 Effect::WriteInput(reply) => self.give(&reply),
                 Effect::EndProcess => self.end_process(),
-                Effect::ArmTimer { interaction_id, at } => self.timer = Some(Timer { at, interaction_id }),
+                Effect::ArmTimer { interaction_id, at } => self.arm(interaction_id, at),
                 Effect::DisarmTimer { .. } => self.timer = None,
                 // The slot is given back when the worker leaves; the result was written with the events.
                 Effect::ReleaseSlot | Effect::WriteResult | Effect::Adopt { .. } => {}
@@ -229,7 +237,8 @@ impl<'a> Worker<'a> {
     /// Waits until the host or somebody else says something, or the time is up.
     fn wait(&self, until: Option<Instant>) -> Result<(), RuntimeError> {
         let Some(host) = &self.host else { return Ok(()) };
-        let timer = self.timer.map(|timer| Instant::now() + until_moment(self.run.now(), timer.at));
+        let timer = self.timer.map(|timer| timer.left(self.run.running()));
+        let timer = timer.and_then(|left| Instant::now().checked_add(left));
         let nearest = [until, timer, host.due()].into_iter().flatten().min();
         let left = nearest.map(|at| at.saturating_duration_since(Instant::now()));
         let left = left.map(|left| Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 3600, tv_nsec: 0 }));
@@ -241,7 +250,14 @@ impl<'a> Worker<'a> {
 
     /// The timer, if its time has come.
     fn is_due(&self) -> Option<InteractionId> {
-        self.timer.filter(|timer| timer.at <= self.run.now()).map(|timer| timer.interaction_id)
+        self.timer.filter(|timer| timer.at <= self.run.running()).map(|timer| timer.interaction_id)
+    }
+
+    /// A question that has its timer keeps it: the wall clock may have been set since.
+    fn arm(&mut self, interaction_id: InteractionId, deadline: Timestamp) {
+        if self.timer.is_none_or(|timer| timer.interaction_id != interaction_id) {
+            self.timer = Some(Timer { at: self.run.time_up_at(deadline), interaction_id });
+        }
     }
 
     /// Nobody has answered. Somebody may have done so just now, and then nothing happens.
@@ -335,10 +351,4 @@ impl<'a> Worker<'a> {
 
 fn next(attempt: AttemptNumber) -> AttemptNumber {
     AttemptNumber(attempt.0 + 1)
-}
-
-/// How long it is until a moment.
-pub(crate) fn until_moment(now: Timestamp, at: Timestamp) -> Duration {
-    // A moment less than a millisecond away is waited for once more.
-    at.millis_since(now).map_or(Duration::ZERO, |millis| Duration::from_millis(millis + 1))
 }

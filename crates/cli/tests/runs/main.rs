@@ -3,6 +3,7 @@
 mod acceptance;
 mod acp;
 mod calls;
+mod clocks;
 mod figures;
 mod iflow;
 mod lab;

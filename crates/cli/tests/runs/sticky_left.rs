@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use skillrun_model::{ExecutionMode, RunStatus, Timestamp};
 use skillrun_runtime::{Clock, RuntimeError, SystemClock};
@@ -21,6 +22,10 @@ struct Ahead(AtomicU64);
 impl Clock for Ahead {
     fn now(&self) -> Timestamp {
         SystemClock.now().plus_nanos(self.0.load(Ordering::SeqCst))
+    }
+
+    fn running(&self) -> Duration {
+        SystemClock.running() + Duration::from_nanos(self.0.load(Ordering::SeqCst))
     }
 }
 

@@ -148,7 +148,8 @@ impl Catalog {
         let resting = |row: &Row| {
             let question = row.question.as_ref().filter(|_| row.rests)?;
             let Question { interaction_id, deadline, .. } = *question;
-            Some(Resting { run_id: row.run_id, interaction_id, deadline })
+            // Nothing is written for a run that rests, so its last event came with the question.
+            Some(Resting { run_id: row.run_id, interaction_id, deadline, asked_at: row.updated_at })
         };
         let resting: Vec<Resting> = rows.iter().filter_map(resting).collect();
         let known: HashSet<RunId> = resting.iter().map(|resting| resting.run_id).collect();

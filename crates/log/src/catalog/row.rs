@@ -124,6 +124,8 @@ pub struct Resting {
     pub run_id: RunId,
     pub interaction_id: InteractionId,
     pub deadline: Option<Timestamp>,
+    /// When it was asked, by the wall clock of that moment.
+    pub asked_at: Option<Timestamp>,
 }
 
 impl Row {

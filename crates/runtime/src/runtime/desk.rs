@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use skillrun_model::{InteractionId, RunId, Timestamp};
+use skillrun_model::{InteractionId, RunId};
 
 use crate::limits::SlotLimits;
 use crate::mailbox::Mailbox;
@@ -19,10 +19,10 @@ pub(super) struct Desk {
     active: HashMap<RunId, Active>,
     /// Left by a worker, and not yet taken up again.
     between: HashSet<RunId>,
-    /// Questions whose time will be up, by moment.
-    timers: BTreeMap<(Timestamp, u64), (RunId, InteractionId)>,
+    /// Questions whose time will be up, by moment, in running time.
+    timers: BTreeMap<(Duration, u64), (RunId, InteractionId)>,
     /// Where the timer of a run stands; there may be tens of thousands.
-    places: HashMap<RunId, (Timestamp, u64)>,
+    places: HashMap<RunId, (Duration, u64)>,
     armed: u64,
     pub(super) troubles: HashMap<RunId, Trouble>,
     /// Runs that are over and whose views could not be written, and when that is tried again. Nobody waits for it.
@@ -137,7 +137,7 @@ impl Desk {
         self.active.contains_key(&run)
     }
 
-    pub(super) fn arm(&mut self, at: Timestamp, run: RunId, interaction_id: InteractionId) {
+    pub(super) fn arm(&mut self, at: Duration, run: RunId, interaction_id: InteractionId) {
         self.disarm(run);
         self.armed += 1;
         self.timers.insert((at, self.armed), (run, interaction_id));
@@ -150,10 +150,15 @@ impl Desk {
         }
     }
 
+    /// Whether there is a timer for this question.
+    pub(super) fn is_armed(&self, run: RunId, interaction_id: InteractionId) -> bool {
+        let armed = self.places.get(&run).and_then(|place| self.timers.get(place));
+        armed == Some(&(run, interaction_id))
+    }
+
     /// The same, if it is for this question still.
     pub(super) fn disarm_question(&mut self, run: RunId, interaction_id: InteractionId) {
-        let armed = self.places.get(&run).and_then(|place| self.timers.get(place));
-        if armed == Some(&(run, interaction_id)) {
+        if self.is_armed(run, interaction_id) {
             self.disarm(run);
         }
     }
@@ -164,14 +169,14 @@ impl Desk {
     }
 
     /// The first that is due, taken out.
-    pub(super) fn take_due(&mut self, now: Timestamp) -> Option<(RunId, InteractionId)> {
+    pub(super) fn take_due(&mut self, now: Duration) -> Option<(RunId, InteractionId)> {
         let first = *self.timers.first_key_value().filter(|((at, _), _)| *at <= now)?.0;
         let due = self.timers.remove(&first)?;
         self.places.remove(&due.0);
         Some(due)
     }
 
-    pub(super) fn next_timer(&self) -> Option<Timestamp> {
+    pub(super) fn next_timer(&self) -> Option<Duration> {
         self.timers.first_key_value().map(|((at, _), _)| *at)
     }
 
@@ -261,7 +266,7 @@ mod tests {
             assert_eq!(desk.end(run(number)), Wanted::No);
         }
         desk.was_let_go(run(2));
-        desk.arm(Timestamp::EPOCH, run(3), InteractionId(1));
+        desk.arm(Duration::ZERO, run(3), InteractionId(1));
         let mut unfinished = desk.unfinished();
         unfinished.sort_by_key(ToString::to_string);
         assert_eq!(unfinished, [run(2), run(3)]);
@@ -270,7 +275,7 @@ mod tests {
     #[test]
     fn a_run_has_one_timer_and_the_first_is_due_first() {
         let run = |n: u8| RunId::new(u64::from(n), [n; 10]);
-        let at = |seconds: u64| Timestamp::EPOCH.plus_nanos(seconds * 1_000_000_000);
+        let at = Duration::from_secs;
         let mut desk = Desk::new(SlotLimits::default());
         desk.arm(at(30), run(1), InteractionId(1));
         desk.arm(at(20), run(2), InteractionId(1));

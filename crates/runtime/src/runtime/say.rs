@@ -16,6 +16,9 @@ use crate::views;
 /// How long a run may be between two hands.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long after another process had the run it is looked at again.
+const HELD_PAUSE: Duration = Duration::from_secs(1);
+
 /// Longest answer; a process takes no more at once.
 const REPLY_MAX: usize = 512 * 1024;
 
@@ -81,8 +84,8 @@ impl Inner {
             Ok(()) => {}
             // Whoever has it may leave the question open.
             Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. }, .. })) => {
-                let now = self.surroundings.tools.clock.now();
-                self.desk().arm(now.plus_nanos(1_000_000_000), id, interaction_id);
+                let again = self.surroundings.tools.clock.running().saturating_add(HELD_PAUSE);
+                self.desk().arm(again, id, interaction_id);
             }
             Err(error) => self.failed(&mut self.desk(), id, &error),
         }

@@ -7,11 +7,12 @@ use std::time::Duration;
 use skillrun_collect::protocol::Request;
 use skillrun_collect::{Attached, CollectError, attach_within, end_host, start};
 use skillrun_lifecycle::run::{Found, ProcessLeft, SessionLeft};
-use skillrun_log::catalog::{Catalog, Query};
+use skillrun_log::catalog::{Catalog, Query, Resting};
 use skillrun_log::{LogError, LogErrorKind};
 use skillrun_model::{RunId, RunStatus, Timestamp};
 
 use super::{Inner, Runtime};
+use crate::clock::{time_left, until_moment};
 use crate::error::RuntimeError;
 use crate::login;
 use crate::owners;
@@ -67,12 +68,18 @@ impl Runtime {
     pub fn recover(&self, catalog: &mut Catalog) -> Result<Recovered, RuntimeError> {
         let mut recovered = Recovered::default();
         // Questions that no process waits with need a timer at most, and their Logs need not be read for that.
-        let unfinished = catalog.unfinished(self.inner.surroundings.tools.clock.now())?;
+        let clock = &self.inner.surroundings.tools.clock;
+        let (now, running) = (clock.now(), clock.running());
+        let unfinished = catalog.unfinished(now)?;
         {
             let mut desk = self.inner.desk();
             for question in &unfinished.resting {
-                if let Some(at) = question.deadline {
-                    desk.arm(at, question.run_id, question.interaction_id);
+                let Resting { run_id, interaction_id, deadline, asked_at } = *question;
+                if let Some(deadline) = deadline.filter(|_| !desk.is_armed(run_id, interaction_id)) {
+                    // The wall clock is all there is of the time before this process.
+                    let whole = asked_at.map_or(Duration::MAX, |asked_at| until_moment(asked_at, deadline));
+                    let at = running.saturating_add(time_left(now, deadline, whole));
+                    desk.arm(at, run_id, interaction_id);
                 }
             }
         }
@@ -183,8 +190,11 @@ impl Inner {
         if state.rests() {
             let deadline =
                 state.question.as_ref().and_then(|question| Some((question.deadline?, question.interaction_id)));
-            if let Some((at, interaction_id)) = deadline {
-                self.desk().arm(at, id, interaction_id);
+            if let Some((deadline, interaction_id)) = deadline {
+                let (at, mut desk) = (run.time_up_at(deadline), self.desk());
+                if !desk.is_armed(id, interaction_id) {
+                    desk.arm(at, id, interaction_id);
+                }
             }
             if views::may_lag(&run.folder) {
                 views::write_waiting(&self.surroundings.tools, id);

@@ -13,13 +13,14 @@ use skillrun_model::{AttemptNumber, RunId, RunStatus};
 
 use super::desk::{Passes, Trouble, Wanted};
 use super::{Inner, TakenUp};
+use crate::clock::until_moment;
 use crate::error::RuntimeError;
 use crate::mailbox::Mailbox;
 use crate::queue::{Demand, Slot, SlotKind};
 use crate::record::RunRecord;
 use crate::run::Run;
 use crate::views;
-use crate::worker::{Rest, Worker, until_moment};
+use crate::worker::{Rest, Worker};
 
 /// When a run that could not get on is tried again, and how often.
 const TRY_AGAIN: [Duration; 5] = [
@@ -312,19 +313,19 @@ impl Inner {
     fn clockwork(self: Arc<Self>) {
         let (mut looked, mut sizes) = (Instant::now(), HashMap::new());
         loop {
-            let now = self.surroundings.tools.clock.now();
+            let (now, running) = (self.surroundings.tools.clock.now(), self.surroundings.tools.clock.running());
             let mut desk = self.desk();
             if desk.is_leaving || !desk.has_moments() {
                 desk.has_clockwork = false;
                 return;
             }
-            let due = desk.take_due(now);
+            let due = desk.take_due(running);
             let retry = if due.is_none() { desk.take_retry(Instant::now()) } else { None };
             let lacking = desk.take_lacking(Instant::now());
             let begins = desk.queue.is_due(now);
             if due.is_none() && retry.is_none() && lacking.is_none() && !begins {
-                let moment = [desk.next_timer(), desk.queue.next_moment()].into_iter().flatten().min();
-                let timer = moment.map_or(LOOK_AGAIN, |at| until_moment(now, at));
+                let timer = desk.next_timer().map_or(LOOK_AGAIN, |at| at.saturating_sub(running));
+                let timer = timer.min(desk.queue.next_moment().map_or(LOOK_AGAIN, |at| until_moment(now, at)));
                 let retry = [desk.next_retry(), desk.next_lacking()].into_iter().flatten().min();
                 let retry = retry.map_or(LOOK_AGAIN, |at| at.saturating_duration_since(Instant::now()));
                 let wait = timer.min(retry).min(LOOK_AGAIN);

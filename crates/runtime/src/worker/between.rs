@@ -5,14 +5,14 @@ use std::time::Duration;
 use skillrun_collect::protocol::Request;
 use skillrun_lifecycle::run::{Found, Input, SessionLeft};
 
-use super::{Next, Worker, next, until_moment};
+use super::{Next, Worker, next};
 use crate::attempt::opening;
 use crate::error::RuntimeError;
 
 impl Worker<'_> {
     pub(super) fn wait_between(&mut self) -> Result<Next, RuntimeError> {
         let attempt = next(self.run.state.attempt);
-        let deadline: Option<Duration> = self.timer.map(|timer| until_moment(self.run.now(), timer.at));
+        let deadline: Option<Duration> = self.timer.map(|timer| timer.left(self.run.running()));
         if let Some(host) = &mut self.host {
             host.send(&Request::Wait { deadline });
         }

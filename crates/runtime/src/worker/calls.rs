@@ -16,8 +16,8 @@ use skillrun_model::{ExecutionMode, InteractionId, RunStatus};
 use skillrun_parse::ansi;
 use skillrun_parse::record::{Asks, CallOption, CallOptionKind, CallQuestion};
 
+use super::Worker;
 use super::host::Host;
-use super::{Worker, until_moment};
 use crate::attempt::reading::Reading;
 use crate::error::RuntimeError;
 
@@ -68,7 +68,7 @@ impl Worker<'_> {
         };
         self.carry_out(effects)?;
         if self.run.state.status == Some(RunStatus::WaitingUser) {
-            let deadline: Option<Duration> = self.timer.map(|timer| until_moment(self.run.now(), timer.at));
+            let deadline: Option<Duration> = self.timer.map(|timer| timer.left(self.run.running()));
             if let Some(host) = &mut self.host {
                 // Its clocks stand still until somebody answers.
                 host.send(&Request::Wait { deadline });

@@ -13,7 +13,7 @@ use skillrun_model::status::Continuation;
 use skillrun_model::{ExecutionMode, RunStatus};
 
 use super::calls::Calls;
-use super::{Next, Worker, next, until_moment};
+use super::{Next, Worker, next};
 use crate::attempt::reading::Reading;
 use crate::error::RuntimeError;
 use crate::record::seconds;
@@ -42,7 +42,7 @@ impl Worker<'_> {
         };
         // Told again, because whoever was here before may not have.
         let waits = self.run.state.status == Some(RunStatus::WaitingUser);
-        let deadline: Option<Duration> = self.timer.map(|timer| until_moment(self.run.now(), timer.at));
+        let deadline: Option<Duration> = self.timer.map(|timer| timer.left(self.run.running()));
         let time = seconds(self.run.record.request.timeouts.hard_sec);
         if let Some(host) = &mut self.host {
             host.begins_turn();
@@ -74,7 +74,7 @@ impl Worker<'_> {
             }
             if news.took_input && self.run.state.status == Some(RunStatus::WaitingUser) {
                 // Input lets its clocks go on, and a person still thinks.
-                let deadline = self.timer.map(|timer| until_moment(self.run.now(), timer.at));
+                let deadline = self.timer.map(|timer| timer.left(self.run.running()));
                 host.send(&Request::Wait { deadline });
             }
             match self.run.state.status {
