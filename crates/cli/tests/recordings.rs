@@ -120,6 +120,8 @@ const OF_RUNS: &[Code] = &[
     Code::ParserChanged,
     Code::EventsNotLogged,
     Code::LoginNotKept,
+    Code::LoginCopiedBack,
+    Code::LoginOtherAccount,
 ];
 
 /// Codes of a workspace; a recording has none.

@@ -114,6 +114,8 @@ codes! {
 
     // What became of the user's login.
     LoginNotKept = "LOGIN_NOT_KEPT",
+    LoginCopiedBack = "LOGIN_COPIED_BACK",
+    LoginOtherAccount = "LOGIN_OTHER_ACCOUNT",
 
     // What is wrong with the artifacts of an attempt.
     ArtifactsCut = "ARTIFACTS_CUT",

@@ -84,6 +84,8 @@ export const codeWords = defineWords({
   CHUNK_INDEX_TORN: { en: "The chunk index of this attempt is damaged, so reading of a stream stops at the damage.", zh: "这次尝试的分块索引损坏，读取到损坏处为止。" },
   PARSER_CHANGED: { en: "Events of this attempt were written by another version of the parser; the rest was read by this one.", zh: "这次尝试的部分事件由另一版本的解析器写出，其余由当前版本读取。" },
   LOGIN_NOT_KEPT: { en: "The engine refreshed its login during the run, and the new one was not kept.", zh: "引擎在运行期间更新了登录信息，但新的没有保留。" },
+  LOGIN_COPIED_BACK: { en: "The engine refreshed its login during the run, and the user's file has the new one.", zh: "引擎在运行期间更新了登录信息，用户的文件已换成新的。" },
+  LOGIN_OTHER_ACCOUNT: { en: "The engine left a login that is for another account or service, so it was not copied back.", zh: "引擎留下的登录信息属于另一个账户或服务，因此没有写回。" },
   EVENTS_NOT_LOGGED: { en: "The disk was full while the engine worked, so some of its events are not in the Log.", zh: "引擎工作时磁盘已满，部分事件没有写入日志。" },
   RAW_DUPLICATE_SUPPRESSED: { en: "Raw lines that only repeat an assistant message were left out of the conversation.", zh: "只是重复消息内容的原始行没有放进对话。" },
 } satisfies Record<Code, Word>);

@@ -134,3 +134,26 @@ fn a_run_that_is_canceled_after_its_process_died_keeps_no_login() {
     assert!(runtime.wait_idle(PATIENCE));
     assert_eq!((users_text(&lab).as_str(), copy(&lab, run).exists()), (SECOND, false));
 }
+
+/// The run says what became of the user's login: that it was copied back, or that it was somebody else's and was not.
+#[test]
+fn a_run_tells_of_a_login_that_went_back_and_of_one_that_did_not() {
+    const MINE: &str = r#"{"account_id":"mine","token":"first-4711"}"#;
+    for (left, code, users_has) in [
+        (r#"{"account_id":"mine","token":"second-4711"}"#, Code::LoginCopiedBack, "second-4711"),
+        (r#"{"account_id":"yours","token":"second-4711"}"#, Code::LoginOtherAccount, "first-4711"),
+    ] {
+        let lab = logged_in(|_| format!("printf %s '{left}' > \"$login\""));
+        fs::write(users(&lab), MINE).expect("a login");
+        let runtime = lab.runtime();
+        let run = runtime.submit(on(lab.new_run(ExecutionMode::Auto, ONE_TURN), "logged")).expect("accepted");
+        assert_eq!(lab.wait_over(run).status, Some(RunStatus::Succeeded));
+        assert!(runtime.wait_idle(PATIENCE));
+        assert!(users_text(&lab).contains(users_has), "{}", users_text(&lab));
+        let told = lab.events(run).into_iter().filter_map(|event| match event.data {
+            Data::ParserWarning(told) => Some(told.code),
+            _ => None,
+        });
+        assert!(told.collect::<Vec<_>>().contains(&code), "{code}");
+    }
+}

@@ -8,8 +8,10 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use skillrun_lifecycle::closing::{self, ControlEvent};
 use skillrun_lifecycle::run::ProcessLeft;
+use skillrun_model::rasp::Level;
 use skillrun_model::{Code, RunId};
 
+use super::account::{self, Account};
 use super::note::{self, Back, Note, Taken, hash};
 use super::{place, users};
 use crate::data_folder::DataFolder;
@@ -17,8 +19,8 @@ use crate::data_folder::DataFolder;
 /// How long somebody else may hold the user's folder. An attempt waits for this before it is settled.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The login of a run. Where its process has ended, the copy goes too; where it lives, it keeps the copy. Tells what could
-/// not be kept. Does nothing when it was done.
+/// The login of a run. Where its process has ended, the copy goes too; where it lives, it keeps the copy. Tells what was
+/// copied back and what could not be kept. Does nothing when it was done.
 pub(crate) fn give_back(data: &DataFolder, run: RunId, process: ProcessLeft) -> Vec<ControlEvent> {
     Note::read(data, run).map_or_else(Vec::new, |note| give(data, note, process, PATIENCE))
 }
@@ -48,7 +50,7 @@ pub(crate) fn give_up(data: &DataFolder, run: RunId) -> io::Result<()> {
 }
 
 fn give(data: &DataFolder, note: Note, process: ProcessLeft, patience: Duration) -> Vec<ControlEvent> {
-    let mut warnings = Vec::new();
+    let mut events = Vec::new();
     let mut left = Vec::new();
     for mut taken in note.taken {
         let path = taken.path.as_path();
@@ -57,11 +59,23 @@ fn give(data: &DataFolder, note: Note, process: ProcessLeft, patience: Duration)
             let file = note::keep(data, note.run_id, path, now)?;
             Ok(Some(format!("and it was not given back: {why}; it is kept in {}", file.display())))
         };
+        let mut code = Code::LoginNotKept;
         let (now, told) = match given {
             Ok(Given::Unchanged) => (None, Ok(None)),
-            Ok(Given::Back(now)) => (Some(now), Ok(None)),
+            Ok(Given::Back(now, account)) => {
+                events.push(copied_back(path, &account));
+                (Some(now), Ok(None))
+            }
             // It may be writing at this moment.
-            Ok(Given::Broken(_)) if process == ProcessLeft::Living => (None, Ok(None)),
+            Ok(Given::Broken(_) | Given::OtherAccount { .. }) if process == ProcessLeft::Living => (None, Ok(None)),
+            Ok(Given::OtherAccount { now, place }) => {
+                code = Code::LoginOtherAccount;
+                let told = kept(
+                    &now,
+                    &format!("it is for another account or service ({place} differs), and the user's own stays"),
+                );
+                (Some(now), told)
+            }
             Ok(Given::Broken(now)) => {
                 let told = kept(&now, "what the engine left is not the whole login");
                 (Some(now), told)
@@ -77,7 +91,7 @@ fn give(data: &DataFolder, note: Note, process: ProcessLeft, patience: Duration)
             Err(error) => (false, Some(format!("and it could not be given back yet: {error}; it stays in the run"))),
         };
         let message = told.map(|told| format!("the engine changed its login {}, {told}", path.display()));
-        warnings.extend(message.map(|message| closing::warning(Code::LoginNotKept, message)));
+        events.extend(message.map(|message| closing::warning(code, message)));
         match process {
             ProcessLeft::Gone if is_done => {
                 if place::remove(note.home.as_path(), path).is_err() {
@@ -101,13 +115,29 @@ fn give(data: &DataFolder, note: Note, process: ProcessLeft, patience: Duration)
         // With the one before, what was done is found done.
         note.write(data).ok();
     }
-    warnings
+    events
+}
+
+/// The user's file was changed, which a run says.
+fn copied_back(path: &Path, account: &Account) -> ControlEvent {
+    let account = match account {
+        Account::Same => "for the same account",
+        Account::Unnamed | Account::Other(_) => "which names no account; nothing but tokens and times differs",
+    };
+    let message =
+        format!("the engine refreshed its login {}, and the user's file has the new one, {account}", path.display());
+    ControlEvent { level: Level::Info, ..closing::warning(Code::LoginCopiedBack, message) }
 }
 
 enum Given {
     /// Or not to be given back.
     Unchanged,
-    Back(Vec<u8>),
+    Back(Vec<u8>, Account),
+    /// Where it differs from the user's, beside what a refresh changes.
+    OtherAccount {
+        now: Vec<u8>,
+        place: String,
+    },
     /// The user's file is not the one that was copied.
     Both(Vec<u8>),
     /// Cut short, something else altogether, or a login that was taken out.
@@ -138,7 +168,12 @@ fn one(home: &Path, user_home: &Path, taken: &Taken, patience: Duration) -> io::
     let _lock = users::lock(&users, patience)?;
     match place::read_users(&users)? {
         Some(theirs) if theirs == now => Ok(Given::Unchanged),
-        Some(theirs) if hash(&theirs) == *copied => users::replace(&users, &now).map(|()| Given::Back(now)),
+        Some(theirs) if hash(&theirs) == *copied => match account::compare(&theirs, &now) {
+            Account::Other(place) => Ok(Given::OtherAccount { now, place }),
+            account @ (Account::Same | Account::Unnamed) => {
+                users::replace(&users, &now).map(|()| Given::Back(now, account))
+            }
+        },
         Some(_) | None => Ok(Given::Both(now)),
     }
 }

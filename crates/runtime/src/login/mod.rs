@@ -10,11 +10,13 @@
 //! because its owner died or the user's file could not be written, is found: by the next owner of the run, by the next
 //! run that takes a login along (`left` tells whose it is), or when the run is removed.
 //!
-//! A file goes back only if the user's is still the one that was copied, and if nothing of the login is missing in it.
+//! A file goes back only if the user's is still the one that was copied, if nothing of the login is missing in it, and if
+//! it is for the same account (`account`); the run says that it went back.
 //! Else the user's stays, a warning says so, and the other one is kept in `logins/`: only one of them may still count.
 //!
 //! `users` writes the user's file, `place` those of a run. `unseen` keeps logins out of snapshots and bundles.
 
+mod account;
 mod give_back;
 mod left;
 mod note;

@@ -77,10 +77,13 @@ impl Lab {
     fn told(&self, run: u8, process: skillrun_lifecycle::run::ProcessLeft) -> Vec<String> {
         let words = |event: skillrun_lifecycle::closing::ControlEvent| {
             let Data::ParserWarning(warning) = event.data else { panic!("{:?}", event.data) };
-            assert_eq!(warning.code, Code::LoginNotKept);
-            warning.message
+            (warning.code, warning.message)
         };
-        give_back(&self.data(), id(run), process).into_iter().map(words).collect()
+        let told = give_back(&self.data(), id(run), process).into_iter().map(words);
+        told.filter(|(code, _)| *code != Code::LoginCopiedBack)
+            .inspect(|(code, _)| assert_eq!(*code, Code::LoginNotKept))
+            .map(|(_, words)| words)
+            .collect()
     }
 
     /// The codes of what could not be kept.
@@ -540,4 +543,53 @@ fn logins_are_not_seen_in_a_workspace_at_whatever_depth() {
     for path in ["auth.json", "src/auth.json", "share/other", "dot\u{e4}files/d", ".codex/config.toml"] {
         assert!(!is_out(path), "{path}: {rules:?}");
     }
+}
+
+/// The codes and words of everything that is told.
+fn said(lab: &Lab, run: u8, process: skillrun_lifecycle::run::ProcessLeft) -> Vec<(Code, String)> {
+    let words = |event: skillrun_lifecycle::closing::ControlEvent| {
+        let Data::ParserWarning(told) = event.data else { panic!("{:?}", event.data) };
+        (told.code, told.message)
+    };
+    give_back(&lab.data(), id(run), process).into_iter().map(words).collect()
+}
+
+/// Regression: an agent that wrote the login of another account into its HOME had it put in the place of the user's, so that
+/// everything the user asked later went there.
+#[test]
+fn a_login_of_another_account_never_goes_back() {
+    let login = |account: &str, token: &str| {
+        format!(r#"{{"tokens":{{"account_id":"{account}","access_token":"{token}"}},"last_refresh":"{token}"}}"#)
+    };
+    let lab = Lab::new();
+    let mine = login("mine", "first");
+    lab.write(&lab.users(), &mine);
+    lab.take(1).expect("taken");
+    lab.write(&lab.ours(1), &login("somebody", "second"));
+    assert_eq!(said(&lab, 1, Living), [], "it may be writing at this moment");
+    let told = said(&lab, 1, Gone);
+    assert_eq!(told.iter().map(|(code, _)| *code).collect::<Vec<_>>(), [Code::LoginOtherAccount], "{told:?}");
+    assert!(told[0].1.contains("tokens.account_id"), "{told:?}");
+    assert_eq!(lab.read(), mine);
+    assert_eq!(fs::read_to_string(lab.kept(1)).expect("kept"), login("somebody", "second"));
+    assert!(!lab.ours(1).exists());
+    // The same account goes back, and the run says so.
+    lab.take(2).expect("taken");
+    lab.write(&lab.ours(2), &login("mine", "second"));
+    let told = said(&lab, 2, Gone);
+    assert!(
+        matches!(&told[..], [(Code::LoginCopiedBack, words)] if words.contains("for the same account")),
+        "{told:?}"
+    );
+    assert_eq!(lab.read(), login("mine", "second"));
+}
+
+/// Opaque tokens tell nobody whose they are; that is said too.
+#[test]
+fn a_login_that_names_no_account_goes_back_with_a_word() {
+    let lab = Lab::new();
+    lab.take(1).expect("taken");
+    lab.write(&lab.ours(1), SECOND);
+    let told = said(&lab, 1, Gone);
+    assert!(matches!(&told[..], [(Code::LoginCopiedBack, words)] if words.contains("names no account")), "{told:?}");
 }

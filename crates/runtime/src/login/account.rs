@@ -1,0 +1,174 @@
+//! Whether a login that an engine has left is for the same account as the one that it was given.
+//!
+//! To refresh a login is to write other tokens and other times into it. Everything else in the file stays: who the user
+//! is, which service it is for, which keys the user has put there. And where tokens tell whose they are (a JSON Web Token
+//! has that in it), they tell the same. A file with opaque tokens alone names no account, and then nothing tells two
+//! accounts apart; the run says so.
+
+use serde_json::{Map, Value};
+
+#[cfg(test)]
+mod tests;
+
+/// What a comparison found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Account {
+    Same,
+    /// Nothing but tokens and times has changed, and nothing in the file names an account.
+    Unnamed,
+    /// Where it differs.
+    Other(String),
+}
+
+/// Names of members that a refresh changes, beside those with `token` in them.
+const REFRESHED: &[&str] = &[
+    "access",
+    "refresh",
+    "expires",
+    "expiry",
+    "expiry_date",
+    "expires_at",
+    "expiresat",
+    "expires_in",
+    "last_refresh",
+    "issued_at",
+    "obtained_at",
+    "updated_at",
+    // What a service allows an account may change with every token.
+    "scope",
+    "scopes",
+    "subscriptiontype",
+    "ratelimittier",
+];
+
+/// Names of members that tell whose a login is.
+const NAMES: &[&str] = &[
+    "account_id",
+    "accountid",
+    "account_uuid",
+    "accountuuid",
+    "organizationuuid",
+    "user_id",
+    "userid",
+    "email",
+    "sub",
+];
+
+/// Claims of a token that tell whose it is, and who says so.
+const CLAIMS: &[&str] = &["iss", "sub", "email", "account_id", "chatgpt_account_id", "organization_id"];
+
+/// Deepest level that is looked at; logins have two or three.
+const DEPTH: usize = 32;
+
+pub(super) fn compare(before: &[u8], now: &[u8]) -> Account {
+    let object = |bytes: &[u8]| serde_json::from_slice::<Map<String, Value>>(bytes).ok().map(Value::Object);
+    let (Some(before), Some(now)) = (object(before), object(now)) else {
+        return Account::Other("the form of the file".to_owned());
+    };
+    let mut found = Comparison { is_named: false, other: None };
+    found.look("", "", &before, &now, 0);
+    match found {
+        Comparison { other: Some(place), .. } => Account::Other(place),
+        Comparison { is_named: true, .. } => Account::Same,
+        Comparison { is_named: false, .. } => Account::Unnamed,
+    }
+}
+
+struct Comparison {
+    is_named: bool,
+    other: Option<String>,
+}
+
+impl Comparison {
+    /// `name` is the member that the values are in, `path` all of them down to it.
+    fn look(&mut self, path: &str, name: &str, before: &Value, now: &Value, depth: usize) {
+        if self.other.is_some() {
+            return;
+        }
+        let differs = || Some(if path.is_empty() { "the whole".to_owned() } else { path.to_owned() });
+        if depth > DEPTH {
+            self.other = differs();
+            return;
+        }
+        match (before, now) {
+            (Value::Object(before), Value::Object(now)) => {
+                let more = now.keys().filter(|key| !before.contains_key(*key));
+                for key in before.keys().chain(more) {
+                    let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                    let of = |members: &Map<String, Value>| members.get(key).cloned().unwrap_or_default();
+                    self.look(&path, key, &of(before), &of(now), depth + 1);
+                }
+            }
+            (before, now) if is_refreshed(name) => match (claims(before), claims(now)) {
+                (Some(before), Some(now)) => self.look_at_claims(path, &before, &now),
+                // A token that told whose it is has become one that does not.
+                (Some(before), None) if is_telling(&before) && !now.is_null() => self.other = differs(),
+                (Some(_) | None, Some(_) | None) => {}
+            },
+            (before, now) if before == now => {
+                self.is_named |= NAMES.contains(&name.to_lowercase().as_str()) && before.is_string();
+            }
+            _ => self.other = differs(),
+        }
+    }
+
+    fn look_at_claims(&mut self, path: &str, before: &Map<String, Value>, now: &Map<String, Value>) {
+        for claim in CLAIMS {
+            match (claimed(before, claim), claimed(now, claim)) {
+                (Some(before), Some(now)) if before == now => self.is_named |= *claim != "iss",
+                (Some(_), Some(_) | None) => {
+                    self.other = Some(format!("{path} ({claim})"));
+                    return;
+                }
+                (None, _) => {}
+            }
+        }
+    }
+}
+
+fn is_refreshed(name: &str) -> bool {
+    let name = name.to_lowercase();
+    name.contains("token") || REFRESHED.contains(&name.as_str())
+}
+
+fn is_telling(claims: &Map<String, Value>) -> bool {
+    CLAIMS.iter().any(|claim| claimed(claims, claim).is_some())
+}
+
+/// A claim, at the top or in a group of claims of one service.
+fn claimed<'a>(claims: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    let groups = || claims.values().filter_map(Value::as_object).find_map(|group| group.get(name));
+    claims.get(name).or_else(groups).filter(|value| !value.is_null())
+}
+
+/// What a JSON Web Token says, unchecked: only the service can check it, and refuses one that is not its own.
+fn claims(token: &Value) -> Option<Map<String, Value>> {
+    let mut parts = token.as_str()?.split('.');
+    let (Some(_), Some(payload), Some(_), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
+        return None;
+    };
+    serde_json::from_slice(&decoded(payload)?).ok()
+}
+
+/// Base64 in the alphabet of URLs, without padding.
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
+    let (mut bits, mut count) = (0u32, 0);
+    for digit in text.trim_end_matches('=').bytes() {
+        let value = match digit {
+            b'A'..=b'Z' => digit - b'A',
+            b'a'..=b'z' => digit - b'a' + 26,
+            b'0'..=b'9' => digit - b'0' + 52,
+            b'-' | b'+' => 62,
+            b'_' | b'/' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push(u8::try_from(bits >> count & 0xff).ok()?);
+        }
+    }
+    Some(bytes)
+}
