@@ -26,6 +26,7 @@ use options::Filled;
 pub use options::Options;
 
 use crate::cache::{self, CacheKey};
+use crate::consent;
 use crate::data_folder::RunFolder;
 use crate::record::{EngineRecord, FORMAT, Request, RunRecord, Sharing, SkillRecord, Timeouts, Workspace};
 use crate::run::{Run, read_all};
@@ -122,7 +123,7 @@ pub(crate) fn check(surroundings: &Surroundings, new: NewRun) -> Result<Checked,
     let options = Filled::of(&new.options, &skill.runner.runtime_options, &surroundings.defaults)?;
     let posture = descriptor.permissions.rule(options.permission).posture;
     let is_ours = matches!(descriptor.executable, Executable::Own);
-    if posture == Posture::NotEnforced && !is_ours && !surroundings.consents.iter().any(|name| name == engine) {
+    if posture == Posture::NotEnforced && !is_ours && !is_agreed_to(surroundings, engine)? {
         return Err(AcceptError::NoConsent { engine: engine.clone(), permission: options.permission });
     }
     // What cannot be hidden later must not be written now.
@@ -203,6 +204,16 @@ pub(crate) fn check(surroundings: &Surroundings, new: NewRun) -> Result<Checked,
     let names = variables::names(descriptor, &record.request);
     let variables = Some(SealedVariables::of(names, &surroundings.tools.variables, salt));
     Ok(Checked { record, variables, files, skill: new.skill.root })
+}
+
+/// Whether the user has agreed to an engine, by name or by the setting.
+fn is_agreed_to(surroundings: &Surroundings, engine: &str) -> Result<bool, AcceptError> {
+    if surroundings.consents.iter().any(|name| name == engine) {
+        return Ok(true);
+    }
+    let data = &surroundings.tools.data;
+    let given = consent::given(data).map_err(|error| AcceptError::File { path: data.consent(), error })?;
+    Ok(given.contains_key(engine))
 }
 
 fn find_program(surroundings: &Surroundings, descriptor: &Descriptor) -> Result<Found, AcceptError> {

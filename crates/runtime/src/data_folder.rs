@@ -67,6 +67,10 @@ impl DataFolder {
         self.root.join("requests")
     }
 
+    pub fn consent(&self) -> PathBuf {
+        self.root.join("consent.json")
+    }
+
     pub fn versions(&self) -> PathBuf {
         self.root.join("versions.json")
     }

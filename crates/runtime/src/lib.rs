@@ -8,6 +8,7 @@
 //! ```
 //!
 //! - `data_folder`: where everything lies. `record`: `run.json`. `limits`, `clock`: what is handed in.
+//! - `consent`: engines that the user has agreed to.
 //! - `accept`: a request becomes a run. `requests`: only once, however often it is sent. `workspace`: where its engine works.
 //! - `runtime`: the owner of runs in one process. `queue`: who is next. `mailbox`: what is said to a run meanwhile.
 //! - `owners`: how other processes talk to an owner.
@@ -27,6 +28,7 @@ pub mod blobs;
 pub mod bundle;
 pub mod cache;
 pub mod clock;
+pub mod consent;
 pub mod data_folder;
 pub mod diagnose;
 pub mod error;

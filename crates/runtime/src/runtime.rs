@@ -71,6 +71,11 @@ impl Runtime {
         &self.inner.surroundings.defaults
     }
 
+    /// Engines that the setting `consent` names.
+    pub fn consent_setting(&self) -> &[String] {
+        &self.inner.surroundings.consents
+    }
+
     /// The rules that are added to skills.
     pub fn layers(&self) -> &Layers {
         &self.inner.surroundings.layers

@@ -65,13 +65,15 @@ pub struct Around {
 }
 
 impl Around {
-    pub(crate) fn of_engines(&self) -> skillrun_runtime::looking::engines::Around<'_> {
+    pub(crate) fn of_engines<'a>(&'a self, runtime: &'a Runtime) -> skillrun_runtime::looking::engines::Around<'a> {
         skillrun_runtime::looking::engines::Around {
             own: &self.own,
             cwd: &self.cwd,
             user_home: self.user_home.as_deref(),
             programs: self.programs.as_deref(),
             environment: &self.environment,
+            consents: runtime.consent_setting(),
+            data: Some(runtime.data()),
         }
     }
 }

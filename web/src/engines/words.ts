@@ -46,6 +46,10 @@ export const words = defineWords({
   asked: { en: "It is asked to; nothing stops it", zh: "仅作要求，没有强制" },
   not_enforced: { en: "No, nothing limits it", zh: "否，没有限制" },
 
+  consent: { en: "Consent", zh: "同意" },
+  consentGiven: { en: "Given: it may run although nothing limits it.", zh: "已同意：虽无限制，仍可运行。" },
+  consentMissing: { en: "Needed before it can run. Give it on the machine of the server:", zh: "运行前需要同意。请在服务器所在机器上执行：" },
+
   install: { en: "How to install it", zh: "安装方法" },
   noInstall: { en: "There is no command that installs it. See what its maker says.", zh: "没有安装命令。请参阅其官方说明。" },
   details: { en: "Details", zh: "详情" },

@@ -5,6 +5,7 @@
 mod access;
 mod capture;
 mod config;
+mod consent;
 mod engines;
 mod looking;
 mod normalize;
@@ -23,6 +24,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub(crate) use access::{Token, TokenCommand};
 pub(crate) use capture::Capture;
 pub(crate) use config::{Config, ConfigCommand};
+pub(crate) use consent::{CONSENT_HELP, Consent};
 pub(crate) use engines::{Engines, EnginesCommand, EnginesInstall, EnginesList, EnginesRecord, EnginesVerify};
 pub(crate) use looking::{Diff, Export, Gc, Interactions, LogForm, Logs, Ls, OneRun, ResultOf, Since, Verify};
 pub(crate) use normalize::{Format, Normalize};
@@ -123,6 +125,9 @@ pub(crate) enum Command {
     Test(Test),
     /// List engines: what is installed, and how far each can be trusted
     Engines(Engines),
+    /// Agree to engines that nothing holds back, list what was agreed to, and revoke it
+    #[command(after_help = CONSENT_HELP)]
+    Consent(Consent),
     /// Show and change settings
     Config(Config),
     /// Serve runs to programs and browsers over HTTP

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::args::{Config, ConfigCommand, Form, Global};
 use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
+use crate::place::note;
 use crate::settings::key::{Address, Key};
 use crate::settings::{ConfigFile, Settings, SettingsError, Source, Surroundings, edit};
 
@@ -98,10 +99,18 @@ fn get(global: &Global, key: &str, form: Form) -> Result<(), Failure> {
 
 fn set(global: &Global, key: &str, values: &[String], form: Form) -> Result<(), Failure> {
     let address = address(key)?;
+    let before = Settings::load(global).map(|settings| settings.consent).unwrap_or_default();
     let edit = edit::set(global, Surroundings::read()?, &address, values)?;
     edit.check_engines(&address)?;
     let path = edit.write()?;
     let path = path.to_string_lossy();
+    let dropped: Vec<&str> = before.iter().filter(|name| !values.contains(name)).map(String::as_str).collect();
+    if address.key == Key::Consent && !dropped.is_empty() {
+        note(&format!(
+            "this setting is a list, and {} is not in it any more; `skillrun consent ENGINE` adds one engine and keeps the others",
+            plain(&dropped.join(", "))
+        ));
+    }
     // What stands in the file has no say while something stronger does.
     let stronger = match edit.source(address.key) {
         Source::Environment(name) | Source::Option(name) => Some(name),

@@ -3,6 +3,7 @@
 mod capture;
 mod completions;
 mod config;
+mod consent;
 mod diagnose;
 mod diff;
 mod doctor;
@@ -59,6 +60,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Skills(args) => skills::run(&global, args),
         Command::Test(args) => test::run(&global, &args),
         Command::Engines(args) => engines::run(&global, args),
+        Command::Consent(args) => consent::run(&global, &args).map(done),
         Command::Config(args) => config::run(&global, args).map(done),
         Command::Serve(args) => serve::run(&global, &args),
         Command::Token(args) => token::run(&global, args).map(done),

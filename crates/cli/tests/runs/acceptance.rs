@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use skillrun_model::{Code, ExecutionMode, InteractionId, ProfileId, RunStatus};
 use skillrun_runtime::data_folder::RunFolder;
 use skillrun_runtime::record::Sharing;
-use skillrun_runtime::{AcceptError, NewRun, Reply, SlotLimits, reply_files};
+use skillrun_runtime::{AcceptError, Clock, NewRun, Reply, SlotLimits, SystemClock, consent, reply_files};
 use skillrun_skill::Skill;
 
 use crate::lab::{Lab, PATIENCE, on, sticky, with};
@@ -109,8 +109,17 @@ fn an_engine_that_nothing_holds_back_needs_consent() {
     let runtime = lab.runtime();
     let refused = runtime.submit(on(lab.new_run(ExecutionMode::Auto, DONE), "free")).expect_err("refused");
     assert!(matches!(refused, AcceptError::NoConsent { .. }), "{refused}");
-    assert!(refused.to_string().contains("skillrun config set consent free"), "{refused}");
+    assert!(refused.to_string().contains("skillrun consent free"), "{refused}");
     assert_eq!(lab.run_folders(), Vec::<String>::new());
+    // A runtime that is there already takes note of what the user says meanwhile.
+    consent::give(&lab.data(), "other", SystemClock.now()).expect("given");
+    runtime.submit(on(lab.new_run(ExecutionMode::Auto, DONE), "free")).expect_err("consent is for one engine");
+    consent::give(&lab.data(), "free", SystemClock.now()).expect("given");
+    let run = runtime.submit(on(lab.new_run(ExecutionMode::Auto, DONE), "free")).expect("accepted");
+    lab.wait_over(run);
+    consent::revoke(&lab.data(), "free").expect("revoked");
+    let refused = runtime.submit(on(lab.new_run(ExecutionMode::Auto, DONE), "free")).expect_err("refused");
+    assert!(matches!(refused, AcceptError::NoConsent { .. }), "{refused}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use skillrun_evidence::PatternError;
 use skillrun_model::{ExecutionMode, RunId, Timestamp};
 use skillrun_skill::{InputError, SkillError};
 
+use crate::consent;
 use crate::error::RuntimeError;
 
 #[derive(Debug, thiserror::Error)]
@@ -30,10 +31,7 @@ pub enum AcceptError {
     ModeNotAllowed { skill: String, mode: ExecutionMode },
     #[error("{engine} cannot go on with a session, so it cannot run interactively; use --mode auto or another engine")]
     NotInteractive { engine: String },
-    #[error(
-        "{engine} does not keep to the permission {}: nothing holds it back from doing everything you may; agree once with `skillrun config set consent {engine}`",
-        permission.as_str()
-    )]
+    #[error("{}", consent::sentence(engine, *permission))]
     NoConsent { engine: String, permission: Permission },
     #[error("{}: cannot be read ({error})", path.display())]
     File { path: PathBuf, error: io::Error },

@@ -18,6 +18,9 @@ use skillrun_model::profile::EngineVersion;
 use skillrun_model::status::Continuation;
 use skillrun_model::{ProfileId, Wiring};
 
+use crate::consent::{self, EngineConsent};
+use crate::data_folder::DataFolder;
+
 pub use probe::Version;
 pub(crate) use probe::asked;
 
@@ -36,6 +39,10 @@ pub struct Around<'a> {
     pub programs: Option<&'a Path>,
     /// Where programs are looked for, and what they get when they are asked for their versions.
     pub environment: &'a [(OsString, OsString)],
+    /// Engines that the setting `consent` names.
+    pub consents: &'a [String],
+    /// Where consents that were given by name are.
+    pub data: Option<&'a DataFolder>,
 }
 
 impl<'a> Around<'a> {
@@ -43,6 +50,13 @@ impl<'a> Around<'a> {
     fn variable(&self, name: &str) -> Option<&'a OsStr> {
         let (_, value) = self.environment.iter().find(|(known, _)| known == name)?;
         Some(value.as_os_str()).filter(|value| !value.is_empty())
+    }
+
+    /// A file that cannot be read gives no consent; a run says why it is not accepted.
+    fn is_agreed_to(&self, engine: &Descriptor) -> bool {
+        let name = engine.name.as_str();
+        let by_name = || self.data.and_then(|data| consent::given(data).ok());
+        self.consents.iter().any(|known| known == name) || by_name().is_some_and(|given| given.contains_key(name))
     }
 
     fn of(&self, engine: &Descriptor) -> skillrun_engine::Surroundings<'a> {
@@ -84,6 +98,7 @@ pub struct State<'a> {
     pub program: Result<Found, FindError>,
     pub version: Version,
     pub login: EngineLogin,
+    pub consent: EngineConsent,
 }
 
 /// Whether the user is logged in to an engine, as far as that can be told without a network.
@@ -148,6 +163,7 @@ pub struct Engine {
     pub profile: ProfileId,
     pub permissions: Postures,
     pub login: EngineLogin,
+    pub consent: EngineConsent,
     /// Why it cannot be used, or its version not be told.
     pub problem: Option<String>,
 }
@@ -204,7 +220,9 @@ impl<'a> State<'a> {
             (Some(rule), Ok(found), Probing::On) => probe::version(found, rule, around.environment),
             (Some(_), _, Probing::Off) | (None, _, _) | (_, Err(_), _) => Version::NotAsked,
         };
-        Self { descriptor, program, version, login: EngineLogin::of(descriptor, around) }
+        let (login, consent) =
+            (EngineLogin::of(descriptor, around), EngineConsent::of(descriptor, around.is_agreed_to(descriptor)));
+        Self { descriptor, program, version, login, consent }
     }
 
     /// Many at once, because some programs take a second to tell their version.
@@ -291,6 +309,7 @@ impl<'a> State<'a> {
                 full: posture(Permission::Full),
             },
             login: self.login.clone(),
+            consent: self.consent.clone(),
             problem: self.problem(),
         }
     }

@@ -312,7 +312,7 @@ async fn engines(
         .clone()
         .heavily(move || {
             let around = &service.around;
-            Ok(Json(EngineList::of(&around.engines, around.of_engines(), probing)))
+            Ok(Json(EngineList::of(&around.engines, around.of_engines(&service.runtime), probing)))
         })
         .await
 }

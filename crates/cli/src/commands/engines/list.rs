@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use skillrun_engine::{Permission, Posture};
+use skillrun_runtime::consent::EngineConsent;
 use skillrun_runtime::looking::engines::{EngineLogin, LoginKind, Probing, State, Tested, Version};
 
 use super::around;
@@ -91,6 +92,7 @@ fn block(state: &State<'_>, permission: Permission, width: usize, output: &Outpu
         line(&format!("tested on {tested}"));
     }
     line(&login_words(&state.login));
+    line(&consent_words(&state.consent, permission, name));
     if let (Err(_), Some(install)) = (&state.program, state.install()) {
         line(&output.paint(Ink::Dim, &format!("install it with: {}", plain(&install))));
     }
@@ -109,6 +111,15 @@ pub(super) fn login_words(login: &EngineLogin) -> String {
         (LoginKind::File, _) => "login: found in the home folder".to_owned(),
         (LoginKind::Nothing, _) => format!("login: none found{}", command.unwrap_or_default()),
         (LoginKind::NotNeeded, _) => String::new(),
+    }
+}
+
+/// Whether the user has agreed to an engine that nothing holds back under a permission.
+pub(super) fn consent_words(consent: &EngineConsent, permission: Permission, name: &str) -> String {
+    match (consent.needed_for.contains(&permission), consent.given) {
+        (false, _) => String::new(),
+        (true, true) => "consent: given".to_owned(),
+        (true, false) => format!("consent: needed; give it with: skillrun consent {name}"),
     }
 }
 

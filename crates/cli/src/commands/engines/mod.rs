@@ -43,5 +43,7 @@ pub(crate) fn around(settings: &Settings) -> Around<'_> {
         user_home: around.home(),
         programs: settings.programs.as_deref(),
         environment: &around.environment,
+        consents: &settings.consent,
+        data: Some(&settings.data),
     }
 }

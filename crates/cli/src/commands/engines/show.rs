@@ -5,7 +5,7 @@ use skillrun_engine::descriptor::Executable;
 use skillrun_runtime::looking::engines::{Probing, State};
 
 use super::around;
-use super::list::{continuation_words, login_words, posture_words, tested_words, version_text};
+use super::list::{consent_words, continuation_words, login_words, posture_words, tested_words, version_text};
 use crate::args::{EnginesList, Form, Global};
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
@@ -36,6 +36,12 @@ fn text(state: &State<'_>, output: &Output) -> String {
         let posture = descriptor.permissions.rule(*permission).posture;
         format!("{} {}", permission.as_str(), posture_words(posture))
     });
+    let consent = match (state.consent.needed_for.first(), state.consent.given) {
+        (None, _) => "not needed".to_owned(),
+        (Some(permission), _) => consent_words(&state.consent, *permission, descriptor.name.as_str())
+            .trim_start_matches("consent: ")
+            .to_owned(),
+    };
     let rows = [
         ("version", version_text(state, output)),
         ("program", program),
@@ -47,6 +53,7 @@ fn text(state: &State<'_>, output: &Output) -> String {
         ("wiring", descriptor.wiring.as_str().to_owned()),
         ("permissions", postures.collect::<Vec<_>>().join(", ")),
         ("login", login_words(&state.login).trim_start_matches("login: ").to_owned()),
+        ("consent", consent),
         ("passed on", descriptor.environment.pass.join(", ")),
         ("secrets", descriptor.environment.secret.join(", ")),
     ];

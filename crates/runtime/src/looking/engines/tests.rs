@@ -27,7 +27,15 @@ impl Machine {
 
     fn around(&self) -> Around<'_> {
         let own = Path::new("/bin/sh");
-        Around { own, cwd: self.folder.path(), user_home: None, programs: None, environment: &self.environment }
+        Around {
+            own,
+            cwd: self.folder.path(),
+            user_home: None,
+            programs: None,
+            environment: &self.environment,
+            consents: &[],
+            data: None,
+        }
     }
 }
 

@@ -1,0 +1,118 @@
+//! Engines that nothing holds back need the user's consent once. `consent.json` in the data folder has the engines that
+//! the user has agreed to by name; those of the setting `consent` count beside them. Consent is given for one engine and
+//! revoked for one engine, so that agreeing to a second never takes the first back.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+
+use rustix::fs::{FlockOperation, flock};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use skillrun_engine::descriptor::Executable;
+use skillrun_engine::{Descriptor, Permission, Posture};
+use skillrun_evidence::whole_file;
+use skillrun_model::Timestamp;
+
+use crate::data_folder::DataFolder;
+
+#[cfg(test)]
+mod tests;
+
+const FORMAT: u32 = 1;
+
+/// Largest file that is read.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// The content of `consent.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct ConsentFile {
+    format: u32,
+    /// By engine: when it was given.
+    engines: BTreeMap<String, Timestamp>,
+}
+
+/// The consents that were given by name, and when.
+pub fn given(data: &DataFolder) -> io::Result<BTreeMap<String, Timestamp>> {
+    let path = data.consent();
+    let found = match fs::metadata(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        other => other?,
+    };
+    if found.len() > MAX_BYTES {
+        return Err(io::Error::other(format!("it has more than {MAX_BYTES} bytes")));
+    }
+    let file: ConsentFile = serde_json::from_slice(&fs::read(&path)?)?;
+    Ok(file.engines)
+}
+
+/// Gives consent for an engine. False when it was given before.
+pub fn give(data: &DataFolder, engine: &str, now: Timestamp) -> io::Result<bool> {
+    change(data, |engines| match engines.contains_key(engine) {
+        true => false,
+        false => engines.insert(engine.to_owned(), now).is_none(),
+    })
+}
+
+/// Takes consent for an engine back. False when there was none.
+pub fn revoke(data: &DataFolder, engine: &str) -> io::Result<bool> {
+    change(data, |engines| engines.remove(engine).is_some())
+}
+
+/// Two commands that change the file at the same time do so one after the other.
+fn change(data: &DataFolder, change: impl FnOnce(&mut BTreeMap<String, Timestamp>) -> bool) -> io::Result<bool> {
+    fs::create_dir_all(data.root())?;
+    let lock = lock(data)?;
+    let mut engines = given(data)?;
+    let is_changed = change(&mut engines);
+    if is_changed {
+        let mut text = serde_json::to_vec_pretty(&ConsentFile { format: FORMAT, engines })?;
+        text.push(b'\n');
+        whole_file::replace(&data.consent(), &text)?;
+    }
+    drop(lock);
+    Ok(is_changed)
+}
+
+fn lock(data: &DataFolder) -> io::Result<File> {
+    let path = data.consent().with_extension("lock");
+    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    flock(&file, FlockOperation::LockExclusive)?;
+    Ok(file)
+}
+
+/// Permissions under which an engine needs consent. Engines that are part of this program need none.
+pub fn needed_for(descriptor: &Descriptor) -> Vec<Permission> {
+    let is_ours = matches!(descriptor.executable, Executable::Own);
+    let is_free = |permission: &Permission| descriptor.permissions.rule(*permission).posture == Posture::NotEnforced;
+    Permission::ALL.iter().copied().filter(|permission| !is_ours && is_free(permission)).collect()
+}
+
+/// What is said wherever consent is missing: by commands, by the service and on the page.
+pub fn sentence(engine: &str, permission: Permission) -> String {
+    format!(
+        "{engine} does not keep to the permission {}: nothing holds it back from doing everything you may; agree once \
+         with `skillrun consent {engine}`",
+        permission.as_str()
+    )
+}
+
+/// Whether an engine has the consent that it needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct EngineConsent {
+    /// Permissions under which nothing holds it back; none when it needs no consent.
+    pub needed_for: Vec<Permission>,
+    pub given: bool,
+    /// What to do where it is needed and not given.
+    pub advice: Option<String>,
+}
+
+impl EngineConsent {
+    pub fn of(descriptor: &Descriptor, is_given: bool) -> Self {
+        let needed_for = needed_for(descriptor);
+        let missing = needed_for.first().filter(|_| !is_given);
+        let advice = missing.map(|permission| sentence(descriptor.name.as_str(), *permission));
+        Self { needed_for, given: is_given, advice }
+    }
+}
