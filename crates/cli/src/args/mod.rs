@@ -125,7 +125,7 @@ pub(crate) enum Command {
     Test(Test),
     /// List engines: what is installed, and how far each can be trusted
     Engines(Engines),
-    /// Agree to engines that nothing holds back, list what was agreed to, and revoke it
+    /// Agree to engines that nothing holds back; list and revoke consent
     #[command(after_help = CONSENT_HELP)]
     Consent(Consent),
     /// Show and change settings

@@ -115,7 +115,7 @@ pub(super) fn login_words(login: &EngineLogin) -> String {
 }
 
 /// Whether the user has agreed to an engine that nothing holds back under a permission.
-pub(super) fn consent_words(consent: &EngineConsent, permission: Permission, name: &str) -> String {
+fn consent_words(consent: &EngineConsent, permission: Permission, name: &str) -> String {
     match (consent.needed_for.contains(&permission), consent.given) {
         (false, _) => String::new(),
         (true, true) => "consent: given".to_owned(),

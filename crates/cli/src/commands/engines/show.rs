@@ -5,7 +5,7 @@ use skillrun_engine::descriptor::Executable;
 use skillrun_runtime::looking::engines::{Probing, State};
 
 use super::around;
-use super::list::{consent_words, continuation_words, login_words, posture_words, tested_words, version_text};
+use super::list::{continuation_words, login_words, posture_words, tested_words, version_text};
 use crate::args::{EnginesList, Form, Global};
 use crate::failure::Failure;
 use crate::output::{Ink, Output, plain, print, print_json};
@@ -36,11 +36,13 @@ fn text(state: &State<'_>, output: &Output) -> String {
         let posture = descriptor.permissions.rule(*permission).posture;
         format!("{} {}", permission.as_str(), posture_words(posture))
     });
-    let consent = match (state.consent.needed_for.first(), state.consent.given) {
-        (None, _) => "not needed".to_owned(),
-        (Some(permission), _) => consent_words(&state.consent, *permission, descriptor.name.as_str())
-            .trim_start_matches("consent: ")
-            .to_owned(),
+    let free: Vec<&str> = state.consent.needed_for.iter().map(|permission| permission.as_str()).collect();
+    let consent = match (free.is_empty(), state.consent.given) {
+        (true, _) => "not needed".to_owned(),
+        (false, true) => format!("needed for {}; given", free.join(", ")),
+        (false, false) => {
+            format!("needed for {}; give it with: skillrun consent {}", free.join(", "), descriptor.name)
+        }
     };
     let rows = [
         ("version", version_text(state, output)),
