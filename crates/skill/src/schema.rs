@@ -1,10 +1,11 @@
 //! Local JSON Schema validation. A schema is hostile input: nothing is fetched, and it is bounded in size, in what its
-//! references expand to (see `extent`), in the steps that holding a value against it takes (see `steps`) and in those that
-//! a regular expression may go back for each text.
+//! references expand to (see `extent`), in the steps that holding a value against it takes and in the memory that its
+//! errors take (see `steps` and `rates`), and in the steps that a regular expression may go back for each text.
 
 mod extent;
 mod names;
 mod parts;
+mod rates;
 #[cfg(test)]
 mod rounds;
 mod steps;
@@ -16,9 +17,10 @@ use std::path::{Path, PathBuf};
 use extent::extent;
 use jsonschema::PatternOptions;
 use parts::{IntoValue, counted};
+use rates::Rates;
 use serde_json::{Map, Value};
 use skillrun_lifecycle::OutputValidator;
-use steps::OutOfSteps;
+use steps::{Budget, CountedJson, OutOfBudget};
 
 /// Largest schema that is read.
 const SCHEMA_MAX: u64 = 1024 * 1024;
@@ -32,15 +34,22 @@ const PARTS_MAX: u64 = 100_000;
 /// Deepest nesting of parts, in the same way. A validator calls itself for each, and for each level of a value again.
 const DEPTH_MAX: usize = 128;
 
+/// Compiling a part takes as much of the stack as judging it on so many levels of a value.
+const COMPILE_LEVELS: u64 = 10;
+
 /// How often a regular expression may go back in one text. A value can have a hundred thousand texts, and the million
 /// that the library allows takes a while for each.
 const STEPS_BACK_MAX: usize = 10_000;
 
-/// Most steps for finding all that is wrong with a value. Each may bring an error, and they are kept until the end.
-const STEPS_LIST: u64 = 1_000_000;
-/// Most steps for finding whether a value fits, asked where those do not suffice. The library remembers what it has seen
-/// then, so depth costs nothing and this is for large values: a million items of twenty parts. It takes a few seconds.
-const STEPS_JUDGE: u64 = 20_000_000;
+/// Most steps for finding whether a value fits. The library remembers what it has seen of references that lead back to
+/// themselves, so depth costs little and this is for large values: some hundred thousand items of ten parts. All of
+/// them take less than a second.
+const STEPS_JUDGE: u64 = 10_000_000;
+/// Most steps for finding all that is wrong with a value that does not fit; nothing is remembered then.
+const STEPS_LIST: u64 = 2_000_000;
+/// Most memory for what is wrong with a value: every error is kept until the end, and one inside an `anyOf` with a copy
+/// of the value it is about.
+const BYTES_LIST: u64 = 64 << 20;
 
 /// Why a schema cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -73,7 +82,10 @@ pub enum SchemaErrorKind {
 
 /// A compiled schema.
 #[derive(Debug)]
-pub struct Schema(jsonschema::Validator);
+pub struct Schema {
+    validator: jsonschema::Validator<CountedJson>,
+    rates: Rates,
+}
 
 /// What does not fit, and where.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -105,37 +117,48 @@ impl Schema {
             return Err(SchemaErrorKind::Expands);
         }
         let patterns = PatternOptions::fancy_regex().backtrack_limit(STEPS_BACK_MAX);
-        let options = jsonschema::options().offline().with_pattern_options(patterns);
+        let options = jsonschema::options_for::<CountedJson>().offline().with_pattern_options(patterns);
+        let rates = Rates::of(schema, extent);
         let schema = counted(schema).map_err(|IntoValue(reference)| SchemaErrorKind::IntoValue(shorten(&reference)))?;
-        let compiled = options.with_keyword(steps::KEYWORD, steps::keyword).build(&schema);
-        compiled.map(Self).map_err(|error| SchemaErrorKind::NotSchema(shorten(&steps::hidden(&error.to_string()))))
+        let options = options.with_keyword(steps::KEYWORD, steps::keyword);
+        let compiled = steps::with_room(rates.levels.saturating_mul(COMPILE_LEVELS), || options.build(&schema));
+        compiled
+            .map(|validator| Self { validator, rates })
+            .map_err(|error| SchemaErrorKind::NotSchema(shorten(&steps::hidden(&error.to_string()))))
     }
 
-    /// What is wrong with a value: nothing when it fits.
+    /// What is wrong with a value: nothing when it fits. Where finding out takes more than is allowed, that is what is
+    /// wrong with it; the same value has the same answer every time.
     pub fn problems(&self, value: &Value) -> Vec<Problem> {
-        self.listed(value, STEPS_LIST)
+        let list = Budget { steps: STEPS_LIST, bytes: BYTES_LIST };
+        self.within(value, Budget { steps: STEPS_JUDGE, bytes: BYTES_LIST }, list)
     }
 
-    fn listed(&self, value: &Value, steps: u64) -> Vec<Problem> {
+    fn within(&self, value: &Value, judge: Budget, list: Budget) -> Vec<Problem> {
+        let whole = |message: String| vec![Problem { path: String::new(), message }];
+        match steps::within(judge, self.rates, value, |value| self.validator.is_valid(value)) {
+            Ok(true) => return Vec::new(),
+            Ok(false) => {}
+            Err(OutOfBudget) => {
+                return whole(format!(
+                    "takes more than {} steps to check against this schema; make the value smaller or the schema simpler",
+                    judge.steps
+                ));
+            }
+        }
         let problem = |error: jsonschema::ValidationError<'_>| Problem {
             path: error.instance_path().to_string(),
             message: shorten(&steps::hidden(&error.to_string())),
         };
-        let list = || self.0.iter_errors(value).take(ERRORS_MAX).map(problem).collect();
-        steps::within(steps, list).unwrap_or_else(|OutOfSteps| self.judged(value, steps))
-    }
-
-    /// Whether a value fits, where so many steps do not suffice to find all that is wrong with it.
-    fn judged(&self, value: &Value, steps: u64) -> Vec<Problem> {
-        let whole = |message: String| vec![Problem { path: String::new(), message }];
-        match steps::within(STEPS_JUDGE, || self.0.is_valid(value)) {
-            Ok(true) => Vec::new(),
-            Ok(false) => whole(format!("does not fit this schema; finding where takes more than {steps} steps")),
-            Err(OutOfSteps) => whole(format!(
-                "takes more than {STEPS_JUDGE} steps to check against this schema; its references lead back to \
-                 themselves several times at each level"
-            )),
-        }
+        let listed = steps::within(list, self.rates, value, |value| -> Vec<Problem> {
+            self.validator.iter_errors(value).take(ERRORS_MAX).map(problem).collect()
+        });
+        listed.unwrap_or_else(|OutOfBudget| {
+            whole(
+                "does not fit this schema; it would take too many steps to find every place where it does not"
+                    .to_owned(),
+            )
+        })
     }
 }
 
