@@ -125,7 +125,7 @@ const OF_RUNS: &[Code] = &[
 ];
 
 /// Codes of a workspace; a recording has none.
-const OF_WORKSPACES: &[Code] = &[Code::ArtifactsCut, Code::ArtifactMissing];
+const OF_WORKSPACES: &[Code] = &[Code::ArtifactsCut, Code::ArtifactMissing, Code::ArtifactHardLink];
 
 #[test]
 fn the_corpus_has_every_rule_profile_and_code() {

@@ -67,6 +67,7 @@ codes! {
     AutoDecisionLimit = "AUTO_DECISION_LIMIT",
     SkillUnreadable = "SKILL_UNREADABLE",
     WorkspaceFailed = "WORKSPACE_FAILED",
+    LogLost = "LOG_LOST",
 
     // Warnings of a verdict.
     ExitNonzeroAfterDone = "EXIT_NONZERO_AFTER_DONE",
@@ -120,6 +121,7 @@ codes! {
     // What is wrong with the artifacts of an attempt.
     ArtifactsCut = "ARTIFACTS_CUT",
     ArtifactMissing = "ARTIFACT_MISSING",
+    ArtifactHardLink = "ARTIFACT_HARD_LINK",
 
     // What the engine said of itself.
     EngineError = "ENGINE_ERROR",
