@@ -17,6 +17,7 @@
 //! - `wiring`, `spawn`: pipes and terminals, fork and exec. `process`: signals, the tree, leftovers of a dead host.
 //! - [`memory`]: how a process that lives long gives memory back.
 //! - `secrets`: finds values that must be masked. `snapshot`: which files an attempt changed. `temporary`: its own go.
+//! - [`tree`]: whole folders, however deep, are measured and removed.
 //!
 //! Nothing here interprets what an engine writes.
 
@@ -40,6 +41,7 @@ mod snapshot;
 mod spawn;
 pub mod start;
 mod temporary;
+pub mod tree;
 mod wiring;
 mod withdraw;
 

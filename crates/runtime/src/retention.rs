@@ -26,7 +26,7 @@ use skillrun_model::{RunId, Timestamp};
 
 pub use carry_out::{Outcome, Skipped, WhySkipped, carry_out};
 pub(crate) use measure::ending;
-pub use measure::{Total, Usage, du, measure, measure_all};
+pub use measure::{Measured, Total, Unmeasured, Usage, du, measure, measure_all};
 pub use plan::plan;
 
 use crate::limits::{Keep, Retention};

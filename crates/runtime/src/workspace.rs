@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
+use skillrun_collect::tree;
 use skillrun_engine::Descriptor;
 use skillrun_evidence::{OsText, whole_file};
 use skillrun_model::RunId;
@@ -145,7 +146,7 @@ impl Places {
             }
             fs::create_dir_all(parent).map_err(failed(parent))?;
             let beside = folder.root().join("skill.patched");
-            fs::remove_dir_all(&beside).ok();
+            tree::remove(&beside).ok();
             let copy = SkillCopy::make(&folder.skill(), &beside)?;
             copy.patch(layers, &Patch { mode: record.request.mode, artifacts_dir: &self.artifacts })?;
             // What has its name is used by every later attempt, so its content is on the disk before.
@@ -159,11 +160,11 @@ impl Places {
                         self.note(folder, &part, Content::Users).map_err(failed(&part))?;
                     }
                     // Of an owner that was killed.
-                    fs::remove_dir_all(&part).ok();
+                    tree::remove(&part).ok();
                     SkillCopy::make(&beside, &part)?;
                     whole_file::sync_trees(&[part.clone()]).map_err(failed(&part))?;
                     fs::rename(&part, &self.skill).map_err(failed(&self.skill))?;
-                    fs::remove_dir_all(&beside).ok();
+                    tree::remove(&beside).ok();
                 }
                 Err(error) => return Err(failed(&self.skill)(error)),
             }
@@ -214,7 +215,7 @@ pub(crate) fn remove_placed(folder: &RunFolder, record: &RunRecord) {
         // What the agent made elsewhere is the user's.
         let is_copy = placed.copy.as_ref().is_some_and(|copy| copy == listed || part_of(copy.as_path()) == path);
         let removed = match fs::symlink_metadata(path) {
-            Ok(found) if found.is_dir() && is_copy => fs::remove_dir_all(path),
+            Ok(found) if found.is_dir() && is_copy => tree::remove(path),
             Ok(found) if found.is_dir() => fs::remove_dir(path),
             Ok(_) => fs::remove_file(path),
             Err(error) => Err(error),

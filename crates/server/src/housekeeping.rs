@@ -65,9 +65,9 @@ fn take_up_orphans(service: &Service) {
 }
 
 fn remove_old(service: &Service, rules: &Retention) {
-    // What cannot be measured or removed now is the next hour's.
-    if let Ok(uses) = retention::measure_all(&service.data) {
+    // What cannot be measured or removed now is the next hour's; `skillrun gc` names it.
+    if let Ok(measured) = retention::measure_all(&service.data) {
         let now = service.now();
-        retention::carry_out(&service.log, &service.data, &retention::plan(&uses, rules, now), now);
+        retention::carry_out(&service.log, &service.data, &retention::plan(&measured.uses, rules, now), now);
     }
 }

@@ -6,7 +6,7 @@ use skillrun_runtime::retention::{RunUse, Standing, Total, Usage, du};
 use crate::args::{Form, Global};
 use crate::failure::Failure;
 use crate::output::{Ink, LastColumn, Output, plain, print, print_json};
-use crate::place::Place;
+use crate::place::{Place, note};
 use crate::short_ids::ShortIds;
 use crate::words::{counted, size};
 
@@ -20,6 +20,9 @@ pub(crate) fn run(global: &Global, form: Form) -> Result<(), Failure> {
         Ok(usage) => usage,
         Err(error) => return Err(Failure::Owner(format!("{}: {error}", data.root().display()))),
     };
+    for unmeasured in &usage.unmeasured {
+        note(&format!("{} cannot be measured: {}", unmeasured.run, unmeasured.why));
+    }
     match form {
         Form::Json => print_json(&usage_json(&place, &usage)),
         Form::Text => {
@@ -60,6 +63,9 @@ fn usage_json(place: &Place, usage: &Usage) -> Value {
         "rest_bytes": usage.rest_bytes,
         "by_standing": usage.by_standing.iter().map(of_standing).collect::<Map<_, _>>(),
         "largest": usage.largest.iter().map(run).collect::<Vec<_>>(),
+        "unmeasured": usage.unmeasured.iter()
+            .map(|unmeasured| json!({ "run_id": unmeasured.run, "why": unmeasured.why }))
+            .collect::<Vec<_>>(),
     })
 }
 

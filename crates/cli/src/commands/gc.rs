@@ -1,7 +1,7 @@
 //! `skillrun gc`: removes what is older, or more, than the settings allow. Runs that are not over stay.
 
 use serde_json::json;
-use skillrun_runtime::retention::{Outcome, Removal, What, Why, carry_out, measure_all, plan};
+use skillrun_runtime::retention::{Outcome, Removal, Skipped, What, Why, WhySkipped, carry_out, measure_all, plan};
 
 use crate::args::{Form, Gc, Global};
 use crate::failure::Failure;
@@ -20,11 +20,17 @@ pub(crate) fn run(global: &Global, args: &Gc) -> Result<(), Failure> {
     let now = now();
     // Asked for before they are gone.
     let ids = ShortIds::new(&place.ids());
-    let planned = plan(&measure_all(data).map_err(failed)?, &place.settings.retention, now);
-    let outcome = match args.dry_run {
+    let measured = measure_all(data).map_err(failed)?;
+    let planned = plan(&measured.uses, &place.settings.retention, now);
+    let mut outcome = match args.dry_run {
         true => Outcome { removed: planned, skipped: Vec::new() },
         false => carry_out(&place.log, data, &planned, now),
     };
+    // What cannot be measured is not removed, and does not keep the others.
+    outcome.skipped.extend(measured.unmeasured.into_iter().map(|unmeasured| Skipped {
+        run: unmeasured.run,
+        why: WhySkipped::Failed(format!("it cannot be measured ({})", unmeasured.why)),
+    }));
     let bytes: u64 = outcome.removed.iter().map(|removal| removal.bytes).sum();
     if args.json.form() == Form::Json {
         let removal = |removal: &Removal| {

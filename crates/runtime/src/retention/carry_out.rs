@@ -3,10 +3,10 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde::Serialize;
+use skillrun_collect::tree;
 use skillrun_evidence::whole_file;
 use skillrun_log::{EventLog, FileLog, LogError, LogErrorKind};
 use skillrun_model::{RunId, Timestamp};
@@ -141,26 +141,7 @@ fn refused(error: LogError) -> WhySkipped {
 
 /// Removes a folder with everything in it. A link goes and what it leads to stays, a workspace of the user's above all.
 pub(super) fn remove_tree(path: &Path) -> io::Result<()> {
-    match gone(fs::remove_dir_all(path)) {
-        // Some tools take the right to write away from what they keep.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            open_up(path);
-            gone(fs::remove_dir_all(path))
-        }
-        other => other,
-    }
-}
-
-/// Gives the owner all rights to the folders of a tree.
-fn open_up(root: &Path) {
-    let mut waiting = vec![root.to_owned()];
-    while let Some(path) = waiting.pop() {
-        if !fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir()) {
-            continue;
-        }
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).ok();
-        waiting.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
-    }
+    tree::remove(path)
 }
 
 /// Removes entries of the cache and of requests whose run is gone, and files that dead processes were writing. What cannot

@@ -1,11 +1,11 @@
 //! What runs take up.
 
 use std::collections::BTreeMap;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use skillrun_collect::tree;
 use skillrun_evidence::{Stream, names};
 use skillrun_model::rasp::{Data, Event};
 use skillrun_model::{AttemptNumber, RunId, Timestamp};
@@ -73,7 +73,7 @@ pub(super) fn evidence_files(folder: &RunFolder) -> io::Result<Vec<(PathBuf, u64
         let entry = entry?;
         let is_evidence = entry.file_name().to_str().is_some_and(is_evidence);
         if is_evidence && !entry.file_type()?.is_dir() {
-            files.push((entry.path(), on_disk(&entry.metadata()?)));
+            files.push((entry.path(), tree::on_disk(&entry.metadata()?)));
         }
     }
     Ok(files)
@@ -85,20 +85,34 @@ pub fn measure(data: &DataFolder, run: RunId) -> io::Result<RunUse> {
     let Ending { standing, created_at, ended_at } = ending(&folder)?;
     let files = evidence_files(&folder)?;
     let evidence_bytes = files.iter().map(|(_, bytes)| bytes).sum();
-    let other_bytes = tree(folder.root())?.saturating_sub(evidence_bytes);
+    let other_bytes = tree::disk_bytes(folder.root())?.saturating_sub(evidence_bytes);
     let evidence = if files.is_empty() { Evidence::Absent } else { Evidence::Present };
     Ok(RunUse { run, standing, created_at, ended_at, evidence_bytes, other_bytes, evidence })
 }
 
 /// All runs that have a Log.
-pub fn measure_all(data: &DataFolder) -> io::Result<Vec<RunUse>> {
-    let mut found = Vec::new();
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Measured {
+    pub uses: Vec<RunUse>,
+    /// Runs that could not be measured, and why. The others are not affected.
+    pub unmeasured: Vec<Unmeasured>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmeasured {
+    pub run: RunId,
+    pub why: String,
+}
+
+/// Fails only where the runs cannot be listed.
+pub fn measure_all(data: &DataFolder) -> io::Result<Measured> {
+    let mut found = Measured::default();
     for run in runs(data)? {
         match measure(data, run) {
-            Ok(run) => found.push(run),
+            Ok(run) => found.uses.push(run),
             // Being made, or being removed.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+            Err(error) => found.unmeasured.push(Unmeasured { run, why: error.to_string() }),
         }
     }
     Ok(found)
@@ -139,10 +153,12 @@ pub struct Usage {
     pub largest: Vec<RunUse>,
     /// Of everything that is no run.
     pub rest_bytes: u64,
+    /// Runs that could not be measured; what is known of them is in the rest.
+    pub unmeasured: Vec<Unmeasured>,
 }
 
 pub fn du(data: &DataFolder) -> io::Result<Usage> {
-    let mut runs = measure_all(data)?;
+    let Measured { uses: mut runs, unmeasured } = measure_all(data)?;
     let size = |run: &RunUse| run.evidence_bytes.saturating_add(run.other_bytes);
     let in_runs: u64 = runs.iter().map(size).sum();
     let mut by_standing: BTreeMap<Standing, Total> = BTreeMap::new();
@@ -154,32 +170,6 @@ pub fn du(data: &DataFolder) -> io::Result<Usage> {
     }
     runs.sort_by_cached_key(|run| (std::cmp::Reverse(size(run)), run.run.to_string()));
     runs.truncate(LARGEST);
-    let rest_bytes = tree(data.root())?.saturating_sub(in_runs);
-    Ok(Usage { by_standing, largest: runs, rest_bytes })
-}
-
-/// What it really takes: a file may be said to be larger than it is.
-fn on_disk(found: &Metadata) -> u64 {
-    found.blocks().saturating_mul(512)
-}
-
-/// Everything below a folder, links as themselves. What vanishes on the way takes up nothing.
-fn tree(root: &Path) -> io::Result<u64> {
-    let mut bytes = 0_u64;
-    let mut waiting = vec![root.to_owned()];
-    while let Some(path) = waiting.pop() {
-        let found = match fs::symlink_metadata(&path) {
-            Ok(found) => found,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(error),
-        };
-        bytes = bytes.saturating_add(on_disk(&found));
-        if !found.is_dir() {
-            continue;
-        }
-        // A folder that its maker closed has what it has; the rest is counted all the same.
-        let Ok(entries) = fs::read_dir(&path) else { continue };
-        waiting.extend(entries.flatten().map(|entry| entry.path()));
-    }
-    Ok(bytes)
+    let rest_bytes = tree::disk_bytes(data.root())?.saturating_sub(in_runs);
+    Ok(Usage { by_standing, largest: runs, rest_bytes, unmeasured })
 }

@@ -539,3 +539,39 @@ fn what_a_dead_process_left_is_tidied_up() {
     assert_eq!(cache::noted(&world.data.cache().join("good")), Some(id(3)));
     assert!(kept.root().join("new.8.tmp").exists() && !kept.root().join("old.7.tmp").exists());
 }
+
+/// A folder that no path reaches ended `gc` and `du` for all runs.
+#[test]
+fn one_run_with_a_very_deep_folder_is_measured_and_removed_like_the_others() {
+    let world = World::new();
+    let deep = world.run(1, Standing::Succeeded);
+    world.run(2, Standing::Succeeded);
+    fs::create_dir_all(deep.workspace()).expect("a folder");
+    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY;
+    let mut at = rustix::fs::open(deep.workspace(), flags, rustix::fs::Mode::empty()).expect("open");
+    for _ in 0..3_000 {
+        rustix::fs::mkdirat(&at, "d", rustix::fs::Mode::RWXU).expect("a folder");
+        at = rustix::fs::openat(&at, "d", flags, rustix::fs::Mode::empty()).expect("open");
+    }
+    let measured = measure_all(&world.data).expect("listed");
+    assert_eq!((measured.uses.len(), measured.unmeasured), (2, vec![]));
+    let usage = du(&world.data).expect("measured");
+    assert_eq!((usage.by_standing[&Standing::Succeeded].runs, usage.unmeasured), (2, vec![]));
+    let outcome = world.carry_out(What::Run, &[1, 2]);
+    assert_eq!((outcome.removed.len(), outcome.skipped.len()), (2, 0), "{:?}", outcome.skipped);
+    assert!(!deep.root().exists());
+}
+
+#[test]
+fn a_run_that_cannot_be_measured_is_named_and_the_others_are_measured() {
+    let world = World::new();
+    world.run(1, Standing::Succeeded);
+    world.run(2, Standing::Succeeded);
+    // No file: whoever opens it is told so.
+    let events = world.data.run(id(1)).events();
+    fs::remove_file(&events).expect("removed");
+    fs::create_dir(&events).expect("a folder");
+    let measured = measure_all(&world.data).expect("listed");
+    assert_eq!(measured.uses.iter().map(|run| run.run).collect::<Vec<_>>(), [id(2)]);
+    assert_eq!(measured.unmeasured.iter().map(|run| run.run).collect::<Vec<_>>(), [id(1)]);
+}

@@ -1,10 +1,10 @@
 //! The run that takes the place of one that ran out of quota. Its id and its moment stand in the last event of the failed
 //! run; whoever finds that and no such run makes it, as the owner of the failed run, so that of several who look one does.
 
-use std::fs;
 use std::io;
 use std::sync::Arc;
 
+use skillrun_collect::tree;
 use skillrun_lifecycle::run::made_until;
 use skillrun_model::RunId;
 use skillrun_model::rasp::data::PlannedRetry;
@@ -54,12 +54,7 @@ impl Inner {
         self.desk().queue.room_for_later().map_err(|full| AcceptError::QueueFull { queued: full.queued })?;
         // Somebody may have died over it. Nobody else makes it now: that takes the failed run.
         let folder = tools.data.run(planned.run_id);
-        match fs::remove_dir_all(folder.root()) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(AcceptError::Write { path: folder.root().to_owned(), error });
-            }
-            Ok(()) | Err(_) => {}
-        }
+        tree::remove(folder.root()).map_err(|error| AcceptError::Write { path: folder.root().to_owned(), error })?;
         // Nobody looks on, so that it is the skill that was asked for, whatever has become of its source.
         let new = the_same(&failed.record, &failed.folder)?;
         let mut checked = accept::check(&self.surroundings, new)?;

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
+use skillrun_collect::tree;
 use skillrun_engine::Found;
 use skillrun_engine::descriptor::VersionRule;
 use skillrun_engine::version::parse_version;
@@ -72,7 +73,7 @@ pub(crate) fn asked(
         around.push((name.into(), home.clone().into()));
     }
     let output = output(command, argv, &around, PATIENCE);
-    fs::remove_dir_all(&home).ok();
+    tree::remove(&home).ok();
     output
 }
 
