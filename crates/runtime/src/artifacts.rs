@@ -4,8 +4,8 @@
 //! `runner.json`, or when the output names it. At most [`MOST`] per attempt; other changes are in the diff alone.
 //!
 //! - `diff`: the file of changes, line by line. `named`: paths in an output. `rules`: patterns of `runner.json`.
-//! - `inside`: opening and walking without ever leaving the workspace. `media`: types by extension.
-//! - `preview`: what a page can show of a file.
+//! - `inside`: opening and walking without ever leaving the workspace. `media`: types by extension. `served`: whether a
+//!   file is still what the run made. `preview`: what a page can show of a file.
 //!
 //! The workspace is what an engine made of it: no link is followed, nothing but ordinary files is opened, names that
 //! cannot be shown are left out and told in `skipped`.
@@ -16,6 +16,7 @@ mod media;
 mod named;
 mod preview;
 mod rules;
+mod served;
 #[cfg(test)]
 mod tests;
 
@@ -32,8 +33,9 @@ use skillrun_model::rasp::{Correlation, Data, Level};
 use skillrun_skill::package::runner::ArtifactRule;
 
 use diff::{Change, Was};
-pub(crate) use inside::{Root, open_plain};
+pub(crate) use inside::{Root, is_hard_link, open_plain};
 use rules::Rules;
+pub use served::{NotServed, Stamp, Unchanged, open_unchanged};
 
 /// Artifacts of one attempt.
 pub const MOST: usize = 1_000;
@@ -56,6 +58,8 @@ pub struct Found {
     pub missing_required: Vec<String>,
     /// What would have been one but for its name or kind; the first hundred.
     pub skipped: Vec<Skipped>,
+    /// Files that are no artifacts because they have another name as well, by path.
+    pub hard_links: Vec<String>,
     /// What could not be read on the way, in words.
     pub problems: Vec<String>,
 }
@@ -201,13 +205,20 @@ impl Search {
 
     fn finish(mut self, root: &Root) -> Found {
         let mut budget = HASHED_HERE;
+        let chosen = std::mem::take(&mut self.chosen);
         let by_path: BTreeMap<String, Candidate> =
-            self.chosen.into_iter().map(|((_, path), candidate)| (path, candidate)).collect();
+            chosen.into_iter().map(|((_, path), candidate)| (path, candidate)).collect();
         for (path, candidate) in by_path {
             let indexed = match candidate.change {
                 FileChange::Deleted => None,
                 FileChange::Created | FileChange::Modified => {
                     let known = candidate.size.zip(candidate.hash).map(Ok);
+                    // The snapshot has looked at its content, and not at its other names.
+                    let is_linked = root.artifact(Path::new(&path)).is_err_and(|error| is_hard_link(&error));
+                    if is_linked {
+                        self.found.hard_links.push(path);
+                        continue;
+                    }
                     match known.unwrap_or_else(|| root.hash(Path::new(&path), &mut budget)) {
                         Ok((size, hash)) => {
                             let (media_type, role) = self.rules.labels(&path);
@@ -238,11 +249,6 @@ fn shown(path: &OsText) -> Result<String, Why> {
     if text.chars().any(char::is_control) { Err(Why::ControlCharacters) } else { Ok(text.to_owned()) }
 }
 
-/// Opens a file of a workspace; no link is followed on the way.
-pub fn open(workspace: &Path, path: &Path) -> std::io::Result<std::fs::File> {
-    Root::open(workspace)?.file(path)
-}
-
 /// The events, in the order of the contract: per path `artifact.created`, then `artifact.indexed`, then
 /// `artifact.preview_ready` where the file can be shown; a warning at the end when there were more.
 pub fn control_events(found: &Found) -> Vec<ControlEvent> {
@@ -264,6 +270,11 @@ pub fn control_events(found: &Found) -> Vec<ControlEvent> {
     if found.cut {
         let message = format!("there are more than {MOST} artifacts; the others are in the list of changes only");
         events.push(closing::warning(Code::ArtifactsCut, message));
+    }
+    if let [first, more @ ..] = &found.hard_links[..] {
+        let more = if more.is_empty() { String::new() } else { format!(", and {} more", more.len()) };
+        let message = format!("{first}{more}: a hard link is no artifact; copy the file instead of linking it");
+        events.push(closing::warning(Code::ArtifactHardLink, message));
     }
     events
 }

@@ -33,7 +33,7 @@ use skillrun_log::{EventLog, FileLog};
 use skillrun_model::rasp::LogHead;
 use zip::result::ZipError;
 
-use crate::artifacts::Root;
+use crate::artifacts::{Root, is_hard_link};
 use crate::data_folder::RunFolder;
 use crate::looking::hidden::Hidden;
 use crate::result::{self, RunResult};
@@ -66,7 +66,7 @@ pub struct Summary {
     pub format: u32,
     pub kind: BundleKind,
     pub files: Vec<Packed>,
-    /// Artifacts that are no longer what the run made; they are in here as they are now.
+    /// Artifacts that are no longer what the run made; they are left out.
     pub changed: Vec<String>,
     pub left_out: Vec<LeftOut>,
     /// The last event of the Log and the hash of its line. Absent where an older version wrote the Log.
@@ -148,7 +148,7 @@ fn request<W: Write + Seek>(run: &RunFolder, hidden: &Hidden, packer: &mut Packe
     let read = std::fs::read(run.record()).map_err(|error| error.to_string());
     let record = read.and_then(|bytes| serde_json::from_slice::<Map<String, Value>>(&bytes).map_err(|e| e.to_string()));
     match record.map(|record| Value::Object(hidden.object(&record)).to_string() + "\n") {
-        Ok(text) => packer.entry(name, text.len() as u64, |entry| entry.write(text.as_bytes())).map(drop),
+        Ok(text) => packer.entry(name, text.len() as u64, |entry| entry.write(text.as_bytes())),
         Err(why) => {
             packer.leave_out(name, &format!("it cannot be read ({why})"));
             Ok(())
@@ -169,16 +169,12 @@ fn artifacts<W: Write + Seek>(
             continue;
         }
         let opened = match &workspace {
-            Ok(workspace) => workspace.file(Path::new(&artifact.path)),
+            Ok(workspace) => workspace.artifact(Path::new(&artifact.path)),
             Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
         };
         match opened {
-            Ok(file) => {
-                let hash = packer.file(&name, file)?;
-                if hash.is_some_and(|hash| hash != artifact.hash) {
-                    packer.changed(&name);
-                }
-            }
+            Ok(file) => packer.artifact(&name, file, &artifact.hash)?,
+            Err(error) if is_hard_link(&error) => packer.leave_out(&name, "it is a hard link"),
             Err(error) if error.kind() == io::ErrorKind::NotFound => packer.leave_out(&name, "it is gone"),
             Err(error) => packer.leave_out(&name, &format!("it cannot be read ({error})")),
         }

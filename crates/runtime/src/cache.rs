@@ -205,7 +205,7 @@ fn holds(folder: &RunFolder, run: RunId, key: &CacheKey) -> bool {
     let Ok(Some(result)) = result::read(folder) else { return false };
     let Ok(workspace) = Root::open(&folder.workspace()) else { return false };
     let is_there = |path: &str, size: u64| {
-        let file = workspace.file(Path::new(path)).and_then(|file| file.metadata());
+        let file = workspace.artifact(Path::new(path)).and_then(|file| file.metadata());
         file.is_ok_and(|file| file.len() == size)
     };
     let complete = result.artifacts.iter().all(|artifact| is_there(&artifact.path, artifact.size));

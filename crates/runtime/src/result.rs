@@ -38,8 +38,8 @@ use skillrun_model::verdict::{RunError, Verdict};
 use skillrun_model::{AttemptNumber, Code, RunId, RunStatus, Timestamp};
 
 use answer::Messages;
-pub(crate) use file::{MAX_BYTES, text};
-pub use file::{read, write};
+pub(crate) use file::{MAX_BYTES, is_lacking, text};
+pub use file::{read, read_or_make, write};
 
 /// What came of a run. Written once, at its end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -251,7 +251,8 @@ impl ResultFold {
 
     /// Of what was noticed, that which says that the list of artifacts is not all there is.
     fn noticed(&mut self, stream: SourceStream, warning: &Diagnostic) {
-        if stream == SourceStream::Control && [Code::ArtifactsCut, Code::ArtifactMissing].contains(&warning.code) {
+        let of_artifacts = [Code::ArtifactsCut, Code::ArtifactMissing, Code::ArtifactHardLink];
+        if stream == SourceStream::Control && of_artifacts.contains(&warning.code) {
             self.warn(warning.code);
         }
         if let (Code::MessageVoided, Some(message_id)) = (warning.code, &warning.message_id) {

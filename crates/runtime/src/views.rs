@@ -33,7 +33,7 @@ use tail::Tail;
 /// Of a run that is over: writes what is lacking.
 pub(crate) fn write(tools: &Tools, run: RunId) {
     let folder = tools.data.run(run);
-    if is_lacking(&folder.result())
+    if result::is_lacking(&folder)
         && let Ok(Some(result)) = result_with(&tools.log, run, &folder, &[])
     {
         result::write(&folder, &result).ok();
@@ -54,7 +54,7 @@ pub(crate) fn write(tools: &Tools, run: RunId) {
 
 /// Whether nothing of it is lacking.
 pub(crate) fn are_there(folder: &RunFolder) -> bool {
-    !is_lacking(&folder.result()) && is_whole(&folder.fcmp()) && folder.diagnostics().exists()
+    !result::is_lacking(folder) && is_whole(&folder.fcmp()) && folder.diagnostics().exists()
 }
 
 /// Of a run that waits: writes what its Log has and its views have not. Where they cannot be written now, the run is none

@@ -14,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body::Frame;
+use skillrun_runtime::artifacts::{Stamp, Unchanged};
 use tokio::sync::mpsc;
 
 use crate::blocking::blocking;
@@ -33,12 +34,20 @@ pub(crate) trait Bytewise: Send + Sync + 'static {
 pub(crate) struct Whole {
     file: File,
     size: u64,
+    /// Of a file that others may write to: it is sent only while this holds.
+    stamp: Option<Stamp>,
 }
 
 impl Whole {
     pub(crate) fn new(file: File) -> io::Result<Self> {
         let size = file.metadata()?.len();
-        Ok(Self { file, size })
+        Ok(Self { file, size, stamp: None })
+    }
+
+    /// An artifact, for as long as it is what was compared. One that changes while it is sent is cut off.
+    pub(crate) fn unchanged(artifact: Unchanged) -> Self {
+        let Unchanged { file, stamp } = artifact;
+        Self { file, size: stamp.size(), stamp: Some(stamp) }
     }
 
     /// What `write` writes, in a file without a name.
@@ -64,7 +73,12 @@ impl Bytewise for Whole {
         let mut bytes = vec![0; limit.min(left)];
         let read = self.file.read_at(&mut bytes, from)?;
         bytes.truncate(read);
-        Ok(bytes)
+        match self.stamp {
+            Some(stamp) if Stamp::of(&self.file)? != stamp => {
+                Err(io::Error::other("the file has changed while it was sent"))
+            }
+            Some(_) | None => Ok(bytes),
+        }
     }
 }
 

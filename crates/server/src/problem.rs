@@ -65,6 +65,8 @@ problem_codes! {
     /// Retention has removed the run.
     RunRemoved = "RUN_REMOVED", GONE, NoUse, "raise retention if runs are needed for longer";
     EvidenceRemoved = "EVIDENCE_REMOVED", GONE, NoUse, "the Log is still there: GET /v1/runs/{id}/events/history";
+    /// The file in the workspace is not what the run made any more.
+    ArtifactChanged = "ARTIFACT_CHANGED", GONE, NoUse, "run it again; the file as it is now lies in the workspace of the run";
     SkillNotFound = "SKILL_NOT_FOUND", NOT_FOUND, NoUse, "list skills with GET /v1/skills, or send it as a zip";
     MethodNotAllowed = "METHOD_NOT_ALLOWED", METHOD_NOT_ALLOWED, NoUse, "use a method that the Allow header names";
     /// The question is not open any more, or never was; the body has the run as it is now.

@@ -12,6 +12,7 @@ use serde_json::json;
 use skillrun_model::RunId;
 use skillrun_runtime::bundle::{self, BundleError, Contents, Summary};
 use skillrun_runtime::looking::hidden::Hidden;
+use skillrun_runtime::result;
 
 use crate::args::{Export, Form, Global};
 use crate::failure::Failure;
@@ -40,6 +41,8 @@ pub(crate) fn run(global: &Global, args: &Export) -> Result<(), Failure> {
     let contents = hidden.as_ref().map_or(Contents::Result, Contents::Full);
     let draft = Draft::create(&path)?;
     let mut out = Counting::new(&draft.file);
+    // The bundle has the file; one that is damaged is made again.
+    result::read_or_make(&place.log, &place.folder(run), run).ok();
     let summary = bundle::write(&place.folder(run), contents, &mut out).map_err(|error| failed(&path, error))?;
     out.done();
     let bytes = draft.keep(&path, if args.force { Existing::Replace } else { Existing::Refuse })?;
@@ -94,10 +97,6 @@ fn text(path: &Path, bytes: u64, summary: &Summary, output: &Output) -> String {
     if summary.files.len() > NAMED {
         let more = counted(summary.files.len() - NAMED, "more file", "more files");
         text += &format!("  … {more}\n");
-    }
-    for name in &summary.changed {
-        let warning = output.paint(Ink::Warning, "changed since the run:");
-        text += &format!("{warning} {}\n", plain(name));
     }
     for left_out in &summary.left_out {
         let warning = output.paint(Ink::Warning, "left out:");

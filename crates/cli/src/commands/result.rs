@@ -1,11 +1,14 @@
 //! `skillrun result`: what came of a run.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use skillrun_lifecycle::run::State;
+use skillrun_model::rasp::data::ArtifactIndexed;
 use skillrun_model::{RunId, RunStatus};
-use skillrun_runtime::result::{self, ResultFold, RunResult};
+use skillrun_runtime::artifacts::open_unchanged;
+use skillrun_runtime::result::{self, RunResult};
 
 use super::interactions::{deadline_words, question_text, reply_command};
 use crate::args::{Form, Global, ResultOf};
@@ -46,24 +49,30 @@ pub(crate) fn run(global: &Global, args: &ResultOf) -> Result<ExitCode, Failure>
     Ok(outcome(&result).into())
 }
 
-/// The result of a run that is over: as it was written or, where that file is gone, made again from the Log.
+/// The result of a run that is over: as it was written or, where that file is gone or damaged, made again from the Log.
 pub(crate) fn read(place: &Place, run: RunId) -> Result<Option<RunResult>, Failure> {
+    // A result is written before the last event is.
+    if !place.state(run)?.is_over() {
+        return Ok(None);
+    }
     let folder = place.folder(run);
-    match result::read(&folder) {
-        Ok(Some(result)) if place.state(run)?.is_over() => return Ok(Some(result::answered(result, &place.log))),
-        Ok(_) => {}
-        Err(error) => note(&format!("{}: {error}; it is made again from the Log", folder.result().display())),
+    if let Err(error) = result::read(&folder) {
+        note(&format!("{}: {error}; it is made again from the Log", folder.result().display()));
     }
-    let mut fold = ResultFold::default();
-    place.events(run, |event| {
-        fold.event(&event);
-        Ok(())
-    })?;
-    if let Some((attempt, bytes)) = fold.missing_output() {
-        let bytes = size(bytes);
-        note(&format!("the output of attempt {attempt}, {bytes}, does not stand in the Log, and is left out here"));
+    let result = result::read_or_make(&place.log, &folder, run)?;
+    Ok(result.map(|result| result::answered(result, &place.log)))
+}
+
+/// Larger files are not read to see whether they have changed.
+const COMPARED_MAX: u64 = 16 << 20;
+
+/// What has become of an artifact since, in words; nothing where it is what the run made.
+fn artifact_now(workspace: &Path, artifact: &ArtifactIndexed) -> String {
+    if artifact.size > COMPARED_MAX {
+        return String::new();
     }
-    Ok(fold.finish(run).map(|result| result::answered(result, &place.log)))
+    let compared = open_unchanged(workspace, Path::new(&artifact.path), artifact.size, &artifact.hash);
+    compared.map_or_else(|why| format!(" · {why}"), |_| String::new())
 }
 
 pub(super) fn outcome(result: &RunResult) -> Outcome {
@@ -110,8 +119,10 @@ fn text(place: &Place, result: &RunResult, output: &Output) -> String {
         row("reason", Ink::Plain, completion.reason_code.to_string());
     }
     row("took", Ink::Plain, format!("{}, {}", lasting(result.timing.elapsed_ms), attempts(result.attempts)));
+    let workspace = place.folder(result.run_id).workspace();
     for artifact in &result.artifacts {
-        row("file", Ink::Plain, format!("{} ({})", plain(&artifact.path), size(artifact.size)));
+        let now = artifact_now(&workspace, artifact);
+        row("file", Ink::Plain, format!("{} ({}){now}", plain(&artifact.path), size(artifact.size)));
     }
     for warning in &result.warnings {
         row("warning", Ink::Plain, format!("{warning} · {}", warning.summary()));

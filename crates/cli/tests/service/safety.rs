@@ -4,9 +4,10 @@
 //! - `tokens`, `browsers`: who is let in. `scopes`: how far.
 //! - `paths`: out of the run. `packages`: zips, schemas and texts that are traps.
 //! - `floods`: too much, too long, too slow, too many. `smuggling`: requests that can be read in two ways.
-//! - `leaks`: what comes out.
+//! - `leaks`: what comes out. `changed`: what is not what the run made any more.
 
 mod browsers;
+mod changed;
 mod floods;
 mod leaks;
 mod packages;

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
@@ -74,9 +75,18 @@ impl Root {
         plain(openat(folder.as_ref().unwrap_or(&self.fd), name, READ, Mode::empty())?)
     }
 
-    /// Size and hash of a file, as long as `budget` has bytes for it.
+    /// The same of a file that has no other name: another one may lie outside of the folder, and be written to there.
+    pub(crate) fn artifact(&self, path: &Path) -> io::Result<File> {
+        let file = self.file(path)?;
+        match file.metadata()?.nlink() {
+            0 | 1 => Ok(file),
+            _ => Err(io::Error::new(io::ErrorKind::InvalidInput, HardLink)),
+        }
+    }
+
+    /// Size and hash of an artifact, as long as `budget` has bytes for it.
     pub(crate) fn hash(&self, path: &Path, budget: &mut u64) -> io::Result<(u64, String)> {
-        let mut file = self.file(path)?;
+        let mut file = self.artifact(path)?;
         if file.metadata()?.len() > *budget {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is too large"));
         }
@@ -112,6 +122,15 @@ impl Root {
             walk(&fd, folder, WALK_DEPTH, &mut left, each);
         }
     }
+}
+
+/// Why a file is no artifact.
+#[derive(Debug, thiserror::Error)]
+#[error("it is a hard link")]
+struct HardLink;
+
+pub(crate) fn is_hard_link(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<HardLink>())
 }
 
 // Without NONBLOCK a pipe would make us wait for a writer.

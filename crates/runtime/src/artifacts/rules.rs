@@ -73,7 +73,7 @@ impl Rules {
     pub(super) fn missing(&mut self, root: &Root) -> Vec<String> {
         let is_wanted = |rule: &&mut Rule| rule.need == Need::Wanted;
         for rule in self.rules.iter_mut().filter(is_wanted).filter(|rule| rule.kind == Kind::Plain) {
-            if root.file(Path::new(&rule.pattern)).is_ok() {
+            if root.artifact(Path::new(&rule.pattern)).is_ok() {
                 rule.need = Need::None;
             }
         }

@@ -444,3 +444,43 @@ fn types_go_by_extension() {
         assert_eq!(media::of(path), wanted, "{path}");
     }
 }
+
+/// Its other name may lie anywhere.
+#[test]
+fn a_hard_link_is_no_artifact() {
+    let world = World::new().created("artifacts/own", "own");
+    let outside = world.dir.path().join("outside");
+    fs::write(&outside, "not of the run").expect("a file");
+    fs::hard_link(&outside, world.workspace().join("artifacts/linked")).expect("a link");
+    fs::hard_link(&outside, world.workspace().join("named")).expect("a link");
+    let world =
+        World { created: [world.created, vec![version(Some("artifacts/linked"), "not of the run")]].concat(), ..world };
+    world.write_diff();
+    let output = json!({"file": "named"});
+    let found = artifacts(&world.workspace(), &world.diff(), output.as_object(), &[]);
+    let paths: Vec<&str> = found.artifacts.iter().map(|(created, _)| created.path.as_str()).collect();
+    assert_eq!(paths, ["artifacts/own"]);
+    assert_eq!(found.hard_links, ["artifacts/linked", "named"]);
+    let warning = control_events(&found).pop().expect("an event");
+    assert!(matches!(&warning.data, Data::ParserWarning(warning) if warning.code == Code::ArtifactHardLink));
+}
+
+#[test]
+fn only_what_the_run_made_is_served() {
+    let world = World::new();
+    world.file("artifacts/a", "made");
+    let hash = blake3::hash(b"made").to_hex().to_string();
+    let open = || open_unchanged(&world.workspace(), Path::new("artifacts/a"), 4, &hash);
+    let unchanged = open().expect("it is what the run made");
+    assert_eq!(unchanged.stamp.size(), 4);
+    world.file("artifacts/a", "mode");
+    assert!(matches!(open(), Err(NotServed::Changed)));
+    world.file("artifacts/a", "made and more");
+    assert!(matches!(open(), Err(NotServed::Changed)));
+    world.file("artifacts/a", "made");
+    open().expect("as it was");
+    fs::hard_link(world.workspace().join("artifacts/a"), world.dir.path().join("other")).expect("a link");
+    assert!(matches!(open(), Err(NotServed::HardLink)));
+    fs::remove_file(world.workspace().join("artifacts/a")).expect("removed");
+    assert!(matches!(open(), Err(NotServed::Gone)));
+}

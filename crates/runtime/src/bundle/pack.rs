@@ -52,7 +52,7 @@ impl<'a, W: Write + Seek> Packer<'a, W> {
     /// A file of the run under its own name, where there is one.
     pub(super) fn file_if_there(&mut self, root: &Root, name: &str) -> Result<(), BundleError> {
         match root.file(Path::new(name)) {
-            Ok(file) => self.file(name, file).map(|_| ()),
+            Ok(file) => self.file(name, file, None),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => {
                 self.leave_out(name, &format!("it cannot be read ({error})"));
@@ -61,18 +61,23 @@ impl<'a, W: Write + Seek> Packer<'a, W> {
         }
     }
 
-    /// A file, as long as it was when this began; the hash of what was packed. None when the name was there already, or
-    /// is that of somebody's login, which no mask knows.
-    pub(super) fn file(&mut self, name: &str, file: File) -> Result<Option<String>, BundleError> {
+    /// An artifact, if it is what the run made; what was read is what is compared.
+    pub(super) fn artifact(&mut self, name: &str, file: File, hash: &str) -> Result<(), BundleError> {
+        self.file(name, file, Some(hash))
+    }
+
+    /// A file, as long as it was when this began. Left out when the name was there already, or is that of somebody's
+    /// login, which no mask knows; or when it has another hash than is expected.
+    fn file(&mut self, name: &str, file: File, expected: Option<&str>) -> Result<(), BundleError> {
         if login::is_login(&self.engines, Path::new(name)) {
             self.leave_out(name, "it is a login");
-            return Ok(None);
+            return Ok(());
         }
         let failed = |error: io::Error| BundleError::Read { name: name.to_owned(), error };
         let len = file.metadata().map_err(failed)?.len();
         let mut file = file.take(len);
         let mut buffer = vec![0; 64 << 10];
-        self.entry(name, len, |entry| {
+        self.entry_of(name, len, expected, |entry| {
             loop {
                 let read = file.read(&mut buffer).map_err(failed)?;
                 if read == 0 {
@@ -89,21 +94,33 @@ impl<'a, W: Write + Seek> Packer<'a, W> {
         name: &str,
         most: u64,
         fill: impl FnOnce(&mut Entry<'_>) -> Result<(), BundleError>,
-    ) -> Result<Option<String>, BundleError> {
+    ) -> Result<(), BundleError> {
+        self.entry_of(name, most, None, fill)
+    }
+
+    fn entry_of(
+        &mut self,
+        name: &str,
+        most: u64,
+        expected: Option<&str>,
+        fill: impl FnOnce(&mut Entry<'_>) -> Result<(), BundleError>,
+    ) -> Result<(), BundleError> {
         if !self.names.insert(name.to_owned()) {
             self.leave_out(name, "there is one of that name");
-            return Ok(None);
+            return Ok(());
         }
         self.zip.start_file(name, options().large_file(most >= LARGE))?;
         let mut entry = Entry { zip: &mut self.zip, hasher: blake3::Hasher::new(), size: 0 };
         fill(&mut entry)?;
         let (size, hash) = (entry.size, entry.hasher.finalize().to_hex().to_string());
-        self.summary.files.push(Packed { name: name.to_owned(), size, hash: hash.clone() });
-        Ok(Some(hash))
-    }
-
-    pub(super) fn changed(&mut self, name: &str) {
-        self.summary.changed.push(name.to_owned());
+        if expected.is_some_and(|expected| expected != hash) {
+            self.zip.abort_file()?;
+            self.summary.changed.push(name.to_owned());
+            self.leave_out(name, "it has changed since the run made it");
+            return Ok(());
+        }
+        self.summary.files.push(Packed { name: name.to_owned(), size, hash });
+        Ok(())
     }
 
     pub(super) fn leave_out(&mut self, name: &str, why: &str) {

@@ -2,11 +2,16 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
 
 use skillrun_evidence::whole_file;
+use skillrun_log::FileLog;
+use skillrun_model::RunId;
 
 use super::RunResult;
 use crate::data_folder::RunFolder;
+use crate::error::RuntimeError;
+use crate::run::result_with;
 
 /// Largest that is read. An answer has at most 8 MiB, an output 4 MiB, and a few thousand artifacts a few more.
 pub(crate) const MAX_BYTES: u64 = 64 << 20;
@@ -30,6 +35,35 @@ pub fn read(folder: &RunFolder) -> io::Result<Option<RunResult>> {
         return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it has more than {MAX_BYTES} bytes")));
     }
     Ok(Some(serde_json::from_slice(&bytes)?))
+}
+
+/// Reads it or, where it is gone or damaged, makes it again from the Log and writes it again. None where the run is not
+/// over and there is none. Anybody may do this: of a run that is over it gives the same bytes every time.
+pub fn read_or_make(log: &FileLog, folder: &RunFolder, run: RunId) -> Result<Option<RunResult>, RuntimeError> {
+    if let Ok(Some(result)) = read(folder)
+        && result.run_id == run
+    {
+        return Ok(Some(result));
+    }
+    let made = result_with(log, run, folder, &[])?;
+    if let Some(result) = &made {
+        // A view: whoever wants it next makes it again.
+        write(folder, result).ok();
+    }
+    Ok(made)
+}
+
+/// Whether the file is plainly not a whole result. Looks at its ends alone: whoever reads it sees the rest.
+pub(crate) fn is_lacking(folder: &RunFolder) -> bool {
+    let ends = || -> io::Result<bool> {
+        let file = File::open(folder.result())?;
+        let len = file.metadata()?.len();
+        let (mut first, mut last) = ([0; 1], [0; 2]);
+        file.read_exact_at(&mut first, 0)?;
+        file.read_exact_at(&mut last, len.saturating_sub(2))?;
+        Ok(first == *b"{" && last == *b"}\n")
+    };
+    !ends().unwrap_or(false)
 }
 
 /// What stands in the file.

@@ -15,12 +15,13 @@ use serde::{Deserialize, Serialize};
 use skillrun_log::EventLog;
 use skillrun_model::rasp::Data;
 use skillrun_model::{AttemptNumber, RunId, RunStatus};
+use skillrun_runtime::artifacts::{self, NotServed};
 use skillrun_runtime::bundle::{self, BundleError, Contents};
 use skillrun_runtime::diagnose::{Diagnosis, Owner, diagnose};
 use skillrun_runtime::looking::changes::{Change, Changes};
 use skillrun_runtime::result::RunResult;
 use skillrun_runtime::verify::{NotedHead, Verification, verify_against};
-use skillrun_runtime::{artifacts, owners};
+use skillrun_runtime::{owners, result};
 
 use super::Route;
 use super::evidence::{each_event, record};
@@ -47,7 +48,7 @@ pub(super) fn routes() -> Vec<Route> {
                 .answers::<RunResult>(StatusCode::OK, "The result")
                 .problems(&missing)
                 .problems(&[ProblemCode::NotYet]),
-            handler: get(result),
+            handler: get(run_result),
         },
         Route {
             operation: Operation::get("/v1/runs/{run_id}/artifacts", "list_artifacts", "Files the run has made")
@@ -62,7 +63,7 @@ pub(super) fn routes() -> Vec<Route> {
                 .answers_media(StatusCode::OK, "application/octet-stream", "The file")
                 .answers_media(StatusCode::PARTIAL_CONTENT, "application/octet-stream", "The part asked for")
                 .problems(&missing)
-                .problems(&[ProblemCode::NotFound, ProblemCode::RangeNotSatisfiable]),
+                .problems(&[ProblemCode::NotFound, ProblemCode::ArtifactChanged, ProblemCode::RangeNotSatisfiable]),
             handler: get(artifact),
         },
         Route {
@@ -126,7 +127,7 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-async fn result(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<RunResult>> {
+async fn run_result(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<RunResult>> {
     let view = blocking(move || view(&service, run)).await?;
     view.result.map(Json).ok_or_else(|| {
         let status = view.row.status.map_or("not there", RunStatus::as_str);
@@ -187,12 +188,17 @@ async fn artifact(
     let file = service
         .clone()
         .heavily(move || {
-            // Only what the run has named; and no link is followed on the way.
-            if !artifacts_of(&service, run)?.iter().any(|entry| entry.path == path) {
-                return Err(missing());
-            }
-            let opened = artifacts::open(&service.data.run(run).workspace(), Path::new(&path));
-            opened.and_then(Whole::new).map_err(|_| missing())
+            // Only what the run has named, and only as long as it is what the run made; no link is followed on the way.
+            let artifacts = artifacts_of(&service, run)?;
+            let entry = artifacts.iter().find(|entry| entry.path == path).ok_or_else(missing)?;
+            let workspace = service.data.run(run).workspace();
+            let opened = artifacts::open_unchanged(&workspace, Path::new(&path), entry.size, &entry.hash);
+            opened.map(Whole::unchanged).map_err(|why| match why {
+                NotServed::Changed | NotServed::HardLink => {
+                    Problem::new(ProblemCode::ArtifactChanged, format!("{path} is not served: {why}")).of_run(run)
+                }
+                NotServed::Gone | NotServed::Unreadable(_) => missing(),
+            })
         })
         .await?;
     let part = download::range(&headers, file.size())?;
@@ -225,6 +231,8 @@ async fn bundle(
                 None
             };
             let contents = hidden.as_ref().map_or(Contents::Result, Contents::Full);
+            // The bundle has the file; one that is damaged is made again.
+            result::read_or_make(&service.log, &folder, run).ok();
             Whole::made(service.data.root(), |file| {
                 bundle::write(&folder, contents, file).map(drop).map_err(|error| {
                     let code = match error {

@@ -464,9 +464,9 @@ pub(super) fn view(service: &Service, run: RunId) -> Result<RunView> {
         Some(_) | None => None,
     };
     let result = if is_over {
-        let read = result::read(&service.data.run(run));
-        let read = read.map_err(|error| Problem::new(ProblemCode::Internal, error.to_string()).of_run(run))?;
-        read.map(|result| result::answered(result, &*service.log))
+        // One that is damaged is made again from the Log.
+        let made = result::read_or_make(&service.log, &service.data.run(run), run)?;
+        made.map(|result| result::answered(result, &*service.log))
     } else {
         None
     };
