@@ -75,6 +75,8 @@ pub enum DamageKind {
     /// cutting the Log there loses only what can be derived again.
     #[error("the line has zeros in it, as after a power failure")]
     Zeros,
+    #[error("its first event is cut, and no event is left; `skillrun recover` ends the run")]
+    FirstEventCut,
     #[error("the line has seq {found}")]
     WrongSeq { found: Seq },
     #[error("the line belongs to run {found}")]

@@ -339,25 +339,30 @@ fn write(
         variables.write(&folder.variables()).map_err(failed(&folder.variables()))?;
     }
     let record_hash = record.write(&folder.record()).map_err(failed(&folder.record()))?;
+    let started = started(&record, Some(record_hash));
+    let mut run = Run::new(tools, record);
+    run.keep_reserve();
+    run.happens(Input::Accepted(started))?;
+    Ok(run)
+}
+
+/// The first event of a run, from its record and the hash of the file that has it.
+pub(crate) fn started(record: &RunRecord, record_hash: Option<String>) -> RunStarted {
     let versions = Versions {
         skillrun: record.skillrun.clone(),
         engine: record.engine.version.clone(),
         profile: record.engine.profile_version,
     };
-    let started = RunStarted {
+    RunStarted {
         skill: Some(record.skill.name.clone()),
         continuation: Some(record.engine.continuation),
         permission: Some(record.request.permission),
         posture: Some(record.engine.posture),
         retry_of: record.retry_of,
         not_before: record.not_before(),
-        record_hash: Some(record_hash),
+        record_hash,
         ..RunStarted::new(record.engine.name.clone(), record.request.mode, versions)
-    };
-    let mut run = Run::new(tools, record);
-    run.keep_reserve();
-    run.happens(Input::Accepted(started))?;
-    Ok(run)
+    }
 }
 
 /// A copy for its owner alone.

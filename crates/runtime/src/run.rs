@@ -15,7 +15,9 @@ use skillrun_lifecycle::run::{
     self as life, Decision, Effect, Found, Input, Opening, Refusal, RunOptions, SessionLeft, State,
 };
 use skillrun_log::{Answer, Cursor, Durability, EventLog, FileLog, Limits, LogError, LogErrorKind, LogLine, Seq};
+use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::rasp::{Correlation, Data, Event};
+use skillrun_model::verdict::RunError;
 use skillrun_model::{EngineName, RunId, Timestamp};
 use skillrun_translate::EventBuilder;
 
@@ -26,7 +28,7 @@ use crate::record::RunRecord;
 use crate::result::{ResultFold, RunResult};
 use crate::runtime::Counters;
 use crate::variables::{ProcessVariables, SealedVariables, random_salt};
-use crate::{blobs, result, workspace};
+use crate::{accept, blobs, result, workspace};
 
 #[cfg(test)]
 mod tests;
@@ -197,6 +199,31 @@ impl Run {
         let Some(sealed) = SealedVariables::read(&path).map_err(failed("read"))? else { return Ok(()) };
         let salt = random_salt().map_err(failed("written"))?;
         sealed.again(&self.variables, salt).write(&path).map_err(failed("written"))
+    }
+
+    /// Ends a run whose Log has lost every event. What it was is in its record, and what happened to it is not known any
+    /// more: the evidence stays, and nothing is begun again.
+    pub(crate) fn end_without_log(&mut self) -> Result<(), RuntimeError> {
+        // They tell of a Log that is no more.
+        for path in [self.folder.result(), self.folder.fcmp(), self.folder.diagnostics()] {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(RuntimeError::file(&path, "removed")(error));
+                }
+                Ok(()) | Err(_) => {}
+            }
+        }
+        let record_hash = whole_file::hash(&self.folder.record()).ok().map(|(hash, _)| hash);
+        self.happens(Input::Accepted(accept::started(&self.record, record_hash)))?;
+        let message = "the Log was lost before its first event ended; what is left of it is kept beside it".to_owned();
+        let error = RunError {
+            category: ErrorCategory::Host,
+            code: Code::LogLost,
+            message,
+            details: Vec::new(),
+            reset_at: None,
+        };
+        self.happens(Input::CannotStart(error)).map(drop)
     }
 
     fn decide(&self, now: Timestamp, input: Input<'_>) -> Result<Decision, RuntimeError> {

@@ -11,6 +11,7 @@ use skillrun_model::RunId;
 
 use super::trouble::CatalogError;
 use crate::cursor::Epoch;
+use crate::error::DamageKind;
 
 /// How far a Log goes, or how far a row goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +94,12 @@ fn look(folder: &OwnedFd, name: &[u8], path: &mut Vec<u8>) -> Seen {
     };
     let bytes = u64::try_from(found.st_size).unwrap_or(0);
     if bytes == 0 {
-        return Seen::Nothing;
+        // What there was of a first event was moved aside, and nobody came to write another.
+        let was_cut = statat(folder, at(path, name, b"events.torn.1"), AtFlags::empty()).is_ok();
+        return match was_cut {
+            true => Seen::Unreadable(format!("damaged: {}", DamageKind::FirstEventCut)),
+            false => Seen::Nothing,
+        };
     }
     match epoch(folder, at(path, name, b"epoch")) {
         Ok(epoch) => Seen::Log(Mark { inode: found.st_ino, epoch, bytes }),

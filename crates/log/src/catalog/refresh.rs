@@ -18,6 +18,7 @@ use super::store::Store;
 use super::trouble::Trouble;
 use super::words;
 use crate::cursor::Epoch;
+use crate::error::DamageKind;
 use crate::file::FileLog;
 
 /// What a refresh found.
@@ -178,7 +179,12 @@ impl<'db> Rows<'db> {
                 let begin = if before.goes_on_in(seen) { before.mark.bytes } else { 0 };
                 let to = seen.bytes.min(begin.saturating_add(most));
                 match read_on(log, run, before, Mark { bytes: to, ..seen }) {
-                    Ok(folded) => {
+                    Ok(mut folded) => {
+                        // The beginning of a first line, and no event. Whoever writes it now tells of it when it is
+                        // whole.
+                        if folded.fold.state.last_seq == 0 && folded.damage.is_none() && !log.has_writer(run) {
+                            folded.damage = Some(format!("damaged: {}", DamageKind::FirstEventCut));
+                        }
                         // Without any progress there is a torn end, and nothing to come back for.
                         let has_more = folded.mark.bytes < seen.bytes && folded.mark.bytes > begin;
                         if to < seen.bytes && has_more && folded.damage.is_none() {
@@ -197,7 +203,7 @@ impl<'db> Rows<'db> {
             }
         };
         if folded.fold.state.last_seq == 0 && folded.damage.is_none() {
-            // The beginning of a first line, and no event.
+            // Its first event is being written here.
             return self.remove(run).map(|change| (change, reach));
         }
         let row = Row::of(run, &folded);

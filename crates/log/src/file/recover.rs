@@ -117,12 +117,12 @@ pub(super) fn mend(
     Ok(Mended { recovered, len: found.end, head: last_line, index })
 }
 
-/// Reads every line; nothing is changed. None when all are good. A torn end is no damage.
+/// Reads every line; nothing is changed. None when all are good. A torn end is no damage, unless nothing is before it.
 pub(super) fn check(folder: &Folder, run: RunId, end: u64) -> Result<Option<Damage>, LogErrorKind> {
     let path = folder.events();
     let log = folder::open(&path, For::Reading).map_err(|error| failed(&path, error))?;
     let found = read(&log, run, Place::BEGINNING, end, |_, _, _, _| {}).map_err(|error| failed(&path, error))?;
-    Ok(found.bad.filter(|bad| bad.is_line).map(|bad| bad.damage))
+    Ok(found.bad.filter(|bad| bad.is_line || bad.damage.offset == 0).map(|bad| bad.damage))
 }
 
 fn read(
@@ -151,7 +151,8 @@ fn read(
             }
             Item::TooLong { offset } => break (offset, DamageKind::TooLong { limit: MAX_LINE }),
             Item::Rest { offset } => {
-                let damage = Damage { seq: next, offset, kind: DamageKind::NotAnEvent };
+                let kind = if offset == 0 { DamageKind::FirstEventCut } else { DamageKind::NotAnEvent };
+                let damage = Damage { seq: next, offset, kind };
                 let bad = (offset < size).then_some(Bad { damage, is_line: false, has_events_after: false });
                 return Ok(Reading { next, last, end: offset, bad });
             }

@@ -171,6 +171,19 @@ impl Inner {
     }
 
     pub(super) fn take_up_run(self: &Arc<Self>, mut run: Run) -> TakenUp {
+        if run.state.last_seq == 0 {
+            // A run that was accepted has a first event; this one has lost it.
+            self.end_left_process(run.id);
+            match run.end_without_log() {
+                Ok(()) => views::write(&self.surroundings.tools, run.id),
+                Err(error) => {
+                    self.failed(&mut self.desk(), run.id, &error);
+                    self.wind_up();
+                }
+            }
+            // Told as one that was worked on: its status is another one now.
+            return TakenUp::Working;
+        }
         if run.state.status.is_none()
             // Nothing was begun, so there is no process.
             && let Err(error) = run.recover(Found::NoClaim, SessionLeft::Lost, || {})
