@@ -10,6 +10,7 @@ mod owner;
 mod place;
 mod settings;
 mod short_ids;
+mod visible;
 mod words;
 
 use std::process::ExitCode;

@@ -11,6 +11,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use crate::args::Color;
 use crate::failure::Failure;
 use crate::settings::Surroundings;
+use crate::visible::{is_hidden, visible};
 
 /// Between two columns of a table.
 const GAP: usize = 2;
@@ -161,27 +162,25 @@ pub(crate) fn print_json(document: &impl Serialize) -> Result<(), Failure> {
     print(&(harmless(&serde_json::to_string_pretty(document).map_err(failed)?) + "\n"))
 }
 
-/// JSON without the control characters that it may have and a terminal obeys; it says the same.
+/// JSON without the characters that it may have and a terminal obeys, or that hide or turn what stands around them; it
+/// says the same.
 pub(crate) fn harmless(json: &str) -> String {
-    let is_obeyed = |character: char| matches!(character, '\u{7f}'..='\u{9f}');
     let mut text = String::with_capacity(json.len());
     for character in json.chars() {
-        match is_obeyed(character) {
-            true => text.push_str(&format!("\\u{:04x}", u32::from(character))),
-            false => text.push(character),
+        if character != '\n' && is_hidden(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                text.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            text.push(character);
         }
     }
     text
 }
 
-/// On one line, and nothing in it that a terminal obeys.
+/// On one line, and nothing in it that a terminal obeys or that hides or turns what stands around it.
 pub(crate) fn plain(text: &str) -> String {
-    let shown = |character: char| match character {
-        '\n' | '\t' => " ".to_owned(),
-        character if character.is_control() => character.escape_default().to_string(),
-        character => character.to_string(),
-    };
-    text.trim().chars().map(shown).collect()
+    visible(&text.trim().replace(['\n', '\t'], " "), |_| false)
 }
 
 /// At most `room` columns, with a sign where something is missing.
@@ -252,6 +251,15 @@ mod tests {
         let json = serde_json::to_string("\u{9b}31m\u{7f}\u{1b}é").expect("JSON");
         assert_eq!(harmless(&json), "\"\\u009b31m\\u007f\\u001bé\"");
         assert_eq!(serde_json::from_str::<String>(&harmless(&json)).expect("text"), "\u{9b}31m\u{7f}\u{1b}é");
+    }
+
+    /// A name that shows as `exe.txt` on a terminal and is `txt.exe`.
+    #[test]
+    fn text_cannot_be_turned_around() {
+        assert_eq!(plain("a\u{202e}txt.exe\u{202c}\u{2066}\u{200b}"), "a\\u{202e}txt.exe\\u{202c}\\u{2066}\\u{200b}");
+        let json = serde_json::to_string("\u{202e}\u{e0041}é").expect("JSON");
+        assert_eq!(harmless(&json), "\"\\u202e\\udb40\\udc41é\"");
+        assert_eq!(serde_json::from_str::<String>(&harmless(&json)).expect("text"), "\u{202e}\u{e0041}é");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use skillrun_model::{RunStatus, Timestamp};
 use skillrun_runtime::{Clock, SystemClock};
 
 use crate::output::Ink;
+use crate::visible::visible;
 
 const SECOND: u64 = 1_000;
 const MINUTE: u64 = 60 * SECOND;
@@ -94,17 +95,9 @@ pub(crate) fn status_ink(status: RunStatus) -> Ink {
     }
 }
 
-/// Text of several lines, with nothing in it that a terminal obeys.
+/// Text of several lines, with nothing in it that a terminal obeys or that hides or turns what stands around it.
 pub(crate) fn plain_lines(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '\n' | '\t' => plain.push(character),
-            character if character.is_control() => plain.extend(character.escape_default()),
-            character => plain.push(character),
-        }
-    }
-    plain
+    visible(text, |character| matches!(character, '\n' | '\t'))
 }
 
 /// The same, each line some way in.
@@ -115,6 +108,11 @@ pub(crate) fn indented(text: &str, by: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_cannot_be_turned_around() {
+        assert_eq!(plain_lines("a\n\tb\u{202e}c\u{1b}\u{2069}\n"), "a\n\tb\\u{202e}c\\u{1b}\\u{2069}\n");
+    }
 
     #[test]
     fn times_in_words() {

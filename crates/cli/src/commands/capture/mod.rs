@@ -132,9 +132,5 @@ fn tell(line: &str) {
 
 /// Names of files may hold line ends, and keys that a terminal obeys.
 fn on_one_line(text: &str) -> String {
-    let shown = |character: char| match character.is_control() {
-        true => character.escape_default().collect::<String>(),
-        false => character.to_string(),
-    };
-    text.chars().map(shown).collect()
+    crate::visible::visible(text, |_| false)
 }

@@ -1,7 +1,7 @@
 //! What is made of the Log: lines as they are, the conversation, or text.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -17,6 +17,7 @@ use skillrun_translate::transcript::Transcript;
 
 use super::{Follow, Part, What, warn_if_nobody_works};
 use crate::failure::Failure;
+use crate::output::harmless;
 use crate::place::{Place, note};
 use crate::words::plain_lines;
 
@@ -134,7 +135,12 @@ impl Printer {
             state: State::default(),
             fcmp: FcmpTranslator::default(),
             transcript: Transcript::default(),
-            lines: LineWriter::new(Box::new(io::stdout())),
+            lines: LineWriter::new(match what {
+                What::Fcmp | What::Document if io::stdout().is_terminal() => {
+                    Box::new(JsonForTerminal::new(io::stdout()))
+                }
+                What::Transcript | What::Rasp | What::Fcmp | What::Document => Box::new(io::stdout()),
+            }),
             is_first: true,
         };
         if what == What::Document {
@@ -163,7 +169,7 @@ impl Printer {
         self.lines.flush().map_err(to_stdout)
     }
 
-    /// The very bytes of the line.
+    /// The very bytes of the line; on a terminal the same JSON, without characters that hide or turn others.
     fn rasp(&mut self, line: &LogLine<'_>) -> Result<(), Failure> {
         // A line of a later version is one all the same.
         let event = line.event().ok();
@@ -175,7 +181,9 @@ impl Printer {
             return Ok(());
         }
         let mut out = io::stdout().lock();
-        out.write_all(line.json()).and_then(|()| out.write_all(b"\n")).map_err(to_stdout)
+        let shown = out.is_terminal().then(|| harmless(&String::from_utf8_lossy(line.json())));
+        let json = shown.as_deref().map_or(line.json(), str::as_bytes);
+        out.write_all(json).and_then(|()| out.write_all(b"\n")).map_err(to_stdout)
     }
 
     fn event(&mut self, event: Event) -> Result<(), Failure> {
@@ -236,6 +244,52 @@ impl Printer {
     }
 }
 
+/// Lines of JSON on their way to a terminal, which gets them without characters that hide or turn others.
+struct JsonForTerminal<W> {
+    out: W,
+    /// A line that has not ended.
+    begun: Vec<u8>,
+}
+
+impl<W: Write> JsonForTerminal<W> {
+    fn new(out: W) -> Self {
+        Self { out, begun: Vec::new() }
+    }
+}
+
+impl<W: Write> Write for JsonForTerminal<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.begun.extend_from_slice(part);
+            if part.ends_with(b"\n") {
+                let line = std::mem::take(&mut self.begun);
+                self.out.write_all(harmless(&String::from_utf8_lossy(&line)).as_bytes())?;
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
 fn to_stdout(error: io::Error) -> Failure {
     Failure::Write { path: "stdout".to_owned(), error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_on_a_terminal_hides_nothing_however_it_is_cut() {
+        let json = "{\"a\":\"\u{202e}txt.exe\u{9b}é\"}\n[1]\n";
+        for size in 1..=json.len() {
+            let mut out = JsonForTerminal::new(Vec::new());
+            json.as_bytes().chunks(size).for_each(|piece| out.write_all(piece).expect("written"));
+            let shown = String::from_utf8(out.out).expect("text");
+            assert_eq!(shown, "{\"a\":\"\\u202etxt.exe\\u009bé\"}\n[1]\n", "pieces of {size}");
+        }
+    }
 }

@@ -1,41 +1,61 @@
-//! Bytes of an engine, made safe for a terminal: what it would obey is shown as it is spelled. The bytes come in pieces
-//! that end anywhere, also inside a character.
+//! Bytes of an engine, made safe for a terminal: what it would obey, and what would hide or turn the text around it, is
+//! shown as it is spelled. The bytes come in pieces that end anywhere, also inside a character.
 
 use std::io::{self, Write};
 
-/// First byte of the characters from U+0080 to U+00BF; the first half of them are controls.
-const LEAD: u8 = 0xc2;
+use crate::visible::is_hidden;
+
+/// Most bytes of a character.
+const MOST: usize = 4;
 
 #[derive(Debug, Default)]
 pub(super) struct Visible {
-    /// The last piece ended with [`LEAD`].
-    has_lead: bool,
+    /// The beginning of a character of several bytes.
+    begun: [u8; MOST],
+    length: usize,
+    /// How many bytes it will have.
+    whole: usize,
 }
 
 impl Visible {
     pub(super) fn write(&mut self, bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
-        for byte in bytes {
-            let after_lead = std::mem::take(&mut self.has_lead);
-            match (after_lead, *byte) {
-                (true, byte @ 0x80..=0x9f) => write!(out, "\\u{{{byte:x}}}")?,
-                (true, byte) => {
-                    out.write_all(&[LEAD])?;
-                    self.one(byte, out)?;
-                }
-                (false, byte) => self.one(byte, out)?,
-            }
-        }
-        Ok(())
+        bytes.iter().try_for_each(|byte| self.one(*byte, out))
     }
 
     fn one(&mut self, byte: u8, out: &mut impl Write) -> io::Result<()> {
-        match byte {
-            LEAD => self.has_lead = true,
-            b'\n' | b'\t' => out.write_all(&[byte])?,
-            0..0x20 | 0x7f => write!(out, "\\x{byte:02x}")?,
-            0x20..0x7f | 0x80.. => out.write_all(&[byte])?,
+        if self.length > 0 && matches!(byte, 0x80..=0xbf) {
+            return self.next(byte, out);
         }
+        // What was begun is no character.
+        let broken = std::mem::take(&mut self.length);
+        out.write_all(&self.begun[..broken])?;
+        match byte {
+            b'\n' | b'\t' | 0x20..0x7f => out.write_all(&[byte]),
+            0..0x20 | 0x7f => write!(out, "\\x{byte:02x}"),
+            0xc2..=0xdf => self.begin(byte, 2),
+            0xe0..=0xef => self.begin(byte, 3),
+            0xf0..=0xf4 => self.begin(byte, 4),
+            0x80..=0xc1 | 0xf5..=0xff => out.write_all(&[byte]),
+        }
+    }
+
+    fn begin(&mut self, byte: u8, whole: usize) -> io::Result<()> {
+        self.begun[0] = byte;
+        (self.length, self.whole) = (1, whole);
         Ok(())
+    }
+
+    fn next(&mut self, byte: u8, out: &mut impl Write) -> io::Result<()> {
+        self.begun[self.length] = byte;
+        self.length += 1;
+        if self.length < self.whole {
+            return Ok(());
+        }
+        let bytes = &self.begun[..std::mem::take(&mut self.length)];
+        match std::str::from_utf8(bytes).ok().and_then(|text| text.chars().next()) {
+            Some(character) if is_hidden(character) => write!(out, "{}", character.escape_default()),
+            Some(_) | None => out.write_all(bytes),
+        }
     }
 }
 
@@ -43,14 +63,25 @@ impl Visible {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_terminal_obeys_nothing_however_it_is_cut() {
-        let text = "é\u{a9}完\u{1b}[2J\r\n\t\u{9b}31m\u{7f}ok\u{c2}".as_bytes();
-        let expected = "é\u{a9}完\\x1b[2J\\x0d\n\t\\u{9b}31m\\x7fok\u{c2}";
-        for size in 1..text.len() {
+    fn shown(text: &[u8], expected: &[u8]) {
+        for size in 1..=text.len() {
             let (mut visible, mut out) = (Visible::default(), Vec::new());
             text.chunks(size).for_each(|piece| visible.write(piece, &mut out).expect("written"));
-            assert_eq!(String::from_utf8_lossy(&out), expected, "pieces of {size}");
+            assert_eq!(String::from_utf8_lossy(&out), String::from_utf8_lossy(expected), "pieces of {size}");
         }
+    }
+
+    #[test]
+    fn a_terminal_obeys_nothing_however_it_is_cut() {
+        let text = "é\u{a9}完\u{1b}[2J\r\n\t\u{9b}31m\u{7f}ok\u{c2}";
+        shown(text.as_bytes(), "é\u{a9}完\\x1b[2J\\x0d\n\t\\u{9b}31m\\x7fok\u{c2}".as_bytes());
+    }
+
+    #[test]
+    fn nothing_turns_the_text_around_however_it_is_cut() {
+        let text = "a\u{202e}b\u{2066}😀\u{e0041}\u{feff}c";
+        shown(text.as_bytes(), "a\\u{202e}b\\u{2066}😀\\u{e0041}\\u{feff}c".as_bytes());
+        // Bytes that are no characters pass, and hide nothing behind them.
+        shown(b"\xe2\x80\x1b\xf0\x9f\xe2\x80\xae\xff.", b"\xe2\x80\\x1b\xf0\x9f\\u{202e}\xff.");
     }
 }

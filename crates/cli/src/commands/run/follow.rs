@@ -27,7 +27,7 @@ use crate::output::{self, Ink, Output};
 use crate::owner::{Owner, Take, in_background};
 use crate::place::Place;
 use crate::settings::Settings;
-use crate::words::moment;
+use crate::words::{moment, plain_lines};
 
 /// How often it is looked whether a run is in trouble that its Log cannot tell of.
 const LOOK: Duration = Duration::from_secs(1);
@@ -254,6 +254,7 @@ impl Following<'_> {
         if is_known {
             return Ok(());
         }
+        let text = plain_lines(&text);
         match self.style.form {
             Form::Text => output::print(&text),
             // The result alone is on stdout.
