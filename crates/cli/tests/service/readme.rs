@@ -90,3 +90,66 @@ fn the_unit_is_one_that_systemd_takes() {
         }
     }
 }
+
+/// Exposure as `systemd-analyze security` counts it, in tenths. 8.0 is a unit with little more than a user of its own.
+const EXPOSURE_MAX: &str = "30";
+
+#[test]
+fn the_unit_leaves_little_open() {
+    let unit = paths::workspace().join("deploy/skillrun.service");
+    let asked = Command::new("systemd-analyze")
+        .args(["security", "--offline=true", "--no-pager", "--threshold", EXPOSURE_MAX])
+        .arg(&unit)
+        .output();
+    match asked {
+        Err(error) => eprintln!("skipped: systemd-analyze is not here ({error})"),
+        Ok(output) => {
+            let (said, wrong) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            assert!(output.status.success(), "{said}{wrong}");
+            assert!(!wrong.contains("ignoring"), "a line of the unit means nothing: {wrong}");
+        }
+    }
+    // What the engines need is not taken from them, whatever the figure.
+    let text = fs::read_to_string(unit).expect("the unit");
+    let has = |line: &str| text.lines().any(|known| known == line);
+    for needed in ["KillMode=process", "Delegate=yes", "PrivateTmp=yes", "ProtectHome=yes", "StateDirectory=skillrun"] {
+        assert!(has(needed), "{needed}");
+    }
+    for harmful in ["MemoryDenyWriteExecute=yes", "PrivateUsers=yes", "PrivateNetwork=yes", "RestrictNamespaces=yes"] {
+        assert!(!has(harmful), "{harmful}");
+    }
+}
+
+#[test]
+fn the_image_is_built_from_what_is_here_and_pinned_by_arguments() {
+    let root = paths::workspace();
+    let text = fs::read_to_string(root.join("deploy/Dockerfile")).expect("the Dockerfile");
+    let ignored = fs::read_to_string(root.join(".dockerignore")).expect("the .dockerignore");
+    let ignored: Vec<&str> = ignored.lines().filter(|line| !line.starts_with('#')).collect();
+    let lines = || text.lines().map(str::split_whitespace).map(Iterator::collect::<Vec<_>>);
+    let mut copied = 0;
+    for words in lines() {
+        match words.as_slice() {
+            ["FROM", image, ..] => {
+                let name = image.strip_prefix("${").and_then(|name| name.strip_suffix('}')).expect("an argument");
+                assert!(text.contains(&format!("\nARG {name}=")), "{name} has no default");
+                assert!(text.contains(&format!("--build-arg {name}=")), "{name}: how it is pinned is not said");
+            }
+            ["COPY", from, ..] if from.starts_with("--from=") => {}
+            ["COPY", sources @ .., _] => {
+                for source in sources {
+                    assert!(root.join(source).exists(), "{source} is not here");
+                    assert!(!ignored.contains(source), "{source} is left out by .dockerignore");
+                    copied += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    assert!(copied > 5, "only {copied}");
+    for secret in [".git", "**/target", "**/node_modules", "**/server.token", "**/server.key"] {
+        assert!(ignored.contains(&secret), "{secret}");
+    }
+    assert!(lines().any(|words| words.first() == Some(&"USER")), "it would run as root");
+    assert!(text.contains("ENTRYPOINT [\"/usr/bin/tini\", \"--\","), "nothing reaps what hosts leave");
+}
