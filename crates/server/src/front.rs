@@ -3,20 +3,26 @@
 //! The port answers from its first moment: `/healthz` at once, everything else as soon as the runs of before are found
 //! again. So nothing that is sent after the port accepts is lost.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::MatchedPath;
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
+use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
+use skillrun_runtime::Clock;
 use tokio::sync::watch;
 use tower_service::Service as _;
 
-use crate::guard::{From, Guard};
+use crate::guard::{From, Guard, Shown};
 use crate::metrics::Metrics;
+use crate::places::{Place, Purpose, Refused, UnderWay};
 use crate::problem::{Fault, Problem, ProblemCode};
 use crate::service::Complain;
 
@@ -42,6 +48,7 @@ pub(crate) struct Front {
     metrics: Arc<Metrics>,
     /// There once everything is ready.
     router: watch::Receiver<Option<Router>>,
+    clock: Arc<dyn Clock>,
     complain: Complain,
 }
 
@@ -56,16 +63,20 @@ impl Front {
         guard: Arc<Guard>,
         metrics: Arc<Metrics>,
         router: watch::Receiver<Option<Router>>,
+        clock: Arc<dyn Clock>,
         complain: Complain,
     ) -> Self {
-        Self { guard, metrics, router, complain }
+        Self { guard, metrics, router, clock, complain }
     }
 
-    pub(crate) async fn answer(&self, request: Request<Incoming>) -> Response {
+    pub(crate) async fn answer(&self, request: Request<Incoming>, place: &Place) -> Response {
         let begin = Instant::now();
         let method = request.method().clone();
-        let (mut response, from) = match self.admitted(request) {
-            Ok((request, from)) => (self.routed(request, &from).await, from),
+        let (mut response, from) = match self.admitted(request, place) {
+            Ok(Admitted { request, from, under_way }) => {
+                let response = self.routed(request, &from).await;
+                (response.map(|body| Body::new(Accounted { body, _under_way: under_way })), from)
+            }
             Err(problem) => (problem.into_response(), From::Unknown),
         };
         let route = response.extensions_mut().remove::<MatchedPath>();
@@ -88,11 +99,25 @@ impl Front {
         response
     }
 
-    fn admitted(&self, request: Request<Incoming>) -> Result<(Request<Body>, From), Problem> {
+    fn admitted(&self, request: Request<Incoming>, place: &Place) -> Result<Admitted, Problem> {
         let (mut parts, body) = request.into_parts();
         let from = self.guard.admits(&parts)?;
         parts.extensions.insert(from.clone());
-        Ok((Request::from_parts(parts, Body::new(body)), from))
+        let under_way = if is_health(&parts.method, parts.uri.path()) {
+            // Nobody has to be known for it, and no share is used up by it.
+            place.begin_without()
+        } else {
+            let shown = self.guard.who(&mut parts, self.clock.now());
+            let under_way = match &shown {
+                Ok(granted) => place.begin(&granted.name, purpose(&parts.method)),
+                Err(_) => place.begin_without(),
+            };
+            parts.extensions.insert(Shown(shown));
+            parts.extensions.insert(place.clone());
+            under_way
+        };
+        let under_way = under_way.map_err(no_place)?;
+        Ok(Admitted { request: Request::from_parts(parts, Body::new(body)), from, under_way })
     }
 
     async fn routed(&self, request: Request<Body>, from: &From) -> Response {
@@ -106,8 +131,8 @@ impl Front {
             return (StatusCode::NO_CONTENT, allowed).into_response();
         }
         match (request.method(), request.uri().path()) {
-            (&Method::GET | &Method::HEAD, "/healthz") => return "ok\n".into_response(),
-            (&Method::GET | &Method::HEAD, "/readyz") => return self.ready(),
+            (&Method::GET | &Method::HEAD, HEALTHZ) => return "ok\n".into_response(),
+            (&Method::GET | &Method::HEAD, READYZ) => return self.ready(),
             _ => {}
         }
         let mut router = self.router.clone();
@@ -125,5 +150,73 @@ impl Front {
         } else {
             (StatusCode::SERVICE_UNAVAILABLE, "starting\n").into_response()
         }
+    }
+}
+
+const HEALTHZ: &str = "/healthz";
+const READYZ: &str = "/readyz";
+
+fn is_health(method: &Method, path: &str) -> bool {
+    matches!(*method, Method::GET | Method::HEAD) && matches!(path, HEALTHZ | READYZ)
+}
+
+fn purpose(method: &Method) -> Purpose {
+    match *method {
+        Method::GET | Method::HEAD | Method::OPTIONS => Purpose::Read,
+        _ => Purpose::Change,
+    }
+}
+
+/// Seconds after which there may be a place.
+const RETRY_AFTER: u16 = 1;
+
+/// What a request without a place is told.
+pub(crate) fn no_place(refused: Refused) -> Problem {
+    let (code, detail) = match refused {
+        Refused::Credential { limit } => {
+            (ProblemCode::TooManyRequests, format!("this token has {limit} requests under way already"))
+        }
+        Refused::All { limit } => {
+            (ProblemCode::TooManyRequests, format!("the server has {limit} requests under way already"))
+        }
+        Refused::CredentialStreams { limit } => {
+            (ProblemCode::TooManyStreams, format!("this token has {limit} streams already"))
+        }
+        Refused::Streams { limit } => (ProblemCode::TooManyStreams, format!("there are {limit} streams already")),
+        Refused::Gone => (ProblemCode::TooManyRequests, "another connection needed the place of this one".to_owned()),
+    };
+    Problem::new(code, detail).with_header(header::RETRY_AFTER, RETRY_AFTER)
+}
+
+/// A request on its way to the routes.
+struct Admitted {
+    request: Request<Body>,
+    from: From,
+    under_way: UnderWay,
+}
+
+/// The body of an answer; the request is under way until it is sent.
+struct Accounted {
+    body: Body,
+    _under_way: UnderWay,
+}
+
+impl http_body::Body for Accounted {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }

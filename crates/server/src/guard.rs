@@ -8,11 +8,11 @@ use std::net::{IpAddr, SocketAddr};
 use axum::extract::FromRequestParts;
 use http::request::Parts;
 use http::uri::Authority;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use skillrun_model::Timestamp;
 use std::sync::Arc;
 
-use crate::auth::{Granted, Scope, Sessions, Tokens};
+use crate::auth::{Granted, Scope, Sessions, Tickets, Tokens, Who, tickets};
 use crate::problem::{Problem, ProblemCode, Result};
 use crate::service::Service;
 
@@ -30,6 +30,7 @@ pub(crate) struct Guard {
     origins: Vec<HeaderValue>,
     tokens: Tokens,
     sessions: Sessions,
+    tickets: Tickets,
 }
 
 /// Where a request comes from, as far as a browser says.
@@ -49,6 +50,7 @@ impl Guard {
         origins: &[String],
         tokens: Tokens,
         sessions: Sessions,
+        tickets: Tickets,
     ) -> Self {
         let mut names: Vec<String> = ["localhost".to_owned()].into();
         if !listen.ip().is_unspecified() {
@@ -59,11 +61,15 @@ impl Guard {
             |host: &String| Authority::try_from(host.as_str()).map_or(host.clone(), |name| name.host().to_owned());
         names.extend(hosts.iter().map(bare).map(|host| host.to_ascii_lowercase()));
         let origins = origins.iter().filter_map(|origin| HeaderValue::from_str(origin.trim_end_matches('/')).ok());
-        Self { hosts: names, origins: origins.collect(), tokens, sessions }
+        Self { hosts: names, origins: origins.collect(), tokens, sessions, tickets }
     }
 
     pub(crate) fn sessions(&self) -> &Sessions {
         &self.sessions
+    }
+
+    pub(crate) fn tickets(&self) -> &Tickets {
+        &self.tickets
     }
 
     /// Refuses what a foreign page may have sent.
@@ -108,7 +114,7 @@ impl Guard {
             return if is_own { Ok(From::OwnPage) } else { Err(refused()) };
         }
         let is = |name: &HeaderName, word: &str| headers.get(name).is_some_and(|value| value == word);
-        // A link on another page may lead here; it brings no session with it.
+        // A link on another page may lead here; a browser adds nothing to it that lets it in.
         let is_link = is(&FETCH_MODE, "navigate") && method == Method::GET;
         if is(&FETCH_SITE, "same-origin") {
             return Ok(From::OwnPage);
@@ -119,26 +125,35 @@ impl Guard {
         Ok(From::Unknown)
     }
 
-    /// Who it is, by token or by the session of a browser.
-    pub(crate) fn who(&self, parts: &Parts, now: Timestamp) -> Result<Granted> {
+    /// Who it is: by the token of a program or of a browser, or by the ticket of a download, which is taken out of the
+    /// address.
+    pub(crate) fn who(&self, parts: &mut Parts, now: Timestamp) -> Result<Granted> {
         let missing = |detail: &str| Problem::new(ProblemCode::Unauthorized, detail);
+        let ticket = self.take_ticket(parts, now);
         if let Some(token) = bearer(&parts.headers) {
-            return self.tokens.check(token, now).ok_or_else(|| missing("this token is not valid"));
+            let granted = self.tokens.check(token, now).or_else(|| self.sessions.check(token, now));
+            return granted.ok_or_else(|| missing("this token is not valid"));
         }
-        let cookies = parts.headers.get_all(header::COOKIE).iter();
-        let session = cookies.take(4).find_map(|header| self.sessions.check_header(header.as_bytes(), now));
-        let granted = session.ok_or_else(|| missing("this needs a token"))?;
-        let changes = !matches!(parts.method, Method::GET | Method::HEAD);
-        // A browser names the page of every request that changes something.
-        let is_refused = match parts.extensions.get::<From>() {
-            Some(From::OwnPage) => false,
-            Some(From::Unknown) | None => changes,
-            Some(From::Allowed(_)) => true,
-        };
-        if is_refused {
-            return Err(Problem::new(ProblemCode::OriginRefused, "a session is for the page of this server alone"));
+        match ticket {
+            None => Err(missing("this needs a token")),
+            Some(None) => Err(missing("this link is too old, or was made for another file; ask for a new one")),
+            Some(Some(who)) => Ok(Granted { name: who, scope: Scope::Read }),
         }
-        Ok(granted)
+    }
+
+    /// Who asked for the ticket in the address; none inside where it is no good. Nothing that comes after sees it.
+    fn take_ticket(&self, parts: &mut Parts, now: Timestamp) -> Option<Option<Who>> {
+        let address = parts.uri.path_and_query()?.as_str().to_owned();
+        let (rest, ticket) = tickets::without_ticket(&address)?;
+        let who = self.tickets.check(ticket, rest, now).filter(|who| match who {
+            Who::FirstToken => true,
+            Who::Token(name) => self.tokens.is_good(name, now),
+            Who::Browser(id) => self.sessions.is_open(*id, now),
+        });
+        let mut uri = std::mem::take(&mut parts.uri).into_parts();
+        uri.path_and_query = rest.parse().ok();
+        parts.uri = Uri::from_parts(uri).ok()?;
+        Some(who.filter(|_| parts.method == Method::GET))
     }
 }
 
@@ -155,9 +170,13 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     (scheme.eq_ignore_ascii_case(b"bearer ") && token.len() <= TOKEN_MAX).then(|| token.trim_ascii())
 }
 
+/// What the front found out about a request: who sent it, or why nobody knows.
+#[derive(Debug, Clone)]
+pub(crate) struct Shown(pub(crate) Result<Granted>);
+
 /// Somebody who may read.
 #[derive(Debug, Clone)]
-pub(crate) struct Reads;
+pub(crate) struct Reads(pub(crate) Granted);
 
 /// Somebody who may start, answer and cancel runs.
 #[derive(Debug, Clone)]
@@ -167,8 +186,9 @@ pub(crate) struct Runs(pub(crate) Granted);
 #[derive(Debug, Clone)]
 pub(crate) struct Administers;
 
-fn granted(parts: &Parts, service: &Service, needed: Scope) -> Result<Granted> {
-    let granted = service.guard.who(parts, service.now())?;
+fn granted(parts: &Parts, needed: Scope) -> Result<Granted> {
+    let unknown = || Problem::new(ProblemCode::Unauthorized, "this needs a token");
+    let granted = parts.extensions.get::<Shown>().map_or_else(|| Err(unknown()), |shown| shown.0.clone())?;
     if !granted.scope.allows(needed) {
         let words = format!("this needs the scope {needed}; {} has {}", granted.name, granted.scope);
         return Err(Problem::new(ProblemCode::Forbidden, words));
@@ -178,22 +198,22 @@ fn granted(parts: &Parts, service: &Service, needed: Scope) -> Result<Granted> {
 
 impl FromRequestParts<Arc<Service>> for Reads {
     type Rejection = Problem;
-    async fn from_request_parts(parts: &mut Parts, service: &Arc<Service>) -> Result<Self> {
-        granted(parts, service, Scope::Read).map(|_| Self)
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<Service>) -> Result<Self> {
+        granted(parts, Scope::Read).map(Self)
     }
 }
 
 impl FromRequestParts<Arc<Service>> for Runs {
     type Rejection = Problem;
-    async fn from_request_parts(parts: &mut Parts, service: &Arc<Service>) -> Result<Self> {
-        granted(parts, service, Scope::Run).map(Self)
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<Service>) -> Result<Self> {
+        granted(parts, Scope::Run).map(Self)
     }
 }
 
 impl FromRequestParts<Arc<Service>> for Administers {
     type Rejection = Problem;
-    async fn from_request_parts(parts: &mut Parts, service: &Arc<Service>) -> Result<Self> {
-        granted(parts, service, Scope::Admin).map(|_| Self)
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<Service>) -> Result<Self> {
+        granted(parts, Scope::Admin).map(|_| Self)
     }
 }
 
@@ -209,8 +229,9 @@ mod tests {
         let token = TokenFile::load_or_make(&TokenFile::default_path(&data), [7; 32]).unwrap();
         let own = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let listen = SocketAddr::from(([192, 0, 2, 7], 7333));
-        let sessions = Sessions::new([1; 32]);
-        (folder, Guard::new(listen, &own(hosts), &own(origins), Tokens::new(token, &data), sessions))
+        let sessions = Sessions::load(&data).unwrap();
+        let tokens = Tokens::new(token, &data);
+        (folder, Guard::new(listen, &own(hosts), &own(origins), tokens, sessions, Tickets::new([1; 32])))
     }
 
     fn admitted(guard: &Guard, headers: &[(&str, &str)]) -> std::result::Result<From, ProblemCode> {
@@ -260,7 +281,11 @@ mod tests {
             admitted(&guard, &[("host", "localhost"), ("sec-fetch-site", site), ("sec-fetch-mode", mode)])
         };
         assert_eq!(site("same-origin", "cors"), Ok(From::OwnPage));
-        assert_eq!(site("cross-site", "navigate"), Ok(From::Unknown), "a link, which brings no session with it");
+        assert_eq!(
+            site("cross-site", "navigate"),
+            Ok(From::Unknown),
+            "a link, with which a browser sends nothing that lets it in"
+        );
         assert_eq!(site("cross-site", "no-cors"), Err(ProblemCode::OriginRefused));
     }
 }

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! - `serve`: the life of the service. `service`: what handlers have. `housekeeping`: what is done without being asked.
-//! - `listen`, `front`: connections and the door. `guard`, `auth`: who may do what.
+//! - `listen`, `front`: connections and the door. `places`: who may hold a connection. `guard`, `auth`: who may do what.
 //! - `routes`: what can be asked, one file per thing. `extract`, `upload`: requests taken apart. `api`: their types, `integers` in them.
 //! - `download`: answers that are files. `page`: the web page, and a few that need no program around them.
 //! - `feed`, `sse`: streams of one run. `summaries`: all runs in a few words, and what changes about them.
@@ -29,6 +29,7 @@ mod listen;
 mod metrics;
 pub mod openapi;
 mod page;
+mod places;
 pub mod problem;
 mod routes;
 pub mod serve;

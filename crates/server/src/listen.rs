@@ -12,9 +12,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::front::Front;
+use crate::places::{Entered, Places};
 use crate::stopping::stopped;
 
-/// How long a request may take until its headers are there; so long a connection may also be idle.
+/// How long a request may take until its headers are there; so long a connection may also be idle. One that has shown
+/// no valid credential has less time, see [`crate::places`].
 const HEADERS_WITHIN: Duration = Duration::from_secs(30);
 
 /// Most bytes of headers, and what is held for a client that does not read.
@@ -28,50 +30,65 @@ const CLOSING: Duration = Duration::from_secs(10);
 /// After an accept that failed, most likely for want of descriptors.
 const BREATH: Duration = Duration::from_millis(50);
 
-/// Takes connections until it is told to stop, and then waits for those under way.
+/// Sockets beyond the places: connections that have lost theirs and are about to be closed.
+const CLOSING_SOCKETS: usize = 64;
+
+/// Accepts connections until the server stops, and then waits for those under way.
 pub(crate) async fn serve(
     listener: TcpListener,
     front: Arc<Front>,
+    places: Arc<Places>,
     connections: usize,
     mut stop: watch::Receiver<bool>,
 ) {
-    let places = Arc::new(Semaphore::new(connections));
+    let all = connections + CLOSING_SOCKETS;
+    let sockets = Arc::new(Semaphore::new(all));
     loop {
-        // At the bound nobody is let in; the system lets a few more wait.
         let accepted = tokio::select! {
-            accepted = next(&listener, &places) => accepted,
+            accepted = next(&listener, &sockets) => accepted,
             () = stopped(&mut stop) => break,
         };
         match accepted {
-            Ok((stream, place)) => {
-                tokio::spawn(connection(stream, front.clone(), stop.clone(), place));
+            Ok((stream, socket, peer)) => {
+                // Dropped, and so closed, where there is no place; the bounds do not let that happen.
+                if let Some(entered) = places.enter(peer) {
+                    tokio::spawn(connection(stream, front.clone(), stop.clone(), entered, socket));
+                }
             }
-            Err(_) => tokio::time::sleep(BREATH).await,
+            Err(_) => {
+                places.make_room();
+                tokio::time::sleep(BREATH).await;
+            }
         }
     }
     drop(listener);
-    let all = u32::try_from(connections).unwrap_or(u32::MAX);
+    let all = u32::try_from(all).unwrap_or(u32::MAX);
     // Whoever is not done by then comes again.
-    tokio::time::timeout(CLOSING, places.acquire_many(all)).await.ok();
+    tokio::time::timeout(CLOSING, sockets.acquire_many(all)).await.ok();
 }
 
-async fn next(listener: &TcpListener, places: &Arc<Semaphore>) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
-    let place = places.clone().acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, _) = listener.accept().await?;
-    Ok((stream, place))
+async fn next(
+    listener: &TcpListener,
+    sockets: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, OwnedSemaphorePermit, std::net::IpAddr)> {
+    let socket = sockets.clone().acquire_owned().await.map_err(io::Error::other)?;
+    let (stream, peer) = listener.accept().await?;
+    Ok((stream, socket, peer.ip()))
 }
 
 async fn connection(
     stream: TcpStream,
     front: Arc<Front>,
     mut stop: watch::Receiver<bool>,
-    _place: OwnedSemaphorePermit,
+    entered: Entered,
+    _socket: OwnedSemaphorePermit,
 ) {
     // Events are small and must not wait for more.
     stream.set_nodelay(true).ok();
+    let place = entered.place().clone();
     let answer = service_fn(move |request| {
-        let front = front.clone();
-        async move { Ok::<_, std::convert::Infallible>(front.answer(request).await) }
+        let (front, place) = (front.clone(), place.clone());
+        async move { Ok::<_, std::convert::Infallible>(front.answer(request, &place).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -83,9 +100,13 @@ async fn connection(
     // A client that breaks off is no trouble of ours.
     tokio::select! {
         ended = connection.as_mut() => drop(ended),
+        () = entered.closed() => {}
         () = stopped(&mut stop) => {
             connection.as_mut().graceful_shutdown();
-            connection.await.ok();
+            tokio::select! {
+                ended = connection => drop(ended),
+                () = entered.closed() => {}
+            }
         }
     }
 }

@@ -14,6 +14,7 @@ use prometheus_client::registry::Registry;
 use skillrun_model::RunStatus;
 use skillrun_runtime::runtime::Stats;
 
+use crate::places::Counts;
 use crate::problem::{Problem, ProblemCode};
 use crate::service::Service;
 
@@ -79,6 +80,7 @@ impl Metrics {
         OpenStream(self.clone())
     }
 
+    #[cfg(test)]
     pub(crate) fn open_streams(&self) -> u64 {
         u64::try_from(self.streams.get()).unwrap_or(0)
     }
@@ -130,6 +132,16 @@ struct OfSlots {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfConnections {
+    standing: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ClosedFor {
+    reason: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Told {
     state: &'static str,
 }
@@ -158,6 +170,7 @@ pub(crate) fn all(service: &Service) -> crate::problem::Result<String> {
     for (state, count) in states {
         told.get_or_create(&Told { state }).set(signed(count));
     }
+    of_places(&mut registry, service.places.counts());
     service
         .metrics
         .text(&registry)
@@ -166,6 +179,23 @@ pub(crate) fn all(service: &Service) -> crate::problem::Result<String> {
 
 fn signed(count: impl TryInto<i64>) -> i64 {
     count.try_into().unwrap_or(i64::MAX)
+}
+
+/// Connections, and those that lost their place.
+fn of_places(registry: &mut Registry, counts: Counts) {
+    let open = Family::<OfConnections, Gauge>::default();
+    registry.register("http_connections", "Connections: new ones have shown no valid token", open.clone());
+    for (standing, count) in [("new", counts.new), ("idle", counts.idle), ("busy", counts.busy)] {
+        open.get_or_create(&OfConnections { standing }).set(signed(count));
+    }
+    let closed = Family::<ClosedFor, Counter>::default();
+    registry.register("http_connections_closed", "Connections that were closed to make room", closed.clone());
+    for (reason, count) in [("place_needed", counts.evicted), ("no_token_in_time", counts.timed_out)] {
+        closed.get_or_create(&ClosedFor { reason }).inc_by(count);
+    }
+    let refused = Counter::<u64>::default();
+    refused.inc_by(counts.refused);
+    registry.register("http_requests_refused", "Requests that got no place", refused);
 }
 
 /// What the runtime has counted since the process began.

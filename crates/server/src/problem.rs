@@ -91,6 +91,8 @@ problem_codes! {
     MediaType = "UNSUPPORTED_MEDIA_TYPE", UNSUPPORTED_MEDIA_TYPE, NoUse, "send application/json or multipart/form-data";
     RangeNotSatisfiable = "RANGE_NOT_SATISFIABLE", RANGE_NOT_SATISFIABLE, NoUse, "ask for bytes below the size that is given";
     QueueFull = "QUEUE_FULL", TOO_MANY_REQUESTS, MayHelp, "send it again after Retry-After seconds, or raise slots.queued";
+    /// The token, or all of them together, have as many requests under way as the server has places for.
+    TooManyRequests = "TOO_MANY_REQUESTS", TOO_MANY_REQUESTS, MayHelp, "send it again after Retry-After seconds, or raise server.connections";
     TooManyStreams = "TOO_MANY_STREAMS", TOO_MANY_REQUESTS, MayHelp, "close streams, or raise server.connections";
     Stopping = "STOPPING", SERVICE_UNAVAILABLE, MayHelp, "send it again when the server is back";
     DiskFull = "DISK_FULL", INSUFFICIENT_STORAGE, MayHelp, "free space; `skillrun gc` removes old runs";

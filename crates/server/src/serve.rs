@@ -11,7 +11,7 @@ use skillrun_runtime::{Clock, DataFolder, Retention, Runtime, RuntimeError};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, Semaphore, watch};
 
-use crate::auth::{AuthError, ServerNote, Sessions, TokenFile, Tokens, random, server_note};
+use crate::auth::{AuthError, ServerNote, Sessions, Tickets, TokenFile, Tokens, random, server_note};
 use crate::blocking::blocking;
 use crate::feed::Feeds;
 use crate::front::Front;
@@ -19,6 +19,7 @@ use crate::guard;
 use crate::housekeeping;
 use crate::listen;
 use crate::metrics::Metrics;
+use crate::places::{Bounds, Places};
 use crate::routes;
 use crate::service::{Around, Complain, Door, Service};
 use crate::stopping::stopped;
@@ -146,13 +147,17 @@ async fn serving(
     let listener = bound.map_err(|error| ServeError::Listen { listen: door.listen, error })?;
     let listen = listener.local_addr().map_err(|error| ServeError::Listen { listen: door.listen, error })?;
     let token = TokenFile::load_or_make(&door.token_file, random::bytes()?)?;
-    let sessions = Sessions::load_or_make(&data, random::bytes()?)?;
-    let guard = Arc::new(guard::Guard::new(listen, &door.hosts, &door.origins, Tokens::new(token, &data), sessions));
+    let tickets = Tickets::load_or_make(&data, random::bytes()?)?;
+    let sessions = Sessions::load(&data)?;
+    let tokens = Tokens::new(token, &data);
+    let guard = Arc::new(guard::Guard::new(listen, &door.hosts, &door.origins, tokens, sessions, tickets));
     let metrics = Arc::new(Metrics::new());
     let (router, when_ready) = watch::channel(None);
-    let front = Arc::new(Front::new(guard.clone(), metrics.clone(), when_ready, complain.clone()));
+    let front = Arc::new(Front::new(guard.clone(), metrics.clone(), when_ready, clock.clone(), complain.clone()));
     // It answers from now on; what needs runs waits until they are found.
-    let accepting = tokio::spawn(listen::serve(listener, front, door.connections, stop.0.subscribe()));
+    let bounds = Bounds::new(door.connections);
+    let places = Places::new(bounds);
+    let accepting = tokio::spawn(listen::serve(listener, front, places.clone(), bounds.all(), stop.0.subscribe()));
 
     let log = runtime.log().clone();
     let feeds = Feeds::new(log.clone(), data.clone());
@@ -209,7 +214,7 @@ async fn serving(
         clock: clock.clone(),
         complain,
         heavy: Arc::new(Semaphore::new(HEAVY)),
-        streams_max: door.connections,
+        places,
     });
     router.send_replace(Some(routes::router(service.clone())));
     let keeping = tokio::spawn(housekeeping::keep(service, retention, stop.0.subscribe()));

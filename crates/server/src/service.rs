@@ -14,9 +14,11 @@ use tokio::sync::Semaphore;
 
 use crate::blocking::blocking;
 use crate::feed::Feeds;
+use crate::front::no_place;
 use crate::guard::Guard;
 use crate::metrics::{Metrics, OpenStream};
-use crate::problem::{Problem, ProblemCode, Result};
+use crate::places::{Place, Places};
+use crate::problem::Result;
 use crate::routes::Pages;
 use crate::summaries::Summaries;
 use crate::webhooks::Webhooks;
@@ -41,8 +43,8 @@ pub(crate) struct Service {
     pub(crate) complain: Complain,
     /// Turns for what reads much.
     pub(crate) heavy: Arc<Semaphore>,
-    /// Streams at the same time.
-    pub(crate) streams_max: usize,
+    /// Of connections.
+    pub(crate) places: Arc<Places>,
 }
 
 /// What requests are filled in with, and where skills and engines are found.
@@ -100,15 +102,10 @@ impl Service {
         .await
     }
 
-    /// Room for one more stream.
-    pub(crate) fn stream(&self) -> Result<OpenStream> {
-        // Some connections are left for those who want something else.
-        let room = self.streams_max - self.streams_max / 8;
-        let open = self.metrics.stream();
-        if self.metrics.open_streams() > room as u64 {
-            return Err(Problem::new(ProblemCode::TooManyStreams, format!("there are {room} streams already")));
-        }
-        Ok(open)
+    /// Room for one more stream, on the connection of a request.
+    pub(crate) fn stream(&self, place: &Place) -> Result<OpenStream> {
+        place.stream().map_err(no_place)?;
+        Ok(self.metrics.stream())
     }
 }
 

@@ -42,10 +42,12 @@ pub enum Problem {
     TooLong(usize),
     #[error("its token has a space or a character that no header can hold; put another one there")]
     NotPrintable,
-    #[error("is not a key of {0} bytes; remove it, and browsers have to come by a link again")]
+    #[error("is not a key of {0} bytes; remove it, and the next start makes a new one")]
     NotAKey(usize),
     #[error("is damaged ({0}); put it right, or remove it and create the tokens anew")]
     Damaged(String),
+    #[error("is damaged ({0}); remove it, and browsers have to come by a link again")]
+    DamagedSessions(String),
     #[error("is damaged ({0}); remove it, and start the server again if it runs")]
     DamagedNote(String),
     #[error("was written by a newer skillrun")]

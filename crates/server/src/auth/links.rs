@@ -1,4 +1,4 @@
-//! One-time links: a code that a browser changes for its cookie, once, within ten minutes.
+//! One-time links: a code that a browser exchanges for a token of its own, once, within ten minutes.
 //!
 //! Each is a file, `links/<blake3 of the code, hex>`, that holds the second of Unix time at which it ends. So a command
 //! makes one without a connection to the server, and whoever removes the file has used it.

@@ -3,13 +3,14 @@
 //! - [`scope`]: how far somebody may go. [`token`]: a token and its hash.
 //! - [`token_file`]: the first token, which the server makes. [`token_list`]: more of them, by `skillrun token`.
 //! - [`tokens`]: whether what somebody presents is one of them, now.
-//! - [`sessions`]: browsers, with a cookie that outlives the server. [`cookie`]: the headers around it.
-//! - [`links`]: one-time links, with which a browser gets its cookie.
+//! - [`sessions`]: browsers, each with a token of its own, which outlives the server and ends when the browser logs out.
+//! - [`links`]: one-time links, with which a browser gets its token. [`tickets`]: addresses of downloads, good for a minute.
 //! - [`server_note`]: where the running server listens. [`random`]: random bytes of the machine.
 //!
 //! ```text
 //! DATA/  server.token     the first token, may do everything; or another file that `--token-file` names
-//!        server.key       32 bytes, the key of the cookies; without it every browser has to come by a link again
+//!        server.key       32 bytes, the key of the tickets
+//!        sessions.json    browsers that were let in, as hashes, see [`sessions`]
 //!        tokens.json      more tokens, as hashes, see [`token_list`]
 //!        tokens.lock      held by whoever changes tokens.json
 //!        links/<hash>     a one-time link that nobody has used yet, see [`links`]
@@ -18,7 +19,6 @@
 //!
 //! All of it is for its owner alone; what others can read or write is not used.
 
-pub mod cookie;
 mod error;
 pub mod links;
 mod private_file;
@@ -26,6 +26,7 @@ pub mod random;
 pub mod scope;
 pub mod server_note;
 pub mod sessions;
+pub mod tickets;
 pub mod token;
 pub mod token_file;
 pub mod token_list;
@@ -34,7 +35,8 @@ pub mod tokens;
 pub use error::AuthError;
 pub use scope::{Granted, Scope, Who};
 pub use server_note::{Server, ServerNote};
-pub use sessions::Sessions;
+pub use sessions::{SessionId, Sessions};
+pub use tickets::Tickets;
 pub use token::{Token, TokenHash, TokenName};
 pub use token_file::TokenFile;
 pub use token_list::{TokenEntry, TokenList};

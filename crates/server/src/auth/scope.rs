@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::sessions::SessionId;
 use super::token::TokenName;
 
 /// Each one includes those before it.
@@ -48,13 +49,13 @@ pub struct Granted {
     pub scope: Scope,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Who {
     /// The token that the server made at its first start.
     FirstToken,
     Token(TokenName),
     /// A browser that came by a one-time link.
-    Browser,
+    Browser(SessionId),
 }
 
 impl fmt::Display for Who {
@@ -62,7 +63,7 @@ impl fmt::Display for Who {
         match self {
             Self::FirstToken => f.write_str("the first token"),
             Self::Token(name) => write!(f, "token {name}"),
-            Self::Browser => f.write_str("a browser"),
+            Self::Browser(_) => f.write_str("a browser"),
         }
     }
 }

@@ -48,6 +48,10 @@ impl TokenHash {
     pub fn of(token: &[u8]) -> Self {
         Self(blake3::hash(token))
     }
+
+    pub(super) fn as_bytes(&self) -> &[u8; blake3::OUT_LEN] {
+        self.0.as_bytes()
+    }
 }
 
 impl Serialize for TokenHash {

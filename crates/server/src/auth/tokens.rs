@@ -11,7 +11,7 @@ use skillrun_runtime::DataFolder;
 use super::error::AuthError;
 use super::private_file;
 use super::scope::{Granted, Scope, Who};
-use super::token::{LENGTH_MAX, TokenHash};
+use super::token::{LENGTH_MAX, TokenHash, TokenName};
 use super::token_file::TokenFile;
 use super::token_list::{FILE_MAX, TokenEntry, TokenList, parse};
 
@@ -105,6 +105,11 @@ impl Tokens {
             found = Some(Granted { name: Who::FirstToken, scope: Scope::Admin });
         }
         found
+    }
+
+    /// Whether there is still a token of this name.
+    pub fn is_good(&self, name: &TokenName, now: Timestamp) -> bool {
+        self.entries(now).iter().any(|entry| entry.name == *name && !entry.is_expired(now))
     }
 
     /// Why no token but the first is good, if that is so.

@@ -68,13 +68,13 @@ pub fn document() -> Value {
             "license": {"name": "Apache-2.0 OR MIT", "identifier": "Apache-2.0 OR MIT"},
         },
         "servers": [{"url": "/"}],
-        "security": [{"token": []}, {"session": []}],
+        "security": [{"token": []}],
         "paths": paths,
         "components": {
             "schemas": schemas,
             "securitySchemes": {
-                "token": {"type": "http", "scheme": "bearer", "description": "From the token file of the server, or made with `skillrun token create`."},
-                "session": {"type": "apiKey", "in": "cookie", "name": crate::auth::cookie::NAME, "description": "Of a browser that was opened with a link of `skillrun open`."},
+                "token": {"type": "http", "scheme": "bearer", "description": "From the token file of the server, made with `skillrun token create`, or of a browser that was opened with a link of `skillrun open`."},
+                "ticket": {"type": "apiKey", "in": "query", "name": crate::auth::tickets::PARAMETER, "description": "For one file and one minute, from `POST /v1/downloads`; always the last parameter."},
             },
         },
     });
@@ -137,6 +137,9 @@ fn told(operation: &Operation, types: &mut Types, problem: &Schema) -> Value {
     match operation.scope {
         Some(scope) => told["description"] = format!("Needs the scope `{scope}`.").into(),
         None => told["security"] = json!([]),
+    }
+    if operation.takes_ticket {
+        told["security"] = json!([{"token": []}, {"ticket": []}]);
     }
     told
 }
@@ -261,7 +264,7 @@ fn problems_of(operation: &Operation) -> BTreeMap<String, BTreeSet<ProblemCode>>
         ProblemCode::InvalidRequest,
     ]);
     if operation.scope.is_some() {
-        all.extend([ProblemCode::Unauthorized, ProblemCode::Forbidden]);
+        all.extend([ProblemCode::Unauthorized, ProblemCode::Forbidden, ProblemCode::TooManyRequests]);
     }
     if !operation.bodies.is_empty() {
         all.extend([ProblemCode::BodyTooLarge, ProblemCode::BodyTooSlow, ProblemCode::MediaType]);

@@ -27,6 +27,8 @@ pub(crate) struct Operation {
     pub(crate) bodies: Vec<Body>,
     pub(crate) answers: Vec<Answer>,
     pub(crate) problems: Vec<ProblemCode>,
+    /// Whether a link of `POST /v1/downloads` leads here.
+    pub(crate) takes_ticket: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -76,6 +78,7 @@ impl Operation {
             bodies: Vec::new(),
             answers: Vec::new(),
             problems: Vec::new(),
+            takes_ticket: false,
         }
     }
 
@@ -93,6 +96,11 @@ impl Operation {
 
     pub(crate) fn scope(mut self, scope: Scope) -> Self {
         self.scope = Some(scope);
+        self
+    }
+
+    pub(crate) fn takes_ticket(mut self) -> Self {
+        self.takes_ticket = true;
         self
     }
 

@@ -1,4 +1,5 @@
-// Takes the code from the link, which no server and no log has seen, and trades it for a session.
+// Takes the code from the link, which no server and no log has seen, and exchanges it for a token of this browser. The
+// token is kept in the storage of this origin, which other ports of the host cannot read, unlike a cookie.
 const state = document.getElementById("state");
 const code = new URLSearchParams(location.hash.slice(1)).get("code");
 
@@ -13,12 +14,20 @@ async function open() {
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ code }),
   });
-  if (answer.ok) {
-    location.replace("/");
+  const body = await answer.json().catch(() => ({}));
+  if (!answer.ok) {
+    state.textContent = body.detail ?? "It could not be opened. Run `skillrun open` for a new link.";
     return;
   }
-  const problem = await answer.json().catch(() => ({}));
-  state.textContent = problem.detail ?? "It could not be opened. Run `skillrun open` for a new link.";
+  try {
+    // The page reads it there, see web/src/service/session.ts.
+    localStorage.setItem("skillrun.token", body.token);
+  } catch {
+    await fetch("/v1/session/end", { method: "POST", headers: { authorization: `Bearer ${body.token}` } });
+    state.textContent = "This browser stores nothing for this page. Allow it to, then run `skillrun open` for a new link.";
+    return;
+  }
+  location.replace("/");
 }
 
 open().catch(() => {

@@ -2,26 +2,34 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use http::uri::PathAndQuery;
 use http::{HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
+use skillrun_model::{RunId, Timestamp};
 
 use super::Route;
-use crate::auth::cookie::{Transport, forget_cookie, set_cookie};
-use crate::auth::{Scope, links, random};
+use crate::auth::{AuthError, Scope, Who, links, random, tickets};
 use crate::blocking::blocking;
-use crate::extract::{is_json, parsed, whole_up_to};
+use crate::extract::{JsonBody, is_json, parsed, whole_up_to};
 use crate::guard::{From, Reads};
 use crate::openapi::{self, Operation};
-use crate::problem::{Problem, ProblemCode, Result};
+use crate::places::Place;
+use crate::problem::{Problem, ProblemCode, Result, of_io};
 use crate::service::Service;
 
 /// Anybody may send this body, so little of it is held.
 const BEGIN_MAX: usize = 4 << 10;
+
+/// Longest address of a download, in bytes.
+const PATH_MAX: usize = 8 << 10;
+
+const SECOND_NANOS: u64 = 1_000_000_000;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -61,14 +69,28 @@ pub(super) fn routes() -> Vec<Route> {
                 "Let a browser in, with the code of a one-time link",
             )
             .json_body::<Begin>(json!({"code": "the code of a link"}))
-            .answers_nothing(StatusCode::NO_CONTENT, "The cookie is set")
+            .answers::<SessionView>(StatusCode::OK, "The token of this browser")
             .problems(&[ProblemCode::Unauthorized]),
             handler: post(begin),
         },
         Route {
-            operation: Operation::post("/v1/session/end", "end_session", "Make this browser forget its session")
-                .answers_nothing(StatusCode::NO_CONTENT, "The cookie is forgotten"),
+            operation: Operation::post("/v1/session/end", "end_session", "Log this browser out: its token is revoked")
+                .scope(Scope::Read)
+                .answers_nothing(StatusCode::NO_CONTENT, "The token is refused from now on"),
             handler: post(end),
+        },
+        Route {
+            operation: Operation::post(
+                "/v1/downloads",
+                "create_download",
+                "An address for one file that needs no token, good for one minute",
+            )
+            .scope(Scope::Read)
+            .json_body::<CreateDownload>(
+                json!({"path": "/v1/runs/0190c0de-0000-7000-8000-000000000000/bundle?full=true"}),
+            )
+            .answers::<DownloadView>(StatusCode::OK, "The address"),
+            handler: post(download),
         },
     ]
 }
@@ -89,11 +111,21 @@ pub(crate) struct Begin {
     code: String,
 }
 
+/// A browser that was let in.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Session")]
+pub(crate) struct SessionView {
+    /// To be sent as `Authorization: Bearer`; shown this one time.
+    token: String,
+    /// When the browser has to come by a link again.
+    expires_at: Timestamp,
+}
+
 async fn begin(
     State(service): State<Arc<Service>>,
     axum::Extension(from): axum::Extension<From>,
     request: Request,
-) -> Result<Response> {
+) -> Result<Json<SessionView>> {
     if matches!(from, From::Allowed(_)) {
         return Err(Problem::new(ProblemCode::OriginRefused, "a session is for the page of this server alone"));
     }
@@ -101,19 +133,115 @@ async fn begin(
         return Err(Problem::new(ProblemCode::MediaType, "the body must be application/json"));
     }
     let body: Begin = parsed(&whole_up_to(request, BEGIN_MAX).await?, "")?;
-    let cookie = blocking(move || {
+    let begun = blocking(move || {
         let now = service.now();
         if !links::take(&service.data, &body.code, now) {
             let detail = "this link was used or is too old; `skillrun open` prints a new one";
             return Err(Problem::new(ProblemCode::Unauthorized, detail));
         }
-        let random = random::bytes().map_err(|error| Problem::new(ProblemCode::Internal, error.to_string()))?;
-        Ok(service.guard.sessions().new_cookie(now, random))
+        random::bytes().and_then(|random| service.guard.sessions().begin(now, random)).map_err(of_auth)
     })
     .await?;
-    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, set_cookie(&cookie, Transport::Plain))]).into_response())
+    Ok(Json(SessionView { token: begun.token, expires_at: begun.expires_at }))
 }
 
-async fn end() -> Response {
-    (StatusCode::NO_CONTENT, [(header::SET_COOKIE, forget_cookie(Transport::Plain))]).into_response()
+fn of_auth(error: AuthError) -> Problem {
+    let full = if let AuthError::File { error, .. } = &error { of_io(error) } else { None };
+    full.unwrap_or_else(|| Problem::new(ProblemCode::Internal, error.to_string()))
+}
+
+async fn end(
+    Reads(who): Reads,
+    axum::Extension(place): axum::Extension<Place>,
+    State(service): State<Arc<Service>>,
+) -> Result<StatusCode> {
+    let Who::Browser(id) = who.name else {
+        let detail = "only a browser can be logged out here; `skillrun token revoke` revokes other tokens";
+        return Err(Problem::new(ProblemCode::Forbidden, detail));
+    };
+    blocking(move || service.guard.sessions().end(id)).await.map_err(of_auth)?;
+    // Streams that began before.
+    place.close_others(&who.name);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A file that is to be downloaded.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CreateDownload {
+    /// Path and query of an artifact, a bundle, a recording or the bytes of an attempt, as they are without a link.
+    #[schemars(length(max = 8192), regex(pattern = "^/v1/runs/"))]
+    path: String,
+}
+
+/// An address for one file.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Download")]
+pub(crate) struct DownloadView {
+    /// Path and query, with a ticket for GET in it. Whoever has it gets the file, and nothing else.
+    url: String,
+    /// One minute from now.
+    expires_at: Timestamp,
+}
+
+async fn download(
+    Reads(who): Reads,
+    State(service): State<Arc<Service>>,
+    JsonBody(body): JsonBody<CreateDownload>,
+) -> Result<Json<DownloadView>> {
+    if !is_file(&body.path) {
+        return Err(Problem::field("path", "must be that of an artifact, a bundle, a recording or of raw bytes"));
+    }
+    let now = service.now();
+    let ticket = service.guard.tickets().make(&body.path, &who.name, now);
+    let expires_at = now.plus_nanos(tickets::LIFETIME_SECONDS * SECOND_NANOS);
+    Ok(Json(DownloadView { url: tickets::with_ticket(&body.path, &ticket), expires_at }))
+}
+
+/// Whether it is an address as a browser sends it, of something that is downloaded.
+fn is_file(path: &str) -> bool {
+    let Ok(address) = path.parse::<PathAndQuery>() else { return false };
+    if address.as_str() != path || path.len() > PATH_MAX || tickets::without_ticket(path).is_some() {
+        return false;
+    }
+    let Some((run, rest)) = address.path().strip_prefix("/v1/runs/").and_then(|rest| rest.split_once('/')) else {
+        return false;
+    };
+    let is_named = rest.strip_prefix("artifacts/").is_some_and(|name| !name.is_empty());
+    run.parse::<RunId>().is_ok() && (is_named || matches!(rest, "bundle" | "raw" | "recording.cast"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_of_runs_are_downloaded() {
+        let run = "/v1/runs/0190c0de-0000-7000-8000-000000000000";
+        for good in
+            ["bundle", "bundle?full=true", "raw?attempt=1&stream=stdout", "recording.cast", "artifacts/a/b%20c.md"]
+        {
+            assert!(is_file(&format!("{run}/{good}")), "{good}");
+        }
+        for bad in [
+            "",
+            "result",
+            "events",
+            "artifacts",
+            "artifacts/",
+            "bundle/x",
+            "bundle?ticket=x",
+            "bundle#x",
+            "raw x",
+            "interaction/reply",
+        ] {
+            assert!(!is_file(&format!("{run}/{bad}")), "{bad}");
+        }
+        for bad in
+            ["", "/", "/v1/runs", "/v1/runs/x/bundle", "http://localhost/v1/runs/x/bundle", "/v1/skills/a/bundle"]
+        {
+            assert!(!is_file(bad), "{bad}");
+        }
+        assert!(!is_file(&format!("{run}/artifacts/{}", "a".repeat(PATH_MAX))));
+    }
 }

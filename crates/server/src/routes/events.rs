@@ -3,10 +3,10 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Json};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
@@ -27,6 +27,7 @@ use crate::feed::source::event_type;
 use crate::feed::{Kind, Next, Position, Reader};
 use crate::guard::Reads;
 use crate::openapi::Operation;
+use crate::places::Place;
 use crate::problem::{Problem, ProblemCode, Result};
 use crate::service::Service;
 use crate::sse::{self, Giver, LAST_EVENT_ID};
@@ -148,6 +149,7 @@ fn position(headers: &HeaderMap, cursor: Option<&str>) -> Result<Position> {
 
 async fn events(
     _: Reads,
+    Extension(place): Extension<Place>,
     State(service): State<Arc<Service>>,
     OfRun(run): OfRun,
     Params(params): Params<StreamParams>,
@@ -157,21 +159,22 @@ async fn events(
         Taxonomy::All => Kind::Events,
         Taxonomy::Frontend => Kind::Frontend,
     };
-    follow(&service, run, kind, position(&headers, params.cursor.as_deref())?).await
+    follow(&service, &place, run, kind, position(&headers, params.cursor.as_deref())?).await
 }
 
 async fn chat(
     _: Reads,
+    Extension(place): Extension<Place>,
     State(service): State<Arc<Service>>,
     OfRun(run): OfRun,
     Params(params): Params<ChatParams>,
     headers: HeaderMap,
 ) -> Result<Response> {
-    follow(&service, run, Kind::Chat, position(&headers, params.cursor.as_deref())?).await
+    follow(&service, &place, run, Kind::Chat, position(&headers, params.cursor.as_deref())?).await
 }
 
-async fn follow(service: &Arc<Service>, run: RunId, kind: Kind, position: Position) -> Result<Response> {
-    let open = service.stream()?;
+async fn follow(service: &Arc<Service>, place: &Place, run: RunId, kind: Kind, position: Position) -> Result<Response> {
+    let open = service.stream(place)?;
     let feeds = service.feeds.clone();
     let open_source = move || {
         let source = feeds.source(run, kind)?;

@@ -39,6 +39,7 @@ pub(super) fn routes() -> Vec<Route> {
                 "Bytes the engine wrote or was given, secrets masked",
             )
             .scope(Scope::Read)
+            .takes_ticket()
             .query::<RawParams>()
             .answers_media(StatusCode::OK, "application/octet-stream", "All of them")
             .answers_media(
@@ -64,6 +65,7 @@ pub(super) fn routes() -> Vec<Route> {
                 "The run as a recording for a terminal player (asciicast v3)",
             )
             .scope(Scope::Read)
+            .takes_ticket()
             .answers_media(StatusCode::OK, "application/x-asciicast", "The recording, with a marker per event")
             .answers_media(StatusCode::PARTIAL_CONTENT, "application/x-asciicast", "The part asked for")
             .problems(&missing)

@@ -60,6 +60,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route {
             operation: Operation::get("/v1/runs/{run_id}/artifacts/{*path}", "get_artifact", "One of these files")
                 .scope(Scope::Read)
+                .takes_ticket()
                 .answers_media(StatusCode::OK, "application/octet-stream", "The file")
                 .answers_media(StatusCode::PARTIAL_CONTENT, "application/octet-stream", "The part asked for")
                 .problems(&missing)
@@ -69,6 +70,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route {
             operation: Operation::get("/v1/runs/{run_id}/bundle", "get_bundle", "Result and files of a run as a zip")
                 .scope(Scope::Read)
+                .takes_ticket()
                 .query::<BundleParams>()
                 .answers_media(StatusCode::OK, "application/zip", "The bundle")
                 .answers_media(StatusCode::PARTIAL_CONTENT, "application/zip", "The part asked for")

@@ -12,6 +12,7 @@ mod pages;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
@@ -27,6 +28,7 @@ use crate::auth::Scope;
 use crate::extract::Params;
 use crate::guard::Reads;
 use crate::openapi::Operation;
+use crate::places::Place;
 use crate::problem::{ProblemCode, Result};
 use crate::service::Service;
 use crate::sse::{self, Giver, LAST_EVENT_ID};
@@ -58,11 +60,12 @@ fn position(headers: &HeaderMap, cursor: Option<&str>) -> Option<(Epoch, u64)> {
 
 async fn follow(
     _: Reads,
+    Extension(place): Extension<Place>,
     State(service): State<Arc<Service>>,
     Params(params): Params<Cursor>,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let open = service.stream()?;
+    let open = service.stream(&place)?;
     let bell = Arc::new(Notify::new());
     let rung = bell.clone();
     let guard = service.summaries.subscribe(Arc::new(move || rung.notify_one()));

@@ -122,7 +122,7 @@ fn a_page_of_another_site_is_refused_whatever_it_knows() {
 }
 
 #[test]
-fn a_configured_page_may_call_with_a_token_and_never_with_a_session() {
+fn a_configured_page_may_call_with_a_token_and_gets_no_session() {
     let lab = Lab::new();
     lab.skill("plain", super::SCRIPT);
     lab.settings("[server]\norigins = [\"https://app.example.org\"]\n");
@@ -146,10 +146,6 @@ fn a_configured_page_may_call_with_a_token_and_never_with_a_session() {
     }
     let code = json!({"code": code(&server.link)}).to_string();
     refused(&server.as_told("POST", "/v1/session", &[from, JSON], code.as_bytes()), 403, "ORIGIN_REFUSED");
-    let cookie = session(&server, &server.link);
-    let before = server.belongings();
-    refused(&server.as_told("POST", "/v1/runs", &[from, JSON, ("Cookie", &cookie)], RUN), 403, "ORIGIN_REFUSED");
-    assert_eq!(server.belongings(), before);
     server.is_well();
 }
 
@@ -161,16 +157,14 @@ fn begin(server: &Server, code: &str) -> Answer {
     server.as_told("POST", "/v1/session", &[JSON], json!({ "code": code }).to_string().as_bytes())
 }
 
-/// The cookie that a link is worth.
+/// The token that a link is worth.
 fn session(server: &Server, link: &str) -> String {
     let answer = begin(server, code(link));
-    assert_eq!(answer.status, 204, "{}", answer.text());
-    let cookie = answer.header("set-cookie").expect("a cookie");
-    for flag in ["HttpOnly", "SameSite=Strict", "Path=/"] {
-        assert!(cookie.split("; ").any(|part| part == flag), "{cookie}");
-    }
-    assert!(!cookie.contains("Domain"), "{cookie}");
-    cookie.split(';').next().expect("a pair").to_owned()
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(answer.header("set-cookie"), None, "a cookie is sent to every port of the host");
+    let token = answer.json()["token"].as_str().expect("a token").to_owned();
+    assert!(token.starts_with("sks_"), "{token}");
+    token
 }
 
 fn new_link(lab: &Lab) -> String {
@@ -198,49 +192,129 @@ fn a_link_is_good_once_and_for_a_while() {
     server.is_well();
 }
 
+fn bearer(token: &str) -> String {
+    format!("Bearer {token}")
+}
+
 #[test]
-fn a_session_is_for_our_own_page() {
-    let (_lab, server) = plain();
-    let cookie = session(&server, &server.link);
-    let with = |method: &str, headers: &[(&str, &str)]| {
-        let all = [&[("Cookie", cookie.as_str()), JSON], headers].concat();
-        server.as_told(method, "/v1/runs", &all, if method == "POST" { RUN } else { b"" })
-    };
-    let own = format!("http://{}", server.client.address);
-    assert_eq!(with("GET", &[]).status, 200);
-    let before = server.belongings();
-    refused(&with("POST", &[]), 403, "ORIGIN_REFUSED");
-    refused(&with("POST", &[("Origin", "http://evil.example.org")]), 403, "ORIGIN_REFUSED");
-    refused(&with("POST", &[("Origin", "null")]), 403, "ORIGIN_REFUSED");
-    refused(&with("POST", &[("Sec-Fetch-Site", "none")]), 403, "ORIGIN_REFUSED");
-    refused(&with("POST", &[("Sec-Fetch-Site", "same-site")]), 403, "ORIGIN_REFUSED");
-    refused(&with("POST", &[("Referer", &own)]), 403, "ORIGIN_REFUSED");
-    refused(&server.as_told("DELETE", "/v1/skills/plain", &[("Cookie", &cookie)], b""), 403, "ORIGIN_REFUSED");
-    assert_eq!(server.belongings(), before);
-    assert_eq!(with("POST", &[("Origin", &own)]).status, 202);
+fn a_browser_has_a_token_and_no_cookie() {
+    let (lab, server) = plain();
+    let token = session(&server, &server.link);
+    let authorization = bearer(&token);
+    let with = ("Authorization", authorization.as_str());
+    assert_eq!(server.as_told("GET", "/v1/runs", &[with], b"").status, 200);
+    assert_eq!(server.as_told("POST", "/v1/runs", &[with, JSON], RUN).status, 202);
+    // What a browser sends by itself, to every port of this host, lets nobody in.
+    for cookie in [format!("skillrun_session={token}"), format!("token={token}"), token.clone()] {
+        refused(&server.as_told("GET", "/v1/runs", &[("Cookie", &cookie)], b""), 401, "UNAUTHORIZED");
+    }
+    for path in [format!("/v1/runs?token={token}"), format!("/v1/runs?ticket={token}")] {
+        refused(&server.as_told("GET", &path, &[], b""), 401, "UNAUTHORIZED");
+    }
+    // A restart logs nobody out, and the disk holds no token.
+    let address = server.client.address.to_string();
+    server.stop();
+    let server = lab.serve_at(&address, &[]);
+    assert_eq!(server.as_told("GET", "/v1/runs", &[with], b"").status, 200);
+    let kept = std::fs::read_to_string(lab.data().join("sessions.json")).expect("sessions");
+    assert!(!kept.contains(&token[4..20]), "{kept}");
+    server.is_well();
+}
+
+#[test]
+fn a_browser_that_logs_out_is_refused_everywhere() {
+    let (lab, server) = plain();
+    let [one, other] = [server.link.clone(), new_link(&lab)].map(|link| session(&server, &link));
+    let (of_one, of_other) = (server.with_token(&one), server.with_token(&other));
+    let run = server.run("plain", json!({}));
+    assert_eq!(server.wait(&run)["status"], "succeeded");
+    let bundle = link(&of_one, &format!("/v1/runs/{run}/bundle"));
+    assert_eq!(server.as_told("GET", &bundle, &[], b"").status, 200);
+    let mut stream = of_one.events("/v1/stream", &[]).expect("an answer").stream();
+    assert_eq!(stream.next_event().expect("an event").and_then(|event| event.event).as_deref(), Some("reset"));
+    assert_eq!(of_one.post("/v1/session/end", &json!({})).expect("an answer").status, 204);
+    refused(&of_one.get("/v1/runs").expect("an answer"), 401, "UNAUTHORIZED");
+    refused(&of_one.post("/v1/session/end", &json!({})).expect("an answer"), 401, "UNAUTHORIZED");
+    refused(&server.as_told("GET", &bundle, &[], b""), 401, "UNAUTHORIZED");
+    let left = stream.next_event();
+    assert!(!matches!(left, Ok(Some(_))), "the stream goes on: {left:?}");
+    assert_eq!(of_other.get("/v1/runs").expect("an answer").status, 200, "other browsers stay");
+    let address = server.client.address.to_string();
+    server.kill();
+    let server = lab.serve_at(&address, &[]);
+    refused(&of_one.get("/v1/runs").expect("an answer"), 401, "UNAUTHORIZED");
+    assert_eq!(of_other.get("/v1/runs").expect("an answer").status, 200);
+    // A token of a program is not for this.
+    refused(&server.post("/v1/session/end", &json!({})), 403, "FORBIDDEN");
+    server.is_well();
+}
+
+/// An address with a ticket in it.
+fn link(client: &testkit::http::Client, path: &str) -> String {
+    let answer = client.post("/v1/downloads", &json!({ "path": path })).expect("an answer");
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.json()["url"].as_str().expect("an address").to_owned()
+}
+
+#[test]
+fn a_link_for_a_download_is_good_for_one_file() {
+    let (lab, server) = plain();
+    let run = server.run("plain", json!({}));
+    assert_eq!(server.wait(&run)["status"], "succeeded");
+    let reader = server.with_token(&lab.make_token("reader", "read"));
+    let path = format!("/v1/runs/{run}/raw?attempt=1&stream=stdout");
+    let url = link(&reader, &path);
+    let plainly = |method: &str, path: &str, headers: &[(&str, &str)]| server.as_told(method, path, headers, b"");
+    let whole = plainly("GET", &url, &[]);
+    assert_eq!((whole.status, &whole.body), (200, &reader.get(&path).expect("an answer").body));
+    assert!(whole.header("content-disposition").is_some_and(|value| value.starts_with("attachment")));
+    assert_eq!(whole.header("referrer-policy"), Some("no-referrer"));
+    assert_eq!(plainly("GET", &url, &[("Range", "bytes=0-3")]).body, whole.body[..4]);
+    let ticket = url.strip_prefix(&format!("{path}&")).expect("the ticket is last");
+    for other in [
+        format!("/v1/runs?{ticket}"),
+        format!("/v1/runs/{run}/bundle?{ticket}"),
+        format!("/v1/runs/{run}/raw?attempt=1&stream=stderr&{ticket}"),
+        format!("/v1/runs/{run}/raw?{ticket}&attempt=1&stream=stdout"),
+        format!("{url}&from=1"),
+        format!("{url}x"),
+        url[..url.len() - 1].to_owned(),
+        format!("{path}&ticket="),
+    ] {
+        refused(&plainly("GET", &other, &[]), 401, "UNAUTHORIZED");
+    }
+    for method in ["POST", "DELETE", "HEAD"] {
+        let status = plainly(method, &url, &[]).status;
+        assert!(matches!(status, 401 | 405), "{method}: {status}");
+    }
+    for bad in ["/v1/runs", "/v1/session", "", "http://evil.example.org/", "//evil.example.org/v1/runs/x/bundle"] {
+        refused(&reader.post("/v1/downloads", &json!({ "path": bad })).expect("an answer"), 400, "INVALID_REQUEST");
+    }
+    refused(&server.as_told("POST", "/v1/downloads", &[JSON], b"{\"path\":\"/v1/runs\"}"), 401, "UNAUTHORIZED");
+    // It ends with the token it was made with.
+    let revoked = lab.command(&["token", "revoke", "reader"]).output().expect("run");
+    assert!(revoked.status.success());
+    refused(&plainly("GET", &url, &[]), 401, "UNAUTHORIZED");
     server.is_well();
 }
 
 #[test]
 fn a_session_that_was_changed_is_none() {
     let (_lab, server) = plain();
-    let cookie = session(&server, &server.link);
-    let value = cookie.split_once('=').expect("a pair").1;
-    let with =
-        |value: &str| server.as_told("GET", "/v1/runs", &[("Cookie", &format!("skillrun_session={value}"))], b"");
-    assert_eq!(with(value).status, 200);
-    for at in 0..value.len() {
-        let mut bytes = value.as_bytes().to_vec();
+    let token = session(&server, &server.link);
+    let with = |token: &str| server.as_told("GET", "/v1/runs", &[("Authorization", &bearer(token))], b"");
+    assert_eq!(with(&token).status, 200);
+    for at in (0..token.len()).step_by(5) {
+        let mut bytes = token.as_bytes().to_vec();
         bytes[at] = if bytes[at] == b'0' { b'1' } else { b'0' };
         refused(&with(&String::from_utf8(bytes).expect("text")), 401, "UNAUTHORIZED");
     }
-    for value in [&value[1..], &value[..value.len() - 1], &format!("{value}0"), "", ".", server.token()] {
-        refused(&with(value), 401, "UNAUTHORIZED");
+    for token in [&token[1..], &token[..token.len() - 1], &format!("{token}0"), "sks_", "."] {
+        refused(&with(token), 401, "UNAUTHORIZED");
     }
     // One of another server.
     let other = Lab::new();
     let another = other.serve();
-    let foreign = session(&another, &another.link);
-    refused(&server.as_told("GET", "/v1/runs", &[("Cookie", &foreign)], b""), 401, "UNAUTHORIZED");
+    refused(&with(&session(&another, &another.link)), 401, "UNAUTHORIZED");
     server.is_well();
 }

@@ -168,20 +168,128 @@ fn requests_that_are_never_finished_keep_nobody_waiting() {
     drop(open);
 }
 
-#[test]
-fn a_server_full_of_idle_connections_recovers_when_they_close() {
+/// The server has this many places for connections in the tests below; the default is 2048.
+const PLACES: usize = 40;
+
+/// A connection of an attacker is closed after 30 seconds at the latest, so an answer before that is no accident.
+const SOON: Duration = Duration::from_secs(20);
+
+fn crowded() -> (Lab, Server) {
     let lab = Lab::new();
-    lab.settings("[server]\nconnections = 20\n");
+    lab.skill("plain", SCRIPT);
+    lab.settings(&format!("[server]\nconnections = {PLACES}\n"));
     let server = lab.serve();
-    let idle: Vec<TcpStream> = (0..20).map(|_| server.client.connect().expect("connected")).collect();
-    // Whoever comes now waits, and is not lost.
-    let mut late = server.client.connect().expect("connected");
-    late.write_all(server.client.head("GET", "/healthz", &[("Connection", "close")]).as_bytes()).expect("sent");
-    late.set_read_timeout(Some(Duration::from_millis(300))).expect("set");
-    let early = late.peek(&mut [0]).expect_err("no answer at the bound");
-    assert_eq!(early.kind(), io::ErrorKind::WouldBlock);
+    (lab, server)
+}
+
+/// Health, a request that reads and one that changes something are answered, with these tokens.
+#[track_caller]
+fn serves(server: &Server, tokens: &[&str]) {
+    let begin = Instant::now();
+    let health = server.as_told("GET", "/healthz", &[], b"");
+    assert_eq!(health.status, 200);
+    for token in tokens {
+        assert_eq!(server.with_token(token).get("/v1/runs").expect("an answer").status, 200);
+    }
+    let run = server.run("plain", json!({}));
+    assert!(begin.elapsed() < SOON, "it took {:?}", begin.elapsed());
+    assert_eq!(server.wait(&run)["status"], "succeeded");
+}
+
+#[test]
+fn half_sent_requests_without_a_token_lock_nobody_out() {
+    let (_lab, server) = crowded();
+    let host = server.client.address;
+    let halves = [
+        String::new(),
+        format!("GET /v1/runs HTTP/1.1\r\nHost: {host}\r\nX"),
+        format!(
+            "POST /v1/session HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
+        ),
+        format!("GET /v1/runs HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer wrong\r\n\r\n"),
+    ];
+    let attack = |number: usize| {
+        let mut stream = server.client.connect().expect("connected");
+        stream.write_all(halves[number % halves.len()].as_bytes()).expect("sent");
+        stream
+    };
+    let mut held: Vec<TcpStream> = (0..3 * PLACES).map(attack).collect();
+    serves(&server, &[server.token()]);
+    // The attack goes on, and those that were cut off come again.
+    held.extend((0..PLACES).map(attack));
+    serves(&server, &[server.token()]);
+    // A connection that never says who it is does not keep its place for long, though no other needs it.
+    drop(held);
+    let mut silent = attack(1);
+    let begin = Instant::now();
+    silent.set_read_timeout(Some(SOON)).expect("set");
+    let left = io::Read::read_to_end(&mut silent, &mut Vec::new());
+    assert!(left.is_ok() && begin.elapsed() < SOON, "{left:?} after {:?}", begin.elapsed());
+}
+
+#[test]
+fn streams_of_one_token_lock_nobody_out() {
+    let (lab, server) = crowded();
+    let token = lab.make_token("reader", "read");
+    let reader = server.with_token(&token);
+    // Each keeps its connection, also where the server has said that there are too many.
+    let mut refused = 0;
+    let held: Vec<TcpStream> = (0..2 * PLACES)
+        .map(|_| {
+            let mut stream = reader.connect().expect("connected");
+            stream.write_all(reader.head("GET", "/v1/stream", &[]).as_bytes()).expect("sent");
+            let mut begin = [0; 12];
+            stream.set_read_timeout(Some(SOON)).expect("set");
+            io::Read::read_exact(&mut stream, &mut begin).expect("the beginning of an answer");
+            refused += usize::from(&begin == b"HTTP/1.1 429");
+            stream
+        })
+        .collect();
+    assert!(refused >= PLACES, "one token has {} of {PLACES} places", 2 * PLACES - refused);
+    serves(&server, &[&token, server.token()]);
+    serves(&server, &[&token, server.token()]);
+    drop(held);
+    server.is_well();
+}
+
+#[test]
+fn requests_that_wait_for_long_lock_nobody_out() {
+    let lab = Lab::new();
+    lab.skill("plain", SCRIPT);
+    lab.skill("slow", "- - sleep_ms: 600000\n  - output: {answer: done}\n    done: true\n");
+    lab.settings(&format!("[server]\nconnections = {PLACES}\n"));
+    let server = lab.serve();
+    let run = server.run("slow", json!({}));
+    let readers: Vec<_> = ["one", "two", "three"].map(|name| server.with_token(&lab.make_token(name, "read"))).into();
+    let path = format!("/v1/runs/{run}?wait=600");
+    let held: Vec<TcpStream> = (0..3 * PLACES)
+        .map(|number| {
+            let reader = &readers[number % readers.len()];
+            let mut stream = reader.connect().expect("connected");
+            stream.write_all(reader.head("GET", &path, &[]).as_bytes()).expect("sent");
+            stream
+        })
+        .collect();
+    serves(&server, &[server.token()]);
+    let canceled = server.post(&format!("/v1/runs/{run}/cancel"), &json!({}));
+    assert!(matches!(canceled.status, 200 | 202), "{}", canceled.text());
+    drop(held);
+    server.is_well();
+}
+
+/// Whoever comes gets the place of a connection that has nothing to do.
+#[test]
+fn a_server_full_of_idle_connections_answers() {
+    let (_lab, server) = crowded();
+    let idle: Vec<TcpStream> = (0..2 * PLACES)
+        .map(|_| {
+            let mut stream = server.client.connect().expect("connected");
+            stream.write_all(server.client.head("GET", "/v1/runs", &[]).as_bytes()).expect("sent");
+            stream.peek(&mut [0]).expect("an answer");
+            stream
+        })
+        .collect();
+    serves(&server, &[server.token()]);
     drop(idle);
-    late.set_read_timeout(Some(PATIENCE)).expect("set");
-    assert_eq!(answer(late).expect("an answer").status, 200);
     server.is_well();
 }

@@ -1,0 +1,700 @@
+//! Places for connections. There is a bound on them, and nobody holds them all: who has shown no valid credential loses
+//! the place when another connection needs it, the oldest first, and one credential never has more than its share.
+//!
+//! ```text
+//! accept ─▶ New ── a request with a valid credential ─▶ Busy ── answered ─▶ Idle ─▶ Busy …
+//!            │                                                              │
+//!            └── closed when its place is needed, or after a few seconds    └── closed when its place is needed
+//! ```
+//!
+//! A `Busy` connection keeps its place until its request is answered. So some places are kept free of those: a few for
+//! requests that change something, and a last few for health, which needs no credential.
+//!
+//! [`Table`] decides, without a clock and without I/O. [`Places`] is what connections and requests hold on to.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+use crate::auth::Who;
+
+/// Fewer places than this cannot be shared out.
+const ALL_MIN: usize = 8;
+
+/// How long a connection that has shown no valid credential may take for the head of a request.
+const NEW_HEAD: Duration = Duration::from_secs(5);
+
+/// The same for a request that needs none, from its head to the end of the answer.
+const NEW_ANSWER: Duration = Duration::from_secs(30);
+
+/// A credential that holds fewer places than this is still let in where the others have used up those for reading.
+const SMALL: usize = 8;
+
+/// How many places there are of each kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    all: usize,
+    /// Connections of one peer that have shown no valid credential.
+    new_per_peer: usize,
+    /// Connections with a request under way; the rest stays for health and for whoever comes.
+    busy: usize,
+    /// Of those, with a request that reads; the rest stays for requests that change something.
+    reading: usize,
+    /// Of those, with a stream.
+    streams: usize,
+    busy_per_credential: usize,
+    streams_per_credential: usize,
+}
+
+impl Bounds {
+    pub(crate) fn new(connections: usize) -> Self {
+        let all = connections.max(ALL_MIN);
+        Self {
+            all,
+            new_per_peer: all / 2,
+            busy: all - (all / 16).max(1),
+            reading: all - (all / 8).max(2),
+            streams: all - all / 4,
+            busy_per_credential: all - all / 4,
+            streams_per_credential: all / 2,
+        }
+    }
+
+    pub(crate) fn all(&self) -> usize {
+        self.all
+    }
+}
+
+/// In the order in which connections were accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct ConnectionId(u64);
+
+/// In the order in which things happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Turn(u64);
+
+/// What a request does with its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Read,
+    Change,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WaitsFor {
+    Head,
+    Answer,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Standing {
+    /// Has shown no valid credential yet.
+    New { waits_for: WaitsFor, since: Instant, turn: Turn },
+    /// Has shown one, and no request with one is under way.
+    Idle { since: Turn },
+    /// A request with a valid credential is under way.
+    Busy { who: Who, has_stream: bool, turn: Turn },
+}
+
+#[derive(Debug)]
+struct Connection {
+    peer: IpAddr,
+    standing: Standing,
+    closing: Arc<Notify>,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Share {
+    busy: usize,
+    streams: usize,
+}
+
+/// Why a request cannot have the place it needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// The credential has so many requests under way.
+    Credential { limit: usize },
+    /// The credential has so many streams.
+    CredentialStreams { limit: usize },
+    /// All credentials together have so many streams.
+    Streams { limit: usize },
+    /// All credentials together have so many requests under way.
+    All { limit: usize },
+    /// The connection has lost its place meanwhile.
+    Gone,
+}
+
+/// What is told of the places in `/metrics`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) new: usize,
+    pub(crate) idle: usize,
+    pub(crate) busy: usize,
+    pub(crate) streams: usize,
+    /// Closed because another connection needed the place.
+    pub(crate) evicted: u64,
+    /// Closed because no valid credential came in time.
+    pub(crate) timed_out: u64,
+    /// Requests that got no place.
+    pub(crate) refused: u64,
+}
+
+#[derive(Debug)]
+struct Table {
+    bounds: Bounds,
+    last: u64,
+    connections: HashMap<ConnectionId, Connection>,
+    new: BTreeSet<ConnectionId>,
+    new_of_peer: HashMap<IpAddr, BTreeSet<ConnectionId>>,
+    idle: BTreeMap<Turn, ConnectionId>,
+    shares: HashMap<Who, Share>,
+    total: Share,
+    evicted: u64,
+    timed_out: u64,
+    refused: u64,
+}
+
+impl Table {
+    fn new(bounds: Bounds) -> Self {
+        Self {
+            bounds,
+            last: 0,
+            connections: HashMap::new(),
+            new: BTreeSet::new(),
+            new_of_peer: HashMap::new(),
+            idle: BTreeMap::new(),
+            shares: HashMap::new(),
+            total: Share::default(),
+            evicted: 0,
+            timed_out: 0,
+            refused: 0,
+        }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    /// A place for a connection; none when every place is busy, which the bounds do not let happen.
+    fn enter(&mut self, peer: IpAddr, closing: Arc<Notify>, now: Instant) -> Option<ConnectionId> {
+        let peer = network(peer);
+        if let Some(own) = self.new_of_peer.get(&peer)
+            && own.len() >= self.bounds.new_per_peer
+            && let Some(oldest) = own.first().copied()
+        {
+            self.evict(oldest);
+        }
+        if self.connections.len() >= self.bounds.all {
+            self.make_room()?;
+        }
+        let id = ConnectionId(self.next());
+        let standing = Standing::New { waits_for: WaitsFor::Head, since: now, turn: Turn(id.0) };
+        self.connections.insert(id, Connection { peer, standing, closing });
+        self.new.insert(id);
+        self.new_of_peer.entry(peer).or_default().insert(id);
+        Some(id)
+    }
+
+    /// Closes the connection that is missed least: the oldest without a credential, else the one that is idle longest.
+    fn make_room(&mut self) -> Option<()> {
+        let victim = self.new.first().copied().or_else(|| self.idle.values().next().copied())?;
+        self.evict(victim);
+        Some(())
+    }
+
+    fn evict(&mut self, id: ConnectionId) {
+        if let Some(connection) = self.remove(id) {
+            self.evicted += 1;
+            connection.closing.notify_one();
+        }
+    }
+
+    fn remove(&mut self, id: ConnectionId) -> Option<Connection> {
+        let connection = self.connections.remove(&id)?;
+        self.forget(id, connection.peer, &connection.standing);
+        Some(connection)
+    }
+
+    /// Takes a connection off every list that its standing is on.
+    fn forget(&mut self, id: ConnectionId, peer: IpAddr, standing: &Standing) {
+        match standing {
+            Standing::New { .. } => {
+                self.new.remove(&id);
+                if let Some(own) = self.new_of_peer.get_mut(&peer) {
+                    own.remove(&id);
+                    if own.is_empty() {
+                        self.new_of_peer.remove(&peer);
+                    }
+                }
+            }
+            Standing::Idle { since } => {
+                self.idle.remove(since);
+            }
+            Standing::Busy { who, has_stream, .. } => {
+                let streams = usize::from(*has_stream);
+                self.total = Share { busy: self.total.busy - 1, streams: self.total.streams - streams };
+                if let Some(share) = self.shares.get_mut(who) {
+                    *share = Share { busy: share.busy - 1, streams: share.streams - streams };
+                    if share.busy == 0 {
+                        self.shares.remove(who);
+                    }
+                }
+            }
+        }
+    }
+
+    fn stand(&mut self, id: ConnectionId, standing: Standing) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let before = std::mem::replace(&mut connection.standing, standing.clone());
+        let peer = connection.peer;
+        self.forget(id, peer, &before);
+        match standing {
+            Standing::New { .. } => {
+                self.new.insert(id);
+                self.new_of_peer.entry(peer).or_default().insert(id);
+            }
+            Standing::Idle { since } => {
+                self.idle.insert(since, id);
+            }
+            Standing::Busy { who, .. } => {
+                self.total.busy += 1;
+                self.shares.entry(who).or_default().busy += 1;
+            }
+        }
+    }
+
+    /// A request with a valid credential begins.
+    fn begin(&mut self, id: ConnectionId, who: &Who, purpose: Purpose) -> Result<Turn, Refused> {
+        if !self.connections.contains_key(&id) {
+            return Err(Refused::Gone);
+        }
+        let turn = Turn(self.next());
+        // It has shown who it is, whatever comes of the request.
+        self.stand(id, Standing::Idle { since: turn });
+        let own = self.shares.get(who).copied().unwrap_or_default();
+        let limit = match purpose {
+            Purpose::Read if own.busy >= SMALL => self.bounds.reading,
+            Purpose::Read | Purpose::Change => self.bounds.busy,
+        };
+        let refused = if own.busy >= self.bounds.busy_per_credential {
+            Refused::Credential { limit: self.bounds.busy_per_credential }
+        } else if self.total.busy >= limit {
+            Refused::All { limit }
+        } else {
+            self.stand(id, Standing::Busy { who: who.clone(), has_stream: false, turn });
+            return Ok(turn);
+        };
+        self.refused += 1;
+        Err(refused)
+    }
+
+    /// A request without a valid credential begins; the connection may have shown one before.
+    fn begin_without(&mut self, id: ConnectionId, now: Instant) -> Result<Turn, Refused> {
+        let turn = Turn(self.next());
+        let connection = self.connections.get_mut(&id).ok_or(Refused::Gone)?;
+        if let Standing::New { waits_for, since, turn: of } = &mut connection.standing {
+            (*waits_for, *since, *of) = (WaitsFor::Answer, now, turn);
+        }
+        Ok(turn)
+    }
+
+    /// The request under way turns out to be a stream.
+    fn stream(&mut self, id: ConnectionId) -> Result<(), Refused> {
+        let Some(Connection { standing: Standing::Busy { who, has_stream, .. }, .. }) = self.connections.get_mut(&id)
+        else {
+            return Err(Refused::Gone);
+        };
+        let share = self.shares.entry(who.clone()).or_default();
+        let refused = if *has_stream {
+            return Ok(());
+        } else if share.streams >= self.bounds.streams_per_credential {
+            Refused::CredentialStreams { limit: self.bounds.streams_per_credential }
+        } else if self.total.streams >= self.bounds.streams {
+            Refused::Streams { limit: self.bounds.streams }
+        } else {
+            *has_stream = true;
+            share.streams += 1;
+            self.total.streams += 1;
+            return Ok(());
+        };
+        self.refused += 1;
+        Err(refused)
+    }
+
+    /// A request is answered. The connection may be gone, or may have begun another one.
+    fn end(&mut self, id: ConnectionId, request: Turn, now: Instant) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        match &mut connection.standing {
+            Standing::New { waits_for, since, turn } if *turn == request => {
+                (*waits_for, *since) = (WaitsFor::Head, now);
+            }
+            Standing::Busy { turn, .. } if *turn == request => {
+                let since = Turn(self.next());
+                self.stand(id, Standing::Idle { since });
+            }
+            Standing::New { .. } | Standing::Busy { .. } | Standing::Idle { .. } => {}
+        }
+    }
+
+    /// When a connection is closed unless something happens until then. None: it has shown who it is, and may wait.
+    fn deadline(&self, id: ConnectionId) -> Option<Instant> {
+        match self.connections.get(&id)?.standing {
+            Standing::New { waits_for: WaitsFor::Head, since, .. } => Some(since + NEW_HEAD),
+            Standing::New { waits_for: WaitsFor::Answer, since, .. } => Some(since + NEW_ANSWER),
+            Standing::Idle { .. } | Standing::Busy { .. } => None,
+        }
+    }
+
+    /// Closes every connection with a request of a credential under way, but one.
+    fn close_others(&mut self, who: &Who, but: ConnectionId) {
+        let is_other = |(id, connection): (&ConnectionId, &Connection)| {
+            let is_theirs = matches!(&connection.standing, Standing::Busy { who: known, .. } if known == who);
+            (is_theirs && *id != but).then_some(*id)
+        };
+        let others: Vec<ConnectionId> = self.connections.iter().filter_map(is_other).collect();
+        for id in others {
+            if let Some(connection) = self.remove(id) {
+                connection.closing.notify_one();
+            }
+        }
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            new: self.new.len(),
+            idle: self.idle.len(),
+            busy: self.total.busy,
+            streams: self.total.streams,
+            evicted: self.evicted,
+            timed_out: self.timed_out,
+            refused: self.refused,
+        }
+    }
+}
+
+/// Whoever has one address of IPv6 has all those of its network.
+fn network(peer: IpAddr) -> IpAddr {
+    match peer.to_canonical() {
+        IpAddr::V4(address) => address.into(),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+        }
+    }
+}
+
+/// All places of the server.
+#[derive(Debug)]
+pub(crate) struct Places(Mutex<Table>);
+
+impl Places {
+    pub(crate) fn new(bounds: Bounds) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Table::new(bounds))))
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        // Nothing in there panics half way.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A place for a connection that was accepted.
+    pub(crate) fn enter(self: &Arc<Self>, peer: IpAddr) -> Option<Entered> {
+        let closing = Arc::new(Notify::new());
+        let id = self.table().enter(peer, closing.clone(), Instant::now())?;
+        Some(Entered { place: Place { places: self.clone(), id }, closing })
+    }
+
+    /// Descriptors are short: closes one connection, if one can be spared.
+    pub(crate) fn make_room(&self) {
+        self.table().make_room();
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        self.table().counts()
+    }
+}
+
+/// A connection that has a place. The place is free when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Entered {
+    place: Place,
+    closing: Arc<Notify>,
+}
+
+impl Entered {
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Waits until the connection has to be closed.
+    pub(crate) async fn closed(&self) {
+        loop {
+            let deadline = self.place.places.table().deadline(self.place.id);
+            // One that has shown who it is never comes back to a deadline; it is looked at again all the same.
+            let look = deadline.unwrap_or_else(|| Instant::now() + NEW_ANSWER);
+            tokio::select! {
+                () = self.closing.notified() => return,
+                () = tokio::time::sleep_until(look.into()) => {}
+            }
+            let mut table = self.place.places.table();
+            if table.deadline(self.place.id).is_some_and(|deadline| deadline <= Instant::now()) {
+                table.timed_out += 1;
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        self.place.places.table().remove(self.place.id);
+    }
+}
+
+/// The place of the connection that a request came by.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    places: Arc<Places>,
+    id: ConnectionId,
+}
+
+impl Place {
+    /// A request with a valid credential begins.
+    pub(crate) fn begin(&self, who: &Who, purpose: Purpose) -> Result<UnderWay, Refused> {
+        let request = self.places.table().begin(self.id, who, purpose)?;
+        Ok(UnderWay { place: self.clone(), request })
+    }
+
+    /// A request without one begins.
+    pub(crate) fn begin_without(&self) -> Result<UnderWay, Refused> {
+        let request = self.places.table().begin_without(self.id, Instant::now())?;
+        Ok(UnderWay { place: self.clone(), request })
+    }
+
+    /// The request under way is answered with a stream.
+    pub(crate) fn stream(&self) -> Result<(), Refused> {
+        self.places.table().stream(self.id)
+    }
+
+    /// Closes the connections on which other requests of this credential are under way.
+    pub(crate) fn close_others(&self, who: &Who) {
+        self.places.table().close_others(who, self.id);
+    }
+}
+
+/// A request from its head to the end of its answer.
+#[derive(Debug)]
+pub(crate) struct UnderWay {
+    place: Place,
+    request: Turn,
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.place.places.table().end(self.place.id, self.request, Instant::now());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
+    fn token(name: &str) -> Who {
+        Who::Token(name.parse().expect("a name"))
+    }
+
+    fn elsewhere(number: u8) -> IpAddr {
+        IpAddr::from([192, 0, 2, number])
+    }
+
+    struct World {
+        table: Table,
+        now: Instant,
+    }
+
+    impl World {
+        fn new(connections: usize) -> Self {
+            Self { table: Table::new(Bounds::new(connections)), now: Instant::now() }
+        }
+
+        fn enter(&mut self, peer: IpAddr) -> ConnectionId {
+            self.table.enter(peer, Arc::new(Notify::new()), self.now).expect("a place")
+        }
+
+        fn busy(&mut self, who: &Who, purpose: Purpose) -> Result<ConnectionId, Refused> {
+            let id = self.enter(HERE);
+            self.table.begin(id, who, purpose).map(|_| id)
+        }
+
+        fn is_open(&self, id: ConnectionId) -> bool {
+            self.table.connections.contains_key(&id)
+        }
+    }
+
+    #[test]
+    fn the_oldest_without_a_credential_makes_room() {
+        let mut world = World::new(40);
+        let first = world.enter(elsewhere(1));
+        let kept = world.busy(&token("a"), Purpose::Read).expect("a place");
+        let idle = world.busy(&token("a"), Purpose::Read).expect("a place");
+        let turn = world.table.last;
+        world.table.end(idle, Turn(turn), world.now);
+        let others: Vec<_> = (0..37).map(|number| world.enter(elsewhere(number + 2))).collect();
+        assert!(world.is_open(first));
+        world.enter(elsewhere(99));
+        assert!(!world.is_open(first) && others.iter().all(|id| world.is_open(*id)));
+        for number in 0..37 {
+            world.enter(elsewhere(number + 100));
+        }
+        assert!(others.iter().all(|id| !world.is_open(*id)));
+        assert!(world.is_open(kept) && world.is_open(idle), "those that have shown a credential stay longer");
+        assert_eq!(world.table.connections.len(), 40);
+    }
+
+    #[test]
+    fn one_peer_takes_no_place_of_the_newcomers_of_others() {
+        let mut world = World::new(40);
+        let other = world.enter(elsewhere(1));
+        for _ in 0..1_000 {
+            world.enter(HERE);
+        }
+        assert!(world.is_open(other));
+        assert_eq!(world.table.counts(), Counts { new: 21, evicted: 980, ..Counts::default() });
+        let v6 = |last: u16| IpAddr::from([0x2001, 0xdb8, 0, 1, 0, 0, 0, last]);
+        for number in 0..100 {
+            world.enter(v6(number));
+        }
+        assert_eq!(world.table.new_of_peer[&network(v6(7))].len(), 20, "all of one network are one peer");
+    }
+
+    #[test]
+    fn one_credential_never_has_all_places() {
+        let mut world = World::new(2048);
+        let reader = token("reader");
+        let mut streams = 0;
+        for _ in 0..2_060 {
+            let Ok(id) = world.busy(&reader, Purpose::Read) else { continue };
+            match world.table.stream(id) {
+                Ok(()) => streams += 1,
+                Err(refused) => {
+                    assert_eq!(refused, Refused::CredentialStreams { limit: 1_024 });
+                    world.table.end(id, Turn(world.table.last), world.now);
+                }
+            }
+        }
+        assert_eq!((streams, world.table.counts().streams), (1_024, 1_024));
+        assert!(world.busy(&reader, Purpose::Read).is_ok(), "it can still ask something else");
+        assert!(world.busy(&token("other"), Purpose::Read).is_ok());
+        let mut held = 0;
+        while world.busy(&reader, Purpose::Read).is_ok() {
+            held += 1;
+        }
+        assert_eq!(held + 1_025, 1_536);
+    }
+
+    #[test]
+    fn places_are_kept_for_changes_and_for_health() {
+        let mut world = World::new(64);
+        let readers: Vec<Who> = (0..4).map(|number| token(&format!("r{number}"))).collect();
+        for number in 0..400 {
+            world.busy(&readers[number % 4], Purpose::Read).ok();
+        }
+        assert_eq!(world.table.counts().busy, 56);
+        assert_eq!(world.busy(&readers[0], Purpose::Read), Err(Refused::All { limit: 56 }));
+        assert!(world.busy(&token("other"), Purpose::Read).is_ok(), "one that holds few places");
+        assert!(world.busy(&readers[0], Purpose::Change).is_ok());
+        for number in 0..400 {
+            world.busy(&readers[number % 4], Purpose::Change).ok();
+        }
+        assert_eq!(world.table.counts().busy, 60);
+        for _ in 0..100 {
+            let id = world.enter(HERE);
+            assert!(world.table.begin_without(id, world.now).is_ok(), "whoever asks for health is let in");
+        }
+    }
+
+    #[test]
+    fn a_newcomer_has_little_time_and_one_with_a_credential_has_more() {
+        let mut world = World::new(8);
+        let id = world.enter(HERE);
+        assert_eq!(world.table.deadline(id), Some(world.now + NEW_HEAD));
+        let request = world.table.begin_without(id, world.now + NEW_HEAD / 2).expect("begun");
+        assert_eq!(world.table.deadline(id), Some(world.now + NEW_HEAD / 2 + NEW_ANSWER));
+        world.table.end(id, request, world.now + NEW_HEAD);
+        assert_eq!(world.table.deadline(id), Some(world.now + NEW_HEAD * 2));
+        let request = world.table.begin(id, &token("a"), Purpose::Read).expect("begun");
+        assert_eq!(world.table.deadline(id), None);
+        world.table.end(id, request, world.now);
+        assert_eq!(world.table.deadline(id), None);
+        assert_eq!(world.table.counts(), Counts { idle: 1, ..Counts::default() });
+    }
+
+    #[test]
+    fn a_request_of_a_connection_that_lost_its_place_is_not_begun() {
+        let mut world = World::new(8);
+        let id = world.enter(HERE);
+        world.table.make_room().expect("room");
+        assert_eq!(world.table.begin(id, &token("a"), Purpose::Change), Err(Refused::Gone));
+        assert_eq!(world.table.begin_without(id, world.now), Err(Refused::Gone));
+        assert_eq!(world.table.stream(id), Err(Refused::Gone));
+    }
+
+    #[test]
+    fn a_credential_that_is_revoked_loses_its_streams() {
+        let mut world = World::new(64);
+        let (gone, stays) = (token("gone"), token("stays"));
+        let of_gone: Vec<_> = (0..3).map(|_| world.busy(&gone, Purpose::Read).expect("a place")).collect();
+        let other = world.busy(&stays, Purpose::Read).expect("a place");
+        world.table.close_others(&gone, of_gone[1]);
+        let open: Vec<bool> = of_gone.iter().map(|id| world.is_open(*id)).collect();
+        assert_eq!((open, world.is_open(other)), (vec![false, true, false], true));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+        /// Whatever happens: the lists agree with each other, no bound is passed, and there is always room for one more.
+        #[test]
+        fn there_is_always_room_for_one_more(
+            connections in 1_usize..40,
+            steps in prop::collection::vec((0_u8..7, 0_usize..40, 0_u8..4), 0..400),
+        ) {
+            let mut world = World::new(connections);
+            let mut open: Vec<(ConnectionId, Turn)> = Vec::new();
+            for (step, at, which) in steps {
+                let who = token(&format!("t{which}"));
+                let known = open.get(at % open.len().max(1)).copied();
+                match (step, known) {
+                    (0 | 1, _) | (_, None) => open.push((world.enter(elsewhere(which)), Turn(0))),
+                    (2, Some((id, _))) => {
+                        if let Ok(turn) = world.table.begin(id, &who, Purpose::Read) { open.push((id, turn)); }
+                    }
+                    (3, Some((id, _))) => {
+                        if let Ok(turn) = world.table.begin(id, &who, Purpose::Change) { open.push((id, turn)); }
+                    }
+                    (4, Some((id, _))) => { world.table.stream(id).ok(); }
+                    (5, Some((id, turn))) => world.table.end(id, turn, world.now),
+                    (_, Some((id, _))) => { world.table.remove(id); }
+                }
+                let Table { bounds, connections, new, idle, shares, total, new_of_peer, .. } = &world.table;
+                prop_assert!(connections.len() <= bounds.all && total.busy <= bounds.busy);
+                prop_assert!(total.streams <= bounds.streams);
+                prop_assert_eq!(connections.len(), new.len() + idle.len() + total.busy);
+                prop_assert_eq!(new_of_peer.values().map(BTreeSet::len).sum::<usize>(), new.len());
+                prop_assert_eq!(shares.values().map(|share| share.busy).sum::<usize>(), total.busy);
+                prop_assert_eq!(shares.values().map(|share| share.streams).sum::<usize>(), total.streams);
+                for share in shares.values() {
+                    prop_assert!(share.busy <= bounds.busy_per_credential);
+                    prop_assert!(share.streams <= bounds.streams_per_credential);
+                }
+            }
+        }
+    }
+}
