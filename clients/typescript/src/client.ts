@@ -2,17 +2,17 @@
 import { ProblemError } from "./problem.js";
 import { type FollowOptions, type RunsItem, type StreamItem, followChat, followEvents, followRuns } from "./stream.js";
 import type {
-  ArtifactList, AttemptList, ChatHistoryQuery, CreateRun, DeliveryList, Diagnosis, Diff, EngineList, EventsAt,
+  ArtifactList, AttemptList, ChatHistoryQuery, CreateRun, DeliveryList, Diagnosis, Diff, Download, EngineList, EventsAt,
   EventsAtQuery, EventsHistoryQuery, FcmpEvent, Interaction, InteractionList, ListRunsQuery, OpenInteractionList,
   Outline, OutlineQuery, Page, PatchedSkill, PatchedSkillQuery, RaspEvent, RawQuery, Reply, RetryRun, Run, RunList,
-  RunRequest, RunResult, RunSummary, Skill, SkillCheck, SkillList, Taxonomy, Verification,
+  RunRequest, RunResult, RunSummary, Session, Skill, SkillCheck, SkillList, Taxonomy, Verification,
 } from "./types.js";
 
 export interface ClientOptions {
   /** Such as `http://127.0.0.1:7420`; empty on a page of the server itself. */
   baseUrl: string;
-  /** Left out in a browser that has a session. */
-  token?: string | undefined;
+  /** Or what gives it for each request, where it can change: a page keeps that of its session in its storage. */
+  token?: string | (() => string | undefined) | undefined;
   /** Another `fetch` than the built-in one. */
   fetch?: typeof fetch | undefined;
 }
@@ -58,14 +58,14 @@ interface Sent extends RequestOptions {
 
 export class SkillrunClient {
   private readonly base: string;
-  private readonly token: string | undefined;
+  private readonly token: () => string | undefined;
   private readonly fetcher: typeof fetch;
 
   constructor({ baseUrl, token, fetch: fetcher }: ClientOptions) {
     this.base = baseUrl.replace(/\/+$/, "");
     // A stream would try a wrong address for ever.
     if (this.base && !URL.canParse(this.base)) throw new TypeError(`baseUrl is no address: ${baseUrl}`);
-    this.token = token;
+    this.token = typeof token === "function" ? token : () => token;
     this.fetcher = fetcher ?? ((input, init) => globalThis.fetch(input, init));
   }
 
@@ -178,8 +178,18 @@ export class SkillrunClient {
     return this.json(`${of(run)}/artifacts`, options);
   }
 
-  artifact(run: string, path: string, options: RequestOptions = {}): Promise<Blob> {
-    return this.blob(`${of(run)}/artifacts/${path.split("/").map(encodeURIComponent).join("/")}`, options);
+  /** All of it, or its first `most` bytes. */
+  artifact(run: string, path: string, { most, signal }: RequestOptions & { most?: number } = {}): Promise<Blob> {
+    const headers = { Range: most === undefined ? undefined : `bytes=0-${most - 1}` };
+    return this.blob(`${of(run)}/artifacts/${path.split("/").map(encodeURIComponent).join("/")}`, { headers, signal });
+  }
+
+  /**
+   * An address for one file that needs no token, good for one minute: a link cannot send a token. `path` is path and
+   * query of an artifact, a bundle, a recording or raw bytes.
+   */
+  createDownload(path: string, options: RequestOptions = {}): Promise<Download> {
+    return this.json("/v1/downloads", { method: "POST", json: { path }, ...options });
   }
 
   bundle(run: string, { full, signal }: RequestOptions & { full?: boolean } = {}): Promise<Blob> {
@@ -253,11 +263,12 @@ export class SkillrunClient {
     return this.json("/v1/engines", { query: { probe }, signal });
   }
 
-  /** Lets this browser in, with the code of a link of `skillrun open`. */
-  async beginSession(code: string, options: RequestOptions = {}): Promise<void> {
-    await this.send("/v1/session", { method: "POST", json: { code }, ...options });
+  /** Lets this browser in, with the code of a link of `skillrun open`. The token is for the storage of the page. */
+  beginSession(code: string, options: RequestOptions = {}): Promise<Session> {
+    return this.json("/v1/session", { method: "POST", json: { code }, ...options });
   }
 
+  /** Logs out: the token of the session is refused from then on. */
   async endSession(options: RequestOptions = {}): Promise<void> {
     await this.send("/v1/session/end", { method: "POST", ...options });
   }
@@ -284,7 +295,8 @@ export class SkillrunClient {
       if (value !== undefined && value !== null) query.set(name, String(value));
     }
     const headers = new Headers();
-    if (this.token) headers.set("Authorization", `Bearer ${this.token}`);
+    const token = this.token();
+    if (token) headers.set("Authorization", `Bearer ${token}`);
     for (const [name, value] of Object.entries(sent.headers ?? {})) {
       if (value !== undefined) headers.set(name, value);
     }

@@ -199,5 +199,9 @@ test("everything else answers", async () => {
   await assert.rejects(client.removeSkill("no-such-skill"), { code: "SKILL_NOT_FOUND" });
   await assert.rejects(client.installSkill(new Blob(["no zip"])), { code: "SKILL_INVALID" });
   await assert.rejects(client.beginSession("wrong"), { code: "UNAUTHORIZED" });
-  await client.endSession();
+  // Only a browser can log out; this is a token of a program.
+  await assert.rejects(client.endSession(), { code: "FORBIDDEN" });
+  const { url } = await client.createDownload(`/v1/runs/${run}/bundle`);
+  assert.ok((await (await fetch(server.url + url)).blob()).size > 0);
+  await assert.rejects(client.createDownload("/v1/runs"), { code: "INVALID_REQUEST" });
 });

@@ -17,6 +17,7 @@ export const words = defineWords({
   themeLight: { en: "Light", zh: "浅色" },
   themeDark: { en: "Dark", zh: "深色" },
   api: { en: "API", zh: "接口文档" },
+  logOut: { en: "Log out", zh: "退出登录" },
   away: { en: "The server does not answer. What you see is from before; this page goes on by itself as soon as it is back.", zh: "服务器没有响应。这里显示的是之前的内容；恢复后页面会自动继续。" },
   refusedTitle: { en: "This browser is not let in yet", zh: "此浏览器还没有获得许可" },
   refusedHow: { en: "Runs belong to whoever started the server. On its machine, type this and follow the link it prints:", zh: "运行属于启动服务器的人。请在那台机器上输入以下命令，并打开它给出的链接：" },

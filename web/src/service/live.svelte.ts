@@ -3,6 +3,7 @@
 import type { RunSummary } from "@skillrun/client";
 import { isProblem, sentence, service } from "./service.ts";
 import { type RunTable, applied, empty } from "./run-table.ts";
+import { forgetSession, onSessionElsewhere } from "./session.ts";
 
 /** `away`: there was a connection, and it is being looked for. */
 export type Connection = "connecting" | "connected" | "away" | "refused";
@@ -35,6 +36,7 @@ class Live {
   /** Called once, when the page is shown. */
   begin(): void {
     document.addEventListener("visibilitychange", this.seen, { signal: this.stop.signal });
+    onSessionElsewhere(() => this.again(), this.stop.signal);
     this.seen();
   }
 
@@ -63,6 +65,26 @@ class Live {
       this.connection = "refused";
       this.refusal = isProblem(error, "UNAUTHORIZED") ? undefined : sentence(error);
     }
+  }
+
+  /** Logs out: the server refuses the token from now on, in every tab, and nothing of before is shown. */
+  async logOut(): Promise<void> {
+    try {
+      await service.endSession();
+    } catch (error) {
+      // One that the server does not know is logged out already.
+      if (!isProblem(error, "UNAUTHORIZED")) throw error;
+    }
+    forgetSession();
+    this.again();
+  }
+
+  /** Somebody else may be here now. */
+  private again(): void {
+    this.table = empty();
+    this.cursor = undefined;
+    this.unseen = undefined;
+    void this.follow();
   }
 
   /**

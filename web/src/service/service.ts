@@ -1,9 +1,10 @@
-// The service this page came from. The browser sends its session by itself.
+// The service this page came from, with the token of this browser.
 import { ProblemError, SkillrunClient } from "@skillrun/client";
 import { t } from "../words/language.svelte.ts";
+import { sessionToken } from "./session.ts";
 import { words } from "./words.ts";
 
-export const service = new SkillrunClient({ baseUrl: "" });
+export const service = new SkillrunClient({ baseUrl: "", token: sessionToken });
 
 /** One sentence for somebody who tried something: what is wrong, and what to do. */
 export function sentence(error: unknown): string {

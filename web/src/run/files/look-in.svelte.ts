@@ -1,7 +1,7 @@
 // The beginning of a file, fetched to be shown. No more of it is asked for than is shown.
-import { type ArtifactList, ProblemError } from "@skillrun/client";
-import { sentence } from "../../service/service.ts";
-import { type Json, MOST_IMAGE, MOST_TEXT, type PreviewKind, artifactHref, asJson, asText, previewKind } from "./preview.ts";
+import type { ArtifactList } from "@skillrun/client";
+import { sentence, service } from "../../service/service.ts";
+import { type Json, MOST_IMAGE, MOST_TEXT, type PreviewKind, asJson, asText, previewKind } from "./preview.ts";
 
 export type Artifact = ArtifactList["artifacts"][number];
 
@@ -65,11 +65,9 @@ export class LookIn {
     }
   }
 
-  /** The client fetches files whole; this one may be huge. */
+  /** The file may be huge. */
   private async bytes(most: number): Promise<Uint8Array<ArrayBuffer>> {
-    const headers = { Range: `bytes=0-${most - 1}` };
-    const response = await fetch(artifactHref(this.run, this.artifact.path), { headers, signal: this.stop.signal });
-    if (!response.ok) throw await ProblemError.from(response);
-    return new Uint8Array(await response.arrayBuffer()).slice(0, most);
+    const start = await service.artifact(this.run, this.artifact.path, { most, signal: this.stop.signal });
+    return new Uint8Array(await start.arrayBuffer()).slice(0, most);
   }
 }
