@@ -129,7 +129,7 @@ fn add_as(made_by: u32, log: &FileLog, run: RunId, folder: &RunFolder) -> Result
         }
         let mut written = Ok(());
         translator.push(event, &mut |event| {
-            if let Some(event) = numbering.new(event).filter(|_| written.is_ok()) {
+            if let Some(event) = numbering.number(event).filter(|_| written.is_ok()) {
                 written = conversation.lines.fcmp(&event);
             }
         });
@@ -147,7 +147,7 @@ struct Numbering {
 }
 
 impl Numbering {
-    fn new(&mut self, event: FcmpEvent) -> Option<FcmpEvent> {
+    fn number(&mut self, event: FcmpEvent) -> Option<FcmpEvent> {
         let is_new = match self.goes_on {
             GoesOn::AfterLine(line) => event.seq > line,
             GoesOn::AfterEvent(rasp_seq) => event.meta.rasp_seq > rasp_seq,

@@ -85,11 +85,9 @@ fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
 fn branches(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
     schema["oneOf"].as_array().into_iter().flatten().map(|branch| {
         let properties = &branch["properties"];
-        let name = match &properties["event"] {
-            Value::Null => &properties["type"]["const"],
-            event => &event["properties"]["type"]["const"],
-        };
-        (name.as_str().expect("a type"), &properties["data"])
+        let of_rasp = properties["event"]["properties"]["type"]["const"].as_str();
+        let name = of_rasp.or_else(|| properties["type"]["const"].as_str()).expect("a type");
+        (name, &properties["data"])
     })
 }
 
