@@ -150,7 +150,7 @@ impl Places {
             let copy = SkillCopy::make(&folder.skill(), &beside)?;
             copy.patch(layers, &Patch { mode: record.request.mode, artifacts_dir: &self.artifacts })?;
             // What has its name is used by every later attempt, so its content is on the disk before.
-            whole_file::sync_trees(&[beside.clone()]).map_err(failed(&beside))?;
+            whole_file::sync_trees(std::slice::from_ref(&beside)).map_err(failed(&beside))?;
             match fs::rename(&beside, &self.skill) {
                 Ok(()) => {}
                 // Another file system: copied there instead, under another name, and moved when it is whole.
@@ -162,7 +162,7 @@ impl Places {
                     // Of an owner that was killed.
                     tree::remove(&part).ok();
                     SkillCopy::make(&beside, &part)?;
-                    whole_file::sync_trees(&[part.clone()]).map_err(failed(&part))?;
+                    whole_file::sync_trees(std::slice::from_ref(&part)).map_err(failed(&part))?;
                     fs::rename(&part, &self.skill).map_err(failed(&self.skill))?;
                     tree::remove(&beside).ok();
                 }
