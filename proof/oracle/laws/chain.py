@@ -95,7 +95,11 @@ class Chain:
 
     def _result(self, end: Event) -> None:
         """The result was written before the last event, and has the head of that moment."""
-        result: dict[str, Any] = lines.whole(self.looking.folder / "result.json") or {}
+        try:
+            result: dict[str, Any] = lines.whole(self.looking.folder / "result.json") or {}
+        except lines.Unreadable:
+            # Told by law `status`.
+            return
         head, prev = result.get("log_head"), end.value.get("prev")
         if head is None or prev is None:
             return
