@@ -47,7 +47,7 @@ export const codeWords = defineWords({
   UNEXPECTED_COMPLETION_STATE: { en: "The turn ended well, yet it can be called neither completed nor interrupted.", zh: "本轮正常结束，却既不能算完成，也不能算中断。" },
   DONE_MARKER_IN_RAW: { en: "A done marker stands in a line that could not be decoded, so it does not count.", zh: "完成标记出现在无法解析的行里，因此不算数。" },
   DONE_MARKER_MALFORMED: { en: "The text holds something like a done marker that is not one, so it does not count.", zh: "文本里有类似完成标记的内容，但并不是，因此不算数。" },
-  DONE_MARKER_FALSE: { en: "The agent wrote `\"__SKILL_DONE__\": false`: it says that it is not done.", zh: "智能体写了 `\"__SKILL_DONE__\": false`，表示工作尚未完成。" },
+  DONE_MARKER_FALSE: { en: "The agent wrote \"__SKILL_DONE__\": false: it says that it is not done.", zh: "智能体写了 \"__SKILL_DONE__\": false，表示工作尚未完成。" },
   DONE_MARKER_BEFORE_WORK: { en: "A done marker does not count, because the agent called a tool after it.", zh: "完成标记不算数，因为智能体在它之后又调用了工具。" },
   OUTPUT_BEFORE_WORK: { en: "An object that fits the output schema does not count, because the agent called a tool after it.", zh: "一个符合输出模式的对象不算数，因为智能体在它之后又调用了工具。" },
   DONE_MARKER_REPEATED: { en: "The attempt holds more than one done marker; the first one counts.", zh: "这次尝试里有多个完成标记，以第一个为准。" },
