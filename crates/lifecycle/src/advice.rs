@@ -88,10 +88,12 @@ pub(crate) fn engine(
 pub(crate) fn output(code: Code, errors: &[String]) -> RunError {
     let details = errors.iter().take(DETAILS_MAX).cloned().collect();
     let first = errors.first().map(String::as_str).unwrap_or_default();
-    let message = match code {
-        Code::OutputMissing => format!("the output is missing: {first}"),
-        _ => format!("the output does not fit the skill's schema: {first}"),
+    let what = if code == Code::OutputMissing {
+        "the output is missing"
+    } else {
+        "the output does not fit the skill's schema"
     };
+    let message = format!("{what}: {first}");
     RunError { details, ..error(ErrorCategory::Output, code, message) }
 }
 
@@ -125,10 +127,10 @@ pub fn name_login(actions: &mut [NextAction], login: &str) {
 /// Names what the run was made of: its engine, and the folder of its skill.
 pub fn name_parts(actions: &mut [NextAction], engine: &str, skill: &str) {
     for action in actions {
-        match action.action {
-            NextActionKind::InstallEngine => action.command = format!("skillrun engines install {engine}"),
-            NextActionKind::FixSkill => action.command = format!("skillrun skills validate {}", as_word(skill)),
-            _ => {}
+        if action.action == NextActionKind::InstallEngine {
+            action.command = format!("skillrun engines install {engine}");
+        } else if action.action == NextActionKind::FixSkill {
+            action.command = format!("skillrun skills validate {}", as_word(skill));
         }
     }
 }
@@ -186,11 +188,11 @@ pub(crate) fn next_actions_for(error: &RunError, run: RunId) -> Vec<NextAction> 
         (_, _) => "--timeout",
     };
     for action in &mut actions {
-        match action.action {
-            NextActionKind::RaiseTimeout => action.command = format!("skillrun retry {run} {raises} SECONDS"),
+        if action.action == NextActionKind::RaiseTimeout {
+            action.command = format!("skillrun retry {run} {raises} SECONDS");
+        } else if action.action == NextActionKind::FixSkill {
             // Where the folder of the skill is not known, as in a recording.
-            NextActionKind::FixSkill => action.command = format!("skillrun explain {}", error.code),
-            _ => {}
+            action.command = format!("skillrun explain {}", error.code);
         }
     }
     actions

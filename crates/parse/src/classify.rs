@@ -40,10 +40,9 @@ pub fn by_all(status: Option<u64>, name: Option<&str>, words: &str) -> ErrorCate
     if let Some(category) = name.and_then(by_name) {
         return category;
     }
-    match by_words(words) {
-        ErrorCategory::Engine if status.is_some_and(is_service_failure) => ErrorCategory::Network,
-        category => category,
-    }
+    let category = by_words(words);
+    let is_untold = category == ErrorCategory::Engine;
+    if is_untold && status.is_some_and(is_service_failure) { ErrorCategory::Network } else { category }
 }
 
 /// What an engine's exit code tells beside its words. gemini exits with the status of the service, of which the system

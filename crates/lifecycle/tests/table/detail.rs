@@ -156,9 +156,9 @@ fn every_record_of_a_turn_that_was_broken_off_has_its_kind() {
         let facts = turn.facts();
         let ending = Ending { exit: ProcessExit::Unknown, ended_by: None, elapsed_ms: None, timeout_ms: None, host_hash: None };
         let events = closing::attempt_ended(&facts, &settle(&facts, &how.control()), &ending);
-        let record = events.iter().find_map(|event| match &event.data {
-            Data::AttemptEnded(ended) => Some(ended),
-            _ => None,
+        let record = events.iter().find_map(|event| {
+            let Data::AttemptEnded(ended) = &event.data else { return None };
+            Some(ended)
         });
         let record = record.expect("a record of the turn");
         assert_eq!(record.error_kind, Some(kind));

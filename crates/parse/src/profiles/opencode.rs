@@ -211,11 +211,10 @@ impl Turn {
         let told = error.map(Told::read).unwrap_or_default();
         let message = told.message.as_deref();
         let shown = message.unwrap_or("the turn failed");
-        let category = match classify::by_all(told.status, told.name.as_deref(), shown) {
-            // The message is the engine's, the body what the service or a portal before it answered.
-            ErrorCategory::Engine => told.body.as_deref().map_or(ErrorCategory::Engine, classify::by_words),
-            category => category,
-        };
+        let by_message = classify::by_all(told.status, told.name.as_deref(), shown);
+        // The message is the engine's, the body what the service or a portal before it answered.
+        let by_body = told.body.as_deref().filter(|_| by_message == ErrorCategory::Engine).map(classify::by_words);
+        let category = by_body.unwrap_or(by_message);
         emit.push(text_errors::with_reset(shown, category, told.reset));
         emit.push(match self.limit {
             Some(_) => text_errors::limit(message),

@@ -103,34 +103,38 @@ pub fn decided(ended: &AttemptEnded) -> &'static str {
     let Verdict { rule, run_status, reason_code, error, evidence, .. } = &ended.verdict;
     let is_missing =
         *reason_code == Code::OutputMissing || error.as_ref().is_some_and(|error| error.code == Code::OutputMissing);
-    let succeeded = *run_status == RunStatus::Succeeded;
-    match rule {
-        Rule::MarkerOutputInvalid if is_missing => "the agent said that it was done, and its output is missing",
-        Rule::MarkerOutputInvalid => "the agent said that it was done, and its output does not fit the schema",
-        Rule::MarkerAuto if succeeded => "the agent said that it was done, and its output is valid",
-        Rule::MarkerAuto => {
+    let told = match (*rule == Rule::MarkerOutputInvalid, *rule == Rule::AutoInvalid, is_missing) {
+        (true, _, true) => Some("the agent said that it was done, and its output is missing"),
+        (true, _, false) => Some("the agent said that it was done, and its output does not fit the schema"),
+        (_, true, true) => Some("the turn ended as it should, and its output is missing"),
+        (_, true, false) => Some("the turn ended as it should, and its output does not fit the schema"),
+        (false, false, _) => None,
+    };
+    let by_process = if *rule == Rule::MarkerAuto && *run_status == RunStatus::Succeeded {
+        Some("the agent said that it was done, and its output is valid")
+    } else if *rule == Rule::MarkerAuto {
+        Some(
             "the agent said that it was done and its output is valid, but its process did not end well, which counts in \
-             auto mode"
-        }
-        Rule::TimedOut => match ended.exit.ended_by {
-            Some(EndedBy::Stall) => "the engine was silent for too long, and its host ended it",
-            Some(EndedBy::HardTimeout) => "the engine took too long, and its host ended it",
-            Some(EndedBy::WaitTimeout) => "a question was not answered in time, and the host ended the engine",
-            Some(_) | None => self::rule(*rule),
-        },
-        Rule::HostEnded => match reason_code {
-            Code::AttemptLost => "the host was lost",
-            Code::EvidenceBudget => "the engine wrote more than it may, and its host ended it",
-            Code::HostError => "the host could not go on",
-            _ => self::rule(*rule),
-        },
-        Rule::BadExit if !evidence.end.is_empty() => {
-            "the process of the engine ended with an error or by a signal, although its turn had ended as it should"
-        }
-        Rule::AutoInvalid if is_missing => "the turn ended as it should, and its output is missing",
-        Rule::AutoInvalid => "the turn ended as it should, and its output does not fit the schema",
-        rule => self::rule(*rule),
-    }
+             auto mode",
+        )
+    } else if *rule == Rule::BadExit && !evidence.end.is_empty() {
+        Some("the process of the engine ended with an error or by a signal, although its turn had ended as it should")
+    } else if *rule == Rule::TimedOut && ended.exit.ended_by == Some(EndedBy::Stall) {
+        Some("the engine was silent for too long, and its host ended it")
+    } else if *rule == Rule::TimedOut && ended.exit.ended_by == Some(EndedBy::HardTimeout) {
+        Some("the engine took too long, and its host ended it")
+    } else if *rule == Rule::TimedOut && ended.exit.ended_by == Some(EndedBy::WaitTimeout) {
+        Some("a question was not answered in time, and the host ended the engine")
+    } else if *reason_code == Code::AttemptLost {
+        Some("the host was lost")
+    } else if *reason_code == Code::EvidenceBudget {
+        Some("the engine wrote more than it may, and its host ended it")
+    } else if *reason_code == Code::HostError {
+        Some("the host could not go on")
+    } else {
+        None
+    };
+    told.or(by_process).unwrap_or_else(|| self::rule(*rule))
 }
 
 /// The row of the settle table, in one sentence.
