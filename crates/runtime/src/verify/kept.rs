@@ -106,8 +106,10 @@ impl Kept {
         let root = Root::open(&context.folder.workspace());
         for artifact in self.artifacts.values() {
             let path = Path::new(&artifact.path);
+            // Hashed in pieces, whatever its size.
+            let mut budget = u64::MAX;
             let found = match &root {
-                Ok(root) => root.hash(path, &mut u64::MAX.clone()),
+                Ok(root) => root.hash(path, &mut budget),
                 Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
             };
             let changed = match found {
