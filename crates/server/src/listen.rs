@@ -8,6 +8,7 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
@@ -32,6 +33,21 @@ const BREATH: Duration = Duration::from_millis(50);
 
 /// Sockets beyond the places: connections that have lost theirs and are about to be closed.
 const CLOSING_SOCKETS: usize = 64;
+
+/// As many connections as asked for, or as there are descriptors for: half of those are for files and hosts. The soft
+/// limit is raised as far as it may be.
+pub(crate) fn with_descriptors(connections: usize) -> usize {
+    let wanted = connections.saturating_mul(2) as u64;
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    // None is no limit.
+    let Some(soft) = current.filter(|soft| *soft < wanted) else { return connections };
+    let raised = maximum.map_or(wanted, |hard| hard.min(wanted)).max(soft);
+    let got = match setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum }) {
+        Ok(()) => raised,
+        Err(_) => soft,
+    };
+    connections.min(usize::try_from(got / 2).unwrap_or(usize::MAX))
+}
 
 /// Accepts connections until the server stops, and then waits for those under way.
 pub(crate) async fn serve(

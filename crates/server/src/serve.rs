@@ -155,7 +155,14 @@ async fn serving(
     let (router, when_ready) = watch::channel(None);
     let front = Arc::new(Front::new(guard.clone(), metrics.clone(), when_ready, clock.clone(), complain.clone()));
     // It answers from now on; what needs runs waits until they are found.
-    let bounds = Bounds::new(door.connections);
+    let connections = listen::with_descriptors(door.connections);
+    if connections < door.connections {
+        complain(&format!(
+            "the limit of open files leaves room for {connections} connections, and server.connections is {}; raise it",
+            door.connections
+        ));
+    }
+    let bounds = Bounds::new(connections);
     let places = Places::new(bounds);
     let accepting = tokio::spawn(listen::serve(listener, front, places.clone(), bounds.all(), stop.0.subscribe()));
 

@@ -6,7 +6,6 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use http::uri::PathAndQuery;
 use http::{HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -170,7 +169,7 @@ async fn end(
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateDownload {
     /// Path and query of an artifact, a bundle, a recording or the bytes of an attempt, as they are without a link.
-    #[schemars(length(max = 8192), regex(pattern = "^/v1/runs/"))]
+    #[schemars(length(max = 8192), regex(pattern = FILE_PATTERN))]
     path: String,
 }
 
@@ -198,17 +197,23 @@ async fn download(
     Ok(Json(DownloadView { url: tickets::with_ticket(&body.path, &ticket), expires_at }))
 }
 
+/// What [`is_file`] accepts, for those who read the description.
+const FILE_PATTERN: &str = r"^/v1/runs/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/(artifacts/[A-Za-z0-9._~%!*'()/-]+|bundle|raw|recording\.cast)(\?[A-Za-z0-9._~%&=-]*)?$";
+
 /// Whether it is an address as a browser sends it, of something that is downloaded.
 fn is_file(path: &str) -> bool {
-    let Ok(address) = path.parse::<PathAndQuery>() else { return false };
-    if address.as_str() != path || path.len() > PATH_MAX || tickets::without_ticket(path).is_some() {
-        return false;
-    }
-    let Some((run, rest)) = address.path().strip_prefix("/v1/runs/").and_then(|rest| rest.split_once('/')) else {
+    let (address, query) = path.split_once('?').unwrap_or((path, ""));
+    let Some((run, rest)) = address.strip_prefix("/v1/runs/").and_then(|rest| rest.split_once('/')) else {
         return false;
     };
-    let is_named = rest.strip_prefix("artifacts/").is_some_and(|name| !name.is_empty());
-    run.parse::<RunId>().is_ok() && (is_named || matches!(rest, "bundle" | "raw" | "recording.cast"))
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._~%-".contains(&byte);
+    let is_named =
+        |name: &str| !name.is_empty() && name.bytes().all(|byte| is_plain(byte) || b"!*'()/".contains(&byte));
+    let is_known = matches!(rest, "bundle" | "raw" | "recording.cast");
+    path.len() <= PATH_MAX
+        && run.parse::<RunId>().is_ok_and(|id| id.to_string() == run)
+        && (is_known || rest.strip_prefix("artifacts/").is_some_and(is_named))
+        && query.bytes().all(|byte| is_plain(byte) || b"&=".contains(&byte))
 }
 
 #[cfg(test)]
@@ -218,9 +223,14 @@ mod tests {
     #[test]
     fn only_files_of_runs_are_downloaded() {
         let run = "/v1/runs/0190c0de-0000-7000-8000-000000000000";
-        for good in
-            ["bundle", "bundle?full=true", "raw?attempt=1&stream=stdout", "recording.cast", "artifacts/a/b%20c.md"]
-        {
+        for good in [
+            "bundle",
+            "bundle?",
+            "bundle?full=true",
+            "raw?attempt=1&stream=stdout",
+            "recording.cast",
+            "artifacts/a/b%20c.md",
+        ] {
             assert!(is_file(&format!("{run}/{good}")), "{good}");
         }
         for bad in [
@@ -237,9 +247,15 @@ mod tests {
         ] {
             assert!(!is_file(&format!("{run}/{bad}")), "{bad}");
         }
-        for bad in
-            ["", "/", "/v1/runs", "/v1/runs/x/bundle", "http://localhost/v1/runs/x/bundle", "/v1/skills/a/bundle"]
-        {
+        for bad in [
+            "",
+            "/",
+            "/v1/runs",
+            "/v1/runs/x/bundle",
+            "/v1/runs/0190C0DE-0000-7000-8000-000000000000/raw",
+            "http://localhost/v1/runs/x/bundle",
+            "/v1/skills/a/bundle",
+        ] {
             assert!(!is_file(bad), "{bad}");
         }
         assert!(!is_file(&format!("{run}/artifacts/{}", "a".repeat(PATH_MAX))));

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Write};
 use std::net::TcpStream;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -273,6 +274,34 @@ fn requests_that_wait_for_long_lock_nobody_out() {
     serves(&server, &[server.token()]);
     let canceled = server.post(&format!("/v1/runs/{run}/cancel"), &json!({}));
     assert!(matches!(canceled.status, 200 | 202), "{}", canceled.text());
+    drop(held);
+    server.is_well();
+}
+
+/// A machine that gives the server few descriptors: it takes no more connections than leave some for files.
+#[test]
+fn half_sent_requests_use_up_no_descriptors() {
+    let lab = Lab::new();
+    lab.skill("plain", SCRIPT);
+    let serve = lab.command(&["serve", "--listen", "127.0.0.1:0"]);
+    let mut limited = Command::new("prlimit");
+    limited
+        .arg("--nofile=256:256")
+        .arg(serve.get_program())
+        .args(serve.get_args())
+        .env_clear()
+        .envs(serve.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .current_dir(lab.path("tmp"))
+        .stdin(Stdio::null());
+    let server = Lab::started(limited);
+    let held: Vec<TcpStream> = (0..600)
+        .map(|_| {
+            let mut stream = server.client.connect().expect("connected");
+            stream.write_all(b"GET /healthz HTTP/1.1\r\n").expect("sent");
+            stream
+        })
+        .collect();
+    serves(&server, &[server.token()]);
     drop(held);
     server.is_well();
 }
