@@ -48,6 +48,8 @@ pub(crate) struct Run {
     clock: Arc<dyn Clock>,
     counters: Arc<Counters>,
     variables: Arc<ProcessVariables>,
+    /// When something was decided last, in wall time and in running time.
+    decided_at: Option<(Timestamp, Duration)>,
 }
 
 impl Drop for Run {
@@ -87,6 +89,7 @@ impl Run {
             clock: tools.clock.clone(),
             counters: tools.counters.clone(),
             variables: tools.variables.clone(),
+            decided_at: None,
         }
     }
 
@@ -148,13 +151,21 @@ impl Run {
 
     /// The running time at which the time of a question of this run is up.
     pub(crate) fn time_up_at(&self, deadline: Timestamp) -> Duration {
-        let left = time_left(self.now(), deadline, self.options().session_timeout);
-        self.running().saturating_add(left)
+        // From the moment at which it was decided, if that was here: the wall clock may have been set since.
+        let (now, running) = self.decided_at.unwrap_or_else(|| (self.now(), self.running()));
+        running.saturating_add(time_left(now, deadline, self.options().session_timeout))
+    }
+
+    /// The moment of a decision, by both clocks.
+    fn decides_now(&mut self) -> Timestamp {
+        let now = self.now();
+        self.decided_at = Some((now, self.running()));
+        now
     }
 
     /// Something happened: what follows is decided, appended, and given back to be carried out.
     pub(crate) fn happens(&mut self, input: Input<'_>) -> Result<Vec<Effect>, RuntimeError> {
-        let now = self.now();
+        let now = self.decides_now();
         let decision = self.decide(now, input)?;
         self.write(now, decision)
     }
@@ -165,7 +176,7 @@ impl Run {
         input: Input<'_>,
         end_process: impl FnOnce(),
     ) -> Result<Vec<Effect>, RuntimeError> {
-        let now = self.now();
+        let now = self.decides_now();
         let decision = self.decide(now, input)?;
         if decision.effects.iter().any(|effect| matches!(effect, Effect::Enqueue { .. })) {
             // Before anything is written: an answer that cannot be carried out here stays to be given elsewhere.
@@ -182,7 +193,7 @@ impl Run {
         session: SessionLeft,
         end_process: impl FnOnce(),
     ) -> Result<Vec<Effect>, RuntimeError> {
-        let now = self.now();
+        let now = self.decides_now();
         let decision = life::recover(&self.state, self.options(), self.id, now, found, session);
         self.write(now, end_first(decision, end_process))
     }

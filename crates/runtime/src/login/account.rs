@@ -7,6 +7,8 @@
 
 use serde_json::{Map, Value};
 
+use super::note::says_something;
+
 #[cfg(test)]
 mod tests;
 
@@ -108,6 +110,9 @@ impl Comparison {
             (before, now) if before == now => {
                 self.is_named |= NAMES.contains(&name.to_lowercase().as_str()) && before.is_string();
             }
+            // What was empty stays so, or a version of the engine counts something there: that names nobody.
+            (before, now)
+                if !says_something(before) && (!says_something(now) || now.is_number() || now.is_boolean()) => {}
             _ => self.other = differs(),
         }
     }
