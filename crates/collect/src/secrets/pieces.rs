@@ -419,7 +419,7 @@ impl Pieces {
             let pieces = if active.matched < ARMED {
                 Arc::default()
             } else {
-                active.earlier.iter().cloned().chain([active.from..active.to]).collect()
+                active.earlier.iter().cloned().chain(std::iter::once(active.from..active.to)).collect()
             };
             let is_most = active.matched * 2 >= patterns.all[active.pattern].bytes.len();
             Waiting { pattern: active.pattern, matched: active.matched, is_most, pieces, since: unit.to }

@@ -232,6 +232,10 @@ fn a_value_is_found_in_other_encodings() {
     assert_eq!(masked(&secrets, &records), deltas(&["eH*******", "*************", "******"]));
 }
 
+fn one(start: u64, end: u64) -> Vec<Range<u64>> {
+    std::iter::once(start..end).collect()
+}
+
 /// What could be the first piece is not announced before it is clear what follows; but a reader does not wait for ever.
 #[test]
 fn the_end_of_a_string_is_held_back_and_released() {
@@ -253,12 +257,12 @@ fn the_end_of_a_string_is_held_back_and_released() {
     let rest = deltas(&[&KEY[6..]]);
     let end = scanner.end();
     scanner.push(&secrets, rest.as_bytes(), &mut found);
-    assert_eq!(found, [end + 24..end + 38], "what was announced is not hidden, the rest is");
+    assert_eq!(found, one(end + 24, end + 38), "what was announced is not hidden, the rest is");
 
     let (mut scanner, mut found) = (Scanner::new(), Vec::new());
     scanner.push(&secrets, deltas(&[&KEY[..12]]).as_bytes(), &mut found);
     scanner.release(&mut found);
-    assert_eq!(found, [24..36], "half of it and more");
+    assert_eq!(found, one(24, 36), "half of it and more");
     scanner.push(&secrets, "x".repeat(70_000).as_bytes(), &mut Vec::new());
     assert_eq!(scanner.clear(), scanner.end());
 }
@@ -285,7 +289,7 @@ fn what_may_be_part_of_a_value_at_a_cut_is_known() {
     assert_eq!(scanner.unfinished(), [24..34, at + 9..at + 13]);
     let (mut found, mut next) = (Vec::new(), scanner.go_on());
     assert_eq!(next.push(&secrets, b"56/789\"}", &mut found), 8);
-    assert_eq!(found, [0..6], "the rest is found in what follows");
+    assert_eq!(found, one(0, 6), "the rest is found in what follows");
 }
 
 /// As many as there may be at once: every string ends with a beginning of a value.
