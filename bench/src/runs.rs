@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 use skillrun_engine::Engines;
-use skillrun_runtime::{DataFolder, NewRun, Options, Runtime, Setup, SlotLimits, SystemClock};
+use skillrun_runtime::{DataFolder, NewRun, Options, OwnerRole, Runtime, Setup, SlotLimits, SystemClock};
 use skillrun_skill::{Layers, Skill};
 
 use crate::capture::{median, wall};
@@ -195,6 +195,7 @@ fn runtime(program: &Program, place: &Place) -> Runtime {
         consents: vec!["quick".to_owned()],
         redact_patterns: Vec::new(),
         environment: std::env::vars_os().collect(),
+        role: OwnerRole::Server,
         own_program: host.clone(),
         cwd: place.0.clone(),
         user_home: place.0.join("home"),

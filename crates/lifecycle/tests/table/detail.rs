@@ -154,7 +154,8 @@ fn every_record_of_a_turn_that_was_broken_off_has_its_kind() {
         (chat().endless(), stalled, ErrorCategory::Timeout),
     ] {
         let facts = turn.facts();
-        let ending = Ending { exit: ProcessExit::Unknown, ended_by: None, elapsed_ms: None, timeout_ms: None, host_hash: None };
+        let ending =
+            Ending { exit: ProcessExit::Unknown, ended_by: None, elapsed_ms: None, timeout_ms: None, host_hash: None };
         let events = closing::attempt_ended(&facts, &settle(&facts, &how.control()), &ending);
         let record = events.iter().find_map(|event| {
             let Data::AttemptEnded(ended) = &event.data else { return None };
