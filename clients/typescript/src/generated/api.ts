@@ -72,6 +72,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/downloads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * An address for one file that needs no token, good for one minute
+         * @description Needs the scope `read`.
+         */
+        post: operations["create_download"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/engines": {
         parameters: {
             query?: never;
@@ -576,6 +596,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/runs/{run_id}/verification": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Whether everything that is kept of a run is what it should be
+         * @description Needs the scope `read`.
+         */
+        get: operations["verify_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/{run_id}/webhooks": {
         parameters: {
             query?: never;
@@ -622,7 +662,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make this browser forget its session */
+        /**
+         * Log this browser out: its token is revoked
+         * @description Needs the scope `read`.
+         */
         post: operations["end_session"];
         delete?: never;
         options?: never;
@@ -789,6 +832,8 @@ export interface components {
             priority: number;
             /** @description How the engine's output is read. */
             profile: components["schemas"]["ProfileId"];
+            /** @description Whether an auto run fails when the agent gives no done marker. */
+            require_marker: boolean;
             /** @description When the same is tried again by itself. */
             retry: components["schemas"]["AcceptedRetry"];
             /** @description The same, and their values are masked wherever they turn up. */
@@ -863,9 +908,10 @@ export interface components {
         ArtifactList: {
             artifacts: components["schemas"]["ArtifactEntry"][];
         };
-        /** @description Something to show in place of a file is there. */
+        /** @description A file that the run has left can be shown: its type is one that a page can show, and its size is no obstacle. */
         ArtifactPreviewReady: {
-            kind: string;
+            kind: components["schemas"]["PreviewKind"];
+            /** @description As in `GET /v1/runs/{run_id}/artifacts/{path}`. */
             path: string;
         };
         /** @description The run has left a file that counts. */
@@ -917,8 +963,13 @@ export interface components {
             message_id: string;
             /** @description It was cut: deltas came, and no end. */
             partial: boolean;
-            /** @description The output of the skill, where this message has it. */
-            structured_payload?: unknown;
+            /**
+             * @description The object of a message that is one JSON object, or has exactly one and that in a code fence; without the done
+             *     marker. Not checked: the output of the skill is in the result.
+             */
+            structured_payload?: {
+                [key: string]: unknown;
+            } | null;
             text: string;
         };
         /** @description What the agent tells about its thoughts. */
@@ -947,6 +998,8 @@ export interface components {
             /** @description None while it goes on. */
             ended: components["schemas"]["AttemptEnd"] | null;
             number: components["schemas"]["AttemptNumber"];
+            /** @description How well its output could be read; null while it goes on, and where the evidence is gone. */
+            parse: components["schemas"]["ParseFigures"] | null;
             started_at: components["schemas"]["Timestamp"];
             streams: components["schemas"]["StreamSizes"];
         };
@@ -974,6 +1027,8 @@ export interface components {
             elapsed_ms?: number | null;
             error_kind?: components["schemas"]["ErrorCategory"] | null;
             exit: components["schemas"]["Exit"];
+            /** @description BLAKE3 of `host.N.json`, which has the hashes of the evidence. Absent where the host left no record. */
+            host_hash?: string | null;
             terminal_status: components["schemas"]["TurnState"];
             /** Format: uint64 */
             timeout_ms?: number | null;
@@ -1022,24 +1077,31 @@ export interface components {
             process_continues: boolean;
             started_at: components["schemas"]["Timestamp"];
         };
-        /** @description Nobody answered in time, and it was decided without a person. */
+        /** @description No answer came in time, and the question was decided without a person. */
         AutoDecided: {
             /** @description What the agent was told instead of an answer. */
             instruction: string;
             interaction_id: components["schemas"]["InteractionId"];
             policy: components["schemas"]["DecisionPolicy"];
+            reason?: components["schemas"]["AutoDecideReason"] | null;
+            /** @description Absent in runs of 0.1.0, as `reason` is. */
+            source?: components["schemas"]["AutoDecisionSource"] | null;
         };
-        /**
-         * @description Why an automatic answer was given; a word of the contract.
-         * @enum {string}
-         */
+        /** @description Why an automatic decision was taken. */
         AutoDecideReason: "user_no_reply";
-        /** @description Nobody answered in time, and it was decided without a person. */
+        /** @description No answer came in time, and the question was decided without a person. */
         AutoDecision: {
+            /** @description What the agent is told in place of an answer. */
             instruction: string;
             interaction_id: components["schemas"]["InteractionId"];
+            /** @description The policy that acted, which may be another than the question's. */
             policy: components["schemas"]["DecisionPolicy"];
+            reason?: components["schemas"]["AutoDecideReason"] | null;
+            /** @description Absent in Logs that 0.1.0 wrote, as `reason` is. */
+            source?: components["schemas"]["AutoDecisionSource"] | null;
         };
+        /** @description What caused an automatic decision. */
+        AutoDecisionSource: "auto_decide_timeout";
         /** @description What lets a browser in. */
         BeginSession: {
             /** @description What stands behind `#code=` in a link of `skillrun open`; good once. */
@@ -1056,17 +1118,14 @@ export interface components {
          * @description A code: why a turn ended, what went wrong, or what was noticed.
          * @enum {string}
          */
-        Code: "CANCELED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "OUTPUT_SCHEMA_INVALID" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "EXIT_NONZERO_AFTER_DONE" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "DONE_MARKER_FALSE" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
+        Code: "CANCELED" | "LIMIT_REACHED" | "ENGINE_FAILED" | "DONE_MARKER_OUTPUT_INVALID" | "DONE_MARKER_FOUND" | "TIMEOUT" | "ATTEMPT_LOST" | "EVIDENCE_BUDGET" | "HOST_ERROR" | "ENGINE_NOT_FOUND" | "ENGINE_NOT_STARTED" | "ENGINE_END_MISSING" | "EXIT_UNKNOWN" | "ANSWER_MISSING" | "AGENT_NOT_DONE" | "OUTPUT_VALID" | "CLEAN_FINAL" | "OUTPUT_MISSING" | "OUTPUT_INVALID" | "TURN_ENDED_WITHOUT_MARKER" | "OUTPUT_SCHEMA_INVALID" | "DONE_MARKER_MISSING" | "ENGINE_EXIT_NONZERO" | "INTERACTIVE_MAX_ATTEMPT_EXCEEDED" | "SESSION_ID_MISSING" | "INPUT_CHANGED" | "SESSION_NOT_FOUND" | "SESSION_LOST" | "INTERACTION_WAIT_TIMEOUT" | "INTERACTION_ABORTED_BY_POLICY" | "AUTO_DECISION_LIMIT" | "SKILL_UNREADABLE" | "WORKSPACE_FAILED" | "LOG_LOST" | "EXIT_NONZERO_AFTER_DONE" | "WRAPPER_ENDED" | "LINGER_ENDED" | "HOST_LOST_AFTER_DONE" | "COMPLETED_WITHOUT_DONE_MARKER" | "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER" | "END_EVENT_CUT" | "UNEXPECTED_COMPLETION_STATE" | "DONE_MARKER_IN_RAW" | "DONE_MARKER_MALFORMED" | "DONE_MARKER_FALSE" | "DONE_MARKER_BEFORE_WORK" | "OUTPUT_BEFORE_WORK" | "DONE_MARKER_REPEATED" | "OUTPUT_TOO_LARGE" | "ASK_USER_MALFORMED" | "ASK_USER_IGNORED" | "ASK_USER_KIND_UNKNOWN" | "ASK_USER_POLICY_UNKNOWN" | "ASK_USER_OPTION_UNREADABLE" | "UNKNOWN_EVENT" | "LOW_CONFIDENCE_PARSE" | "RAW_FLOOD" | "LINE_TOO_LONG" | "DOCUMENT_UNCLOSED" | "MESSAGE_VOIDED" | "PTY_STREAM_MISMATCH" | "TOOL_CALLS_CUT" | "ENGINE_VERSION_UNTESTED" | "PIPE_SMALL" | "SECRET_SHORT" | "SECRET_IN_FILE_NAME" | "SNAPSHOT_FAILED" | "SNAPSHOT_LIMITED" | "SURVIVORS_ENDED" | "SURVIVORS_LEFT" | "LOGIN_NOT_KEPT" | "LOGIN_COPIED_BACK" | "LOGIN_OTHER_ACCOUNT" | "ARTIFACTS_CUT" | "ARTIFACT_MISSING" | "ARTIFACT_HARD_LINK" | "ENGINE_ERROR" | "ENGINE_RETRY" | "ENGINE_WARNING" | "ATTEMPT_MISSING" | "AFTER_TERMINAL" | "META_MISSING" | "CHUNK_INDEX_TORN" | "MASK_INCOMPLETE" | "PARSER_CHANGED" | "EVENTS_NOT_LOGGED" | "RAW_DUPLICATE_SUPPRESSED";
         /**
          * @description What a turn means for the skill's work.
          * @enum {string}
          */
         CompletionState: "completed" | "awaiting_user_input" | "interrupted" | "unknown";
-        /**
-         * @description Whether a later turn can go on in the same session.
-         * @enum {string}
-         */
-        Continuation: "resumable" | "sticky" | "none";
+        /** @description Whether a later turn can go on in the same session. */
+        Continuation: ("resumable" | "none") | "sticky";
         /** @description The run is over; no event comes after this one. */
         ConversationEnded: {
             error?: components["schemas"]["RunError"] | null;
@@ -1075,6 +1134,8 @@ export interface components {
             reason_code: components["schemas"]["Code"];
             /** @description One of the terminal ones. */
             state: components["schemas"]["RunStatus"];
+            /** @description What is worth knowing about a run that succeeded, such as an agent that gave no done marker. */
+            warnings?: components["schemas"]["Code"][];
         };
         /** @description The run has begun. */
         ConversationStarted: {
@@ -1095,11 +1156,19 @@ export interface components {
         Correlation: {
             artifact_id: string | null;
             interaction_id: components["schemas"]["InteractionId"] | null;
-            parent_run_id: components["schemas"]["RunId"] | null;
+            /** @description Kept for runs that another run starts. Always null: no run does so yet. */
+            parent_run_id: null;
+            /** @description The key of the request that made the run, on control events; on `interaction.replied` the key of that reply. */
             request_id: string | null;
             session_id: string | null;
-            step_id: string | null;
+            /** @description Kept for the steps of a workflow. Always null: there are none yet. */
+            step_id: null;
             tool_call_id: string | null;
+        };
+        /** @description A file that is to be downloaded. */
+        CreateDownload: {
+            /** @description Path and query of an artifact, a bundle, a recording or the bytes of an attempt, as they are without a link. */
+            path: string;
         };
         /** @description A run that is wanted. */
         CreateRun: {
@@ -1322,10 +1391,18 @@ export interface components {
         Diff: {
             attempts: components["schemas"]["AttemptChanges"][];
         };
+        /** @description An address for one file. */
+        Download: {
+            /** @description One minute from now. */
+            expires_at: components["schemas"]["Timestamp"];
+            /** @description Path and query, with a ticket for GET in it. Whoever has it gets the file, and nothing else. */
+            url: string;
+        };
         /** @description Why the process of an attempt is no longer there, as its host recorded it. */
         EndedBy: ("hard_timeout" | "stall" | "canceled" | "host_error" | "host_lost" | "not_started") | "exited" | "linger" | "wait_timeout" | "budget";
         /** @description An engine and what is found of it on this machine, as data. */
         Engine: {
+            consent: components["schemas"]["EngineConsent"];
             continuation: components["schemas"]["Continuation"];
             /** @description A command that installs it, for people. None: there is none, or it is part of this program. */
             install: string | null;
@@ -1352,6 +1429,14 @@ export interface components {
             version: string | null;
             /** @description What would have started the program. */
             wrapper: string | null;
+        };
+        /** @description Whether an engine has the consent that it needs. */
+        EngineConsent: {
+            /** @description What to do where it is needed and not given. */
+            advice: string | null;
+            given: boolean;
+            /** @description Permissions under which nothing holds it back; none when it needs no consent. */
+            needed_for: components["schemas"]["Permission"][];
         };
         /** @description All engines. */
         EngineList: {
@@ -1381,7 +1466,7 @@ export interface components {
          * @description Every RASP event type.
          * @enum {string}
          */
-        EventType: "run.started" | "run.status" | "run.heartbeat" | "run.completed" | "run.failed" | "run.canceled" | "agent.message.delta" | "agent.message.final" | "agent.reasoning.summary" | "interaction.requested" | "interaction.replied" | "interaction.timeout" | "interaction.auto_decision" | "tool.call.started" | "tool.call.completed" | "tool.call.failed" | "artifact.created" | "artifact.indexed" | "artifact.preview_ready" | "parser.warning" | "parser.error" | "engine.error" | "raw.stdout" | "raw.stderr" | "attempt.started" | "attempt.ended" | "turn.usage" | "message.user";
+        EventType: "run.started" | "run.status" | "run.heartbeat" | "run.completed" | "run.failed" | "run.canceled" | "agent.message.delta" | "agent.message.final" | "agent.reasoning.summary" | "interaction.requested" | "interaction.replied" | "interaction.timeout" | "interaction.auto_decision" | "tool.call.started" | "tool.call.completed" | "tool.call.failed" | "artifact.created" | "artifact.indexed" | "artifact.preview_ready" | "parser.warning" | "parser.error" | "engine.error" | "raw.stdout" | "raw.stderr" | "attempt.started" | "attempt.ended" | "turn.usage";
         /** @description Whether the agent may ask. */
         ExecutionMode: "auto" | "interactive";
         /** @description How the process ended. All null: nobody knows. */
@@ -1552,6 +1637,10 @@ export interface components {
         };
         /** @description A question was answered. */
         InteractionReplied: {
+            /** @description BLAKE3 of each of these files, by name. */
+            file_hashes?: {
+                [key: string]: string;
+            };
             files: string[];
             interaction_id: components["schemas"]["InteractionId"];
             resolution_mode: components["schemas"]["ResolutionMode"];
@@ -1585,6 +1674,16 @@ export interface components {
          * @enum {string}
          */
         Level: "info" | "warning" | "error";
+        /**
+         * @description How far a Log had come: its last event, and the hash of that event's line. Every line carries the hash of the line
+         *     before it, so this vouches for the whole Log up to there.
+         */
+        LogHead: {
+            /** @description BLAKE3 of the line without its line end, 64 hexadecimal digits. */
+            hash: string;
+            /** Format: uint64 */
+            seq: number;
+        };
         /** @description Where a login was found. */
         LoginKind: ("variable" | "nothing") | "file" | "not_needed";
         /** @description More of a message that is not whole yet. */
@@ -1601,7 +1700,13 @@ export interface components {
             /** @description Control characters were removed from the text; the raw range has the original. */
             sanitized?: boolean;
             spans?: components["schemas"]["SpanRef"][];
-            structured_payload?: unknown;
+            /**
+             * @description The object of a message that is one JSON object, or has exactly one and that in a code fence; without the done
+             *     marker. Absent where it is larger than 64 KiB or a question.
+             */
+            structured_payload?: {
+                [key: string]: unknown;
+            } | null;
             text: string;
             /** @description Only the head of the text is here; the range is exact. */
             truncated?: boolean;
@@ -1650,7 +1755,7 @@ export interface components {
          * @description What the user can do next.
          * @enum {string}
          */
-        NextActionKind: "reply" | "retry" | "retry_later" | "retry_other_engine" | "raise_timeout" | "raise_max_attempt" | "fix_output" | "fix_skill" | "fix_input" | "login_engine" | "install_engine" | "inspect_evidence" | "diagnose" | "free_disk";
+        NextActionKind: "reply" | "retry" | "retry_later" | "retry_other_engine" | "choose_model" | "raise_timeout" | "raise_max_attempt" | "fix_output" | "fix_skill" | "fix_input" | "login_engine" | "install_engine" | "inspect_evidence" | "diagnose" | "free_disk";
         /**
          * @description What happens when the deadline passes.
          * @enum {string}
@@ -1742,6 +1847,38 @@ export interface components {
             /** @description Give it as `cursor` for the next page; null when there is none. */
             next_cursor: string | null;
         };
+        /** @description How the lines of an attempt were read, as `meta.N.json` has it. */
+        ParseFigures: {
+            /**
+             * Format: double
+             * @description Mean of the confidences, weighted by bytes: 1.0 is an exact parse, below 0.7 is a guess.
+             */
+            confidence: number;
+            /**
+             * Format: uint64
+             * @description Lines whose meaning was inferred.
+             */
+            inferred: number;
+            /**
+             * Format: uint64
+             * @description Lines that were read exactly.
+             */
+            matched: number;
+            /**
+             * Format: uint64
+             * @description Lines that were kept as they are.
+             */
+            raw: number;
+            /**
+             * Format: uint64
+             * @description Lines that have the engine's format and are of no known type.
+             */
+            unknown: number;
+            /** @description The unknown ones by their type. */
+            unknown_types: {
+                [key: string]: number;
+            };
+        };
         /** @description Bytes that something was decided from. */
         Passage: {
             /** @description Its beginning; none where the file cannot be read. */
@@ -1796,6 +1933,8 @@ export interface components {
             read_only: components["schemas"]["Posture"];
             workspace: components["schemas"]["Posture"];
         };
+        /** @description How a file can be shown without another program. */
+        PreviewKind: ("markdown" | "json" | "image") | "text";
         /** @description The body of every answer that tells of a problem. */
         Problem: {
             code: components["schemas"]["ProblemCode"];
@@ -1822,7 +1961,7 @@ export interface components {
             type: string;
         };
         /** @description Every problem the service can tell of. */
-        ProblemCode: ("UNAUTHORIZED" | "FORBIDDEN" | "HOST_REFUSED" | "ORIGIN_REFUSED" | "NOT_FOUND" | "RUN_NOT_FOUND" | "EVIDENCE_REMOVED" | "SKILL_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "RUN_OVER" | "NOT_YET" | "SKILL_EXISTS" | "WORKSPACE_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "SKILL_INVALID" | "WEBHOOK_ADDRESS_REFUSED" | "BODY_TOO_LARGE" | "BODY_TOO_SLOW" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "QUEUE_FULL" | "TOO_MANY_STREAMS" | "STOPPING" | "DISK_FULL" | "OWNER_SILENT" | "INTERNAL") | "INVALID_REQUEST" | "RUN_REMOVED" | "STALE_INTERACTION" | "CURSOR_RESET" | "CANNOT_RUN" | "INPUT_INVALID";
+        ProblemCode: ("UNAUTHORIZED" | "FORBIDDEN" | "HOST_REFUSED" | "ORIGIN_REFUSED" | "NOT_FOUND" | "RUN_NOT_FOUND" | "EVIDENCE_REMOVED" | "SKILL_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "RUN_OVER" | "NOT_YET" | "SKILL_EXISTS" | "WORKSPACE_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "SKILL_INVALID" | "WEBHOOK_ADDRESS_REFUSED" | "BODY_TOO_LARGE" | "BODY_TOO_SLOW" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "QUEUE_FULL" | "TOO_MANY_STREAMS" | "STOPPING" | "DISK_FULL" | "OWNER_SILENT" | "INTERNAL") | "INVALID_REQUEST" | "RUN_REMOVED" | "ARTIFACT_CHANGED" | "STALE_INTERACTION" | "OTHER_VARIABLES" | "CURSOR_RESET" | "CANNOT_RUN" | "INPUT_INVALID" | "TOO_MANY_REQUESTS";
         /**
          * @description A stream format and the rules to read it.
          * @enum {string}
@@ -1853,6 +1992,8 @@ export interface components {
             /** @description Its shape depends on `event.type`. */
             data: unknown;
             event: components["schemas"]["RaspKind"];
+            /** @description BLAKE3 of the line before this one in the Log, without its line end; in the first line that of the run's id. Absent in events that are not from a Log, and in Logs of older versions. */
+            prev?: string;
             /** @constant */
             protocol_version: "rasp/1.0";
             raw_ref: components["schemas"]["RawRef"];
@@ -2077,14 +2218,6 @@ export interface components {
                 /** @constant */
                 type: "turn.usage";
             };
-        } | {
-            data: components["schemas"]["UserMessage"];
-            event: {
-                /** @constant */
-                category: "runtime";
-                /** @constant */
-                type: "message.user";
-            };
         });
         /** @description What an event is. */
         RaspKind: {
@@ -2197,7 +2330,7 @@ export interface components {
             quota?: components["schemas"]["OnQuota"] | null;
             /**
              * Format: uint32
-             * @description So many runs are made so, one after the other; 5 when left out.
+             * @description So many runs are made so, one after the other; 29 when left out.
              */
             quota_max?: number | null;
         };
@@ -2225,14 +2358,20 @@ export interface components {
          * @description The rule that decided how a turn ended: the first one that fitted.
          * @enum {string}
          */
-        Rule: "1" | "2" | "2b" | "3" | "3b" | "3c" | "4" | "5" | "5b" | "6" | "7" | "7b" | "8" | "9" | "10" | "11" | "12" | "13" | "14";
+        Rule: "1" | "2" | "2b" | "3" | "3b" | "3c" | "4" | "5" | "5b" | "6" | "7" | "7b" | "8" | "8b" | "9" | "10" | "11" | "12" | "13" | "14";
         /** @description A run. */
         Run: {
             /** @description The last one that began, which is also how many there were. */
             attempt: components["schemas"]["AttemptNumber"];
             /**
              * Format: uint32
-             * @description How often it was decided without a person.
+             * @description How many questions were decided without a person.
+             * @default 0
+             */
+            auto_decision_count: number;
+            /**
+             * Format: uint32
+             * @description The same as `auto_decision_count`, under the name that 0.1.0 had for it.
              */
             auto_decisions: number;
             /** @description Moment of the first event. */
@@ -2247,6 +2386,8 @@ export interface components {
             error_code: components["schemas"]["Code"] | null;
             /** @description The question that waits, all of it. */
             interaction?: components["schemas"]["Interaction"] | null;
+            /** @description Moment of the last of these decisions; null when there is none. */
+            last_auto_decision_at: components["schemas"]["Timestamp"] | null;
             /** @description The beginning of the last finished message of the agent. */
             last_words: string | null;
             /**
@@ -2293,8 +2434,10 @@ export interface components {
         /** @description The run has succeeded. The last event. */
         RunCompleted: {
             reason_code: components["schemas"]["Code"];
-            /** @description Path of `result.json` in the run's folder; absent when a recording was read and nothing was written. */
+            /** @description Path of `result.json` in the run's folder; absent when a recording was read, which leaves no result. */
             result?: string | null;
+            /** @description What the verdict warned of. */
+            warnings?: components["schemas"]["Code"][];
         };
         /** @description How the last turn was judged. */
         RunCompletion: {
@@ -2350,7 +2493,7 @@ export interface components {
              * @description So often it is decided without a person.
              */
             auto_decision_limit?: number | null;
-            /** @description How the engine goes on after a question, instead of its own way. */
+            /** @description How the engine goes on after a question, instead of its own way. `sticky_process` is read as `sticky`. */
             continuation?: components["schemas"]["Continuation"] | null;
             /** @description What to do when nobody answers. */
             default_decision_policy?: components["schemas"]["DecisionPolicy"] | null;
@@ -2387,6 +2530,8 @@ export interface components {
             priority?: number;
             /** @description How the engine's output is read, instead of its own profile. */
             profile?: components["schemas"]["ProfileId"] | null;
+            /** @description Whether an auto run fails when the agent gives no done marker; null: what the skill says, else the settings. */
+            require_marker?: boolean | null;
             /** @description When the same is tried again by itself. */
             retry?: components["schemas"]["RetryOptions"];
             /** @description The same, and their values are masked wherever they turn up; needs the scope `admin`. */
@@ -2457,6 +2602,11 @@ export interface components {
             /** @description None when no turn was ever settled. */
             completion: components["schemas"]["RunCompletion"] | null;
             error?: components["schemas"]["RunError"] | null;
+            /**
+             * @description How far the Log had come, with the hash that vouches for everything up to there: in `result.json` the event before
+             *     the last one, in every answer the last one. Absent where an older version wrote the Log.
+             */
+            log_head?: components["schemas"]["LogHead"] | null;
             /** @description What somebody can do now. */
             next_actions: components["schemas"]["NextAction"][];
             /** @description What the skill gives back, checked against its schema; null when there is none that fits. */
@@ -2484,6 +2634,8 @@ export interface components {
             permission?: components["schemas"]["Permission"] | null;
             /** @description Whether the engine keeps to it. */
             posture?: components["schemas"]["Posture"] | null;
+            /** @description BLAKE3 of `run.json`, which never changes. Absent in Logs of versions before the chain. */
+            record_hash?: string | null;
             retry_of?: components["schemas"]["RunId"] | null;
             skill: string | null;
             versions: components["schemas"]["Versions"];
@@ -2506,7 +2658,13 @@ export interface components {
             attempt: components["schemas"]["AttemptNumber"];
             /**
              * Format: uint32
-             * @description How often it was decided without a person.
+             * @description How many questions were decided without a person.
+             * @default 0
+             */
+            auto_decision_count: number;
+            /**
+             * Format: uint32
+             * @description The same as `auto_decision_count`, under the name that 0.1.0 had for it.
              */
             auto_decisions: number;
             /** @description Moment of the first event. */
@@ -2519,6 +2677,8 @@ export interface components {
             engine: string | null;
             /** @description From the same place. */
             error_code: components["schemas"]["Code"] | null;
+            /** @description Moment of the last of these decisions; null when there is none. */
+            last_auto_decision_at: components["schemas"]["Timestamp"] | null;
             /** @description The beginning of the last finished message of the agent. */
             last_words: string | null;
             /**
@@ -2571,6 +2731,13 @@ export interface components {
             /** Format: uint64 */
             output_tokens: number | null;
         };
+        /** @description A browser that was let in. */
+        Session: {
+            /** @description When the browser has to come by a link again. */
+            expires_at: components["schemas"]["Timestamp"];
+            /** @description To be sent as `Authorization: Bearer`; shown this one time. */
+            token: string;
+        };
         /**
          * @description An error keeps a skill from being run.
          * @enum {string}
@@ -2602,6 +2769,8 @@ export interface components {
             origin: components["schemas"]["SkillOrigin"];
             /** @description Why it cannot be run, if it cannot. */
             problem: string | null;
+            /** @description Whether an auto run fails when the agent gives no done marker; null: as the settings say. */
+            require_marker: boolean | null;
             /** @description JSON Schemas of input, parameter and output, those there are. */
             schemas: {
                 [key: string]: unknown;
@@ -2635,6 +2804,8 @@ export interface components {
             name: string;
             /** @description Why it could not be run, if it could not. */
             problem: string | null;
+            /** @description Whether an auto run fails when the agent gives no done marker; null: as the settings say. */
+            require_marker: boolean | null;
             /** @description JSON Schemas of input, parameter and output, those there are. */
             schemas: {
                 [key: string]: unknown;
@@ -2784,11 +2955,6 @@ export interface components {
             /** @description What was answered. */
             text: string;
         };
-        /** @description What the engine was told. */
-        UserMessage: {
-            text: string;
-            truncated?: boolean;
-        };
         /** @description Result of `settle`: decided once, from evidence alone. */
         Verdict: {
             answer_message_id?: string | null;
@@ -2821,6 +2987,50 @@ export interface components {
             end: components["schemas"]["SpanRef"][];
             marker: components["schemas"]["SpanRef"][];
         };
+        /** @description A report as it is answered. */
+        Verification: {
+            checks: components["schemas"]["VerifyCheck"][];
+            /** @description The first thing that is not what it should be. */
+            first_break: components["schemas"]["VerifyCheck"] | null;
+            /** @description Nothing is wrong. What could not be compared is not wrong. */
+            is_good: boolean;
+            /** @description How far the Log was read; absent where its last line is of a version before the chain. */
+            log_head: components["schemas"]["LogHead"] | null;
+            run_id: components["schemas"]["RunId"];
+            /** @description As far as the Log can be read. */
+            status: components["schemas"]["RunStatus"] | null;
+        };
+        /** @description Whether something that is missing ought to be there. */
+        VerifyAbsence: "lost" | "not_yet";
+        /** @description One thing that was looked at. */
+        VerifyCheck: {
+            /** @description None for what belongs to the whole run. */
+            attempt: components["schemas"]["AttemptNumber"] | null;
+            what: components["schemas"]["VerifyKind"];
+        } & ({
+            /** @constant */
+            outcome: "same";
+        } | {
+            /** @description The first one, and where it is. */
+            difference: string;
+            /** @constant */
+            outcome: "different";
+        } | {
+            /** @constant */
+            outcome: "changed_since";
+            what_changed: string;
+        } | {
+            /** @constant */
+            outcome: "not_comparable";
+            why: string;
+        } | {
+            absence: components["schemas"]["VerifyAbsence"];
+            /** @constant */
+            outcome: "missing";
+            why: string;
+        });
+        /** @description What is compared with what. */
+        VerifyKind: ("result" | "conversation" | "diagnostics") | "log" | "chain" | "head" | "record" | "skill" | "inputs" | "evidence_files" | "evidence_events" | "coverage" | "verdict" | "large_output" | "meta" | "artifacts";
         /** @description What wrote the events. */
         Versions: {
             engine: string | null;
@@ -2958,6 +3168,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A problem: STOPPING */
             503: {
                 headers: {
@@ -3064,6 +3283,116 @@ export interface operations {
             };
         };
     };
+    create_download: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "path": "/v1/runs/0190c0de-0000-7000-8000-000000000000/bundle?full=true"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateDownload"];
+            };
+        };
+        responses: {
+            /** @description The address */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Download"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_SLOW */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: BODY_TOO_LARGE */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: DISK_FULL */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_engines: {
         parameters: {
             query?: {
@@ -3105,6 +3434,15 @@ export interface operations {
             };
             /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3161,6 +3499,15 @@ export interface operations {
             };
             /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3230,6 +3577,15 @@ export interface operations {
             };
             /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3385,7 +3741,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A problem: QUEUE_FULL */
+            /** @description A problem: QUEUE_FULL, TOO_MANY_REQUESTS */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3483,6 +3839,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A problem: STOPPING */
             503: {
                 headers: {
@@ -3553,6 +3918,15 @@ export interface operations {
             };
             /** @description A problem: RUN_REMOVED */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3639,7 +4013,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A problem: RUN_REMOVED */
+            /** @description A problem: RUN_REMOVED, ARTIFACT_CHANGED */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -3650,6 +4024,15 @@ export interface operations {
             };
             /** @description A problem: RANGE_NOT_SATISFIABLE */
             416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3727,6 +4110,15 @@ export interface operations {
             };
             /** @description A problem: RUN_REMOVED */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3841,6 +4233,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A problem: STOPPING */
             503: {
                 headers: {
@@ -3932,6 +4333,15 @@ export interface operations {
             };
             /** @description A problem: RUN_REMOVED */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4035,7 +4445,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A problem: TOO_MANY_STREAMS */
+            /** @description A problem: TOO_MANY_REQUESTS, TOO_MANY_STREAMS */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4145,6 +4555,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A problem: STOPPING */
             503: {
                 headers: {
@@ -4215,6 +4634,15 @@ export interface operations {
             };
             /** @description A problem: RUN_REMOVED */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4295,6 +4723,15 @@ export interface operations {
             };
             /** @description A problem: RUN_REMOVED, EVIDENCE_REMOVED */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4391,7 +4828,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A problem: TOO_MANY_STREAMS */
+            /** @description A problem: TOO_MANY_REQUESTS, TOO_MANY_STREAMS */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4481,6 +4918,15 @@ export interface operations {
             };
             /** @description A problem: RUN_REMOVED */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4591,6 +5037,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A problem: STOPPING */
             503: {
                 headers: {
@@ -4682,6 +5137,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A problem: STOPPING */
             503: {
                 headers: {
@@ -4759,6 +5223,15 @@ export interface operations {
             };
             /** @description A problem: RUN_REMOVED */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4857,7 +5330,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A problem: STALE_INTERACTION, RUN_OVER */
+            /** @description A problem: STALE_INTERACTION, OTHER_VARIABLES, RUN_OVER */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4886,6 +5359,15 @@ export interface operations {
             };
             /** @description A problem: UNSUPPORTED_MEDIA_TYPE */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4972,6 +5454,15 @@ export interface operations {
             };
             /** @description A problem: RUN_REMOVED */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5083,6 +5574,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A problem: STOPPING */
             503: {
                 headers: {
@@ -5178,6 +5678,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A problem: STOPPING */
             503: {
                 headers: {
@@ -5248,6 +5757,15 @@ export interface operations {
             };
             /** @description A problem: RUN_REMOVED */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5334,6 +5852,15 @@ export interface operations {
             };
             /** @description A problem: RUN_REMOVED */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5489,7 +6016,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A problem: QUEUE_FULL */
+            /** @description A problem: QUEUE_FULL, TOO_MANY_REQUESTS */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5509,6 +6036,95 @@ export interface operations {
             };
             /** @description A problem: DISK_FULL */
             507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    verify_run: {
+        parameters: {
+            query?: {
+                /** @description A `log_head` that an earlier answer had, as `HASH` or `SEQ:HASH`; the Log must still have it. */
+                head?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was compared, and what came of it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Verification"];
+                };
+            };
+            /** @description A problem: INVALID_REQUEST */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_NOT_FOUND */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: RUN_REMOVED */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: STOPPING */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5584,6 +6200,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A problem: STOPPING */
             503: {
                 headers: {
@@ -5613,12 +6238,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The cookie is set */
-            204: {
+            /** @description The token of this browser */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
             };
             /** @description A problem: INVALID_REQUEST */
             400: {
@@ -5703,7 +6330,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The cookie is forgotten */
+            /** @description The token is refused from now on */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -5719,8 +6346,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A problem: HOST_REFUSED, ORIGIN_REFUSED */
+            /** @description A problem: UNAUTHORIZED */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5786,6 +6431,15 @@ export interface operations {
             };
             /** @description A problem: FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5901,6 +6555,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A problem: STOPPING */
             503: {
                 headers: {
@@ -5987,6 +6650,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A problem: STOPPING */
             503: {
                 headers: {
@@ -6046,6 +6718,15 @@ export interface operations {
             };
             /** @description A problem: SKILL_NOT_FOUND */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6144,6 +6825,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A problem: STOPPING */
             503: {
                 headers: {
@@ -6203,7 +6893,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A problem: TOO_MANY_STREAMS */
+            /** @description A problem: TOO_MANY_REQUESTS, TOO_MANY_STREAMS */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6301,6 +6991,15 @@ export interface operations {
             };
             /** @description A problem: SKILL_INVALID */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A problem: TOO_MANY_REQUESTS */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
