@@ -132,7 +132,11 @@ fn changed_by_reading(line: &str, event: &Value) -> Option<String> {
         Ok(read) => read,
         Err(error) => return Some(error.to_string()),
     };
-    let again = serde_json::to_value(&read).expect("JSON");
+    let mut again = serde_json::to_value(&read).expect("JSON");
+    // The link to the line before is the Log's own: it is not part of an event that is read.
+    if let Some(prev) = event.get("prev") {
+        again["prev"] = prev.clone();
+    }
     (again != *event).then(|| format!("is written as {again} after it was read"))
 }
 

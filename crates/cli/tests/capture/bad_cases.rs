@@ -54,7 +54,8 @@ fn a_command_that_cannot_be_run_gives_the_codes_of_a_shell() {
         let told = record.error.expect("an error");
         let expected = if code == 127 { Code::EngineNotFound } else { Code::EngineNotStarted };
         assert_eq!((told.code, told.message.as_str()), (expected, sentence));
-        assert_eq!((record.pid, record.hashes.len()), (None, 5), "{command}");
+        // The five files of the recording, the claim, and what was seen of the workspace.
+        assert_eq!((record.pid, record.hashes.len()), (None, 9), "{command}");
         let eofs: Vec<_> = lab.index(number).iter().map(|record| record["eof"].clone()).collect();
         assert_eq!(eofs, ["stdout", "stderr"], "{command}");
         let verdict = lab.normalize(&["--attempt", &number.to_string()]);

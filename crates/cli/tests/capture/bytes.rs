@@ -485,8 +485,18 @@ fn sizes_and_hashes_are_those_of_the_files() {
     assert_eq!(lab.run(&options, &words).status.code(), Some(0));
     let record = lab.record(1);
     let names: Vec<_> = record.hashes.keys().map(String::as_str).collect();
-    let expected =
-        ["chunks.1.jsonl", "pty-output.1.log", "redact.1.jsonl", "stderr.1.log", "stdin.1.log", "stdout.1.log"];
+    let expected = [
+        "chunks.1.jsonl",
+        "claim.1",
+        "fs-after.1.json",
+        "fs-before.1.json",
+        "fs-diff.1.json",
+        "pty-output.1.log",
+        "redact.1.jsonl",
+        "stderr.1.log",
+        "stdin.1.log",
+        "stdout.1.log",
+    ];
     assert_eq!(names, expected);
     for (name, hash) in &record.hashes {
         assert_eq!(*hash, blake3::hash(&lab.evidence(name)).to_hex().to_string(), "{name}");

@@ -53,7 +53,8 @@ fn check_record(lab: &Lab, output: &Output) -> HostRecord {
     for (name, hash) in &record.hashes {
         assert_eq!(*hash, blake3::hash(&lab.evidence(name)).to_hex().to_string(), "{name}");
     }
-    assert_eq!(record.hashes.len(), 5);
+    let recorded = ["stdout.1.log", "stderr.1.log", "stdin.1.log", "chunks.1.jsonl", "redact.1.jsonl"];
+    assert!(recorded.iter().all(|name| record.hashes.contains_key(*name)), "{:?}", record.hashes);
     let streams = lab::read_back(&lab.out(), 1);
     assert_eq!([streams[0].len() as u64, streams[1].len() as u64], reached, "nothing is in a file without a record");
     for name in lab.left() {

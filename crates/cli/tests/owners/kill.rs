@@ -272,6 +272,8 @@ fn essence(events: &[Value]) -> Vec<Value> {
                     // A process that ends its last turn exits at the same moment; whether the exit or the end of the
                     // turn is seen first is chance, and changes no verdict.
                     data.remove("exit");
+                    // It is of a file with process numbers and times in it.
+                    data.remove("host_hash");
                 }
             }
             "interaction.requested" | "interaction.timeout" => data["deadline"] = Value::Null,

@@ -262,6 +262,7 @@ fn an_owner_without_the_variables_leaves_the_run_as_it_is() {
     // It stays until the time is up, and then finds that it cannot go on.
     let recovered = output(&lab, &["recover", "--json"], &[]);
     assert!(recovered.status.success(), "{}", stderr(&recovered));
+    lab.wait_quiet();
     assert_eq!(fs::read(&log).expect("a Log"), before, "the question waits for an owner that can go on");
     let recovered = output(&lab, &["recover", "--json"], MINE);
     assert!(recovered.status.success(), "{}", stderr(&recovered));

@@ -40,7 +40,6 @@ pub(super) struct AttemptCheck {
     coverage: Coverage,
     last_seq: u64,
     /// The host that began it.
-    host_pid: Option<u32>,
     reading: Option<Box<Reading>>,
     /// The first difference of the events, or why there is no reading.
     outcome: Option<Outcome>,
@@ -98,7 +97,7 @@ impl AttemptCheck {
         };
         let coverage = Coverage::default();
         let not_ours = other_version(context, started).map(NotOurs::OtherVersion);
-        Self { number, not_ours, coverage, last_seq: seq, host_pid: started.host_pid, reading, outcome }
+        Self { number, not_ours, coverage, last_seq: seq, reading, outcome }
     }
 
     /// An event of the Log while the attempt is open.
@@ -140,7 +139,7 @@ impl AttemptCheck {
     /// Its turn record is the next event. `state` is that of the run before it.
     pub(super) fn settled(mut self, context: &Context<'_>, state: &State, ended: &AttemptEnded) -> Vec<Check> {
         let audit = context.folder.audit();
-        let files = files::check(&audit, context.record.run_id, self.number, Over::Settled(ended), self.host_pid);
+        let files = files::check(&audit, context.record.run_id, self.number, Over::Settled(ended));
         if let Outcome::Missing { why, .. } = &files {
             let why = format!("{why}, so nothing can be derived");
             let rest = [CheckKind::EvidenceEvents, CheckKind::Coverage, CheckKind::Verdict, CheckKind::Meta];
@@ -169,7 +168,7 @@ impl AttemptCheck {
     /// The Log ends, or cannot be read any further, while it is open.
     pub(super) fn left_open(self, context: &Context<'_>, why: &str) -> Vec<Check> {
         let files =
-            files::check(&context.folder.audit(), context.record.run_id, self.number, Over::NotYet, self.host_pid);
+            files::check(&context.folder.audit(), context.record.run_id, self.number, Over::NotYet);
         let events = match (&self.not_ours, &self.outcome) {
             (Some(why), _) => why.outcome(),
             (None, Some(outcome)) => outcome.clone(),

@@ -24,7 +24,7 @@ pub(super) fn is_removed(audit: &Path) -> bool {
     audit.join(retention::NOTE).symlink_metadata().is_ok()
 }
 
-pub(super) fn check(audit: &Path, run: RunId, number: AttemptNumber, over: Over<'_>, host_pid: Option<u32>) -> Outcome {
+pub(super) fn check(audit: &Path, run: RunId, number: AttemptNumber, over: Over<'_>) -> Outcome {
     if is_removed(audit) {
         return Outcome::not_comparable("the evidence was removed to save space");
     }
@@ -47,7 +47,7 @@ pub(super) fn check(audit: &Path, run: RunId, number: AttemptNumber, over: Over<
             Err(error) => return Outcome::lost(format!("{name} cannot be read ({error})")),
         }
     }
-    if let Some(wrong) = wrong_claim(audit, run, number, host_pid) {
+    if let Some(wrong) = wrong_claim(audit, run, number, record.host_pid) {
         return Outcome::different(wrong);
     }
     if record.hashes.is_empty() {
@@ -112,9 +112,10 @@ fn recorded(number: AttemptNumber) -> Vec<String> {
     logs.chain([names::stdin(number), names::chunks(number), names::redact(number)]).collect()
 }
 
-/// A claim names the attempt and the host that the Log names. Its bytes are compared by the hash of the host, if it took
-/// one; a claim that is not there is found so.
-fn wrong_claim(audit: &Path, run: RunId, number: AttemptNumber, host_pid: Option<u32>) -> Option<String> {
+/// A claim names the attempt and the host that made the record. Its bytes are compared by the hash of the host, if it took
+/// one; a claim that is not there is found so. The host that `attempt.started` names may be another: where that one left
+/// before it had given the input, the next one claims the attempt again.
+fn wrong_claim(audit: &Path, run: RunId, number: AttemptNumber, host_pid: u32) -> Option<String> {
     #[derive(Deserialize)]
     struct Claim {
         run_id: RunId,
@@ -127,9 +128,8 @@ fn wrong_claim(audit: &Path, run: RunId, number: AttemptNumber, host_pid: Option
         Ok(claim) => claim,
         Err(error) => return Some(format!("{name} is no claim ({error})")),
     };
-    let is_of_host = host_pid.is_none_or(|pid| pid == claim.host_pid);
     if (claim.run_id, claim.attempt) != (run, number) {
         return Some(format!("{name} claims attempt {} of run {}", claim.attempt, claim.run_id));
     }
-    (!is_of_host).then(|| format!("{name} is the claim of another host than the Log names"))
+    (claim.host_pid != host_pid).then(|| format!("{name} is the claim of another host than {}", names::host(number)))
 }

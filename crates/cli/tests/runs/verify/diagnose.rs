@@ -239,7 +239,7 @@ fn what_a_tool_call_followed_is_named() {
     for code in [Code::DoneMarkerBeforeWork, Code::OutputBeforeWork] {
         assert!(words(code).contains("a tool call follows it (stdout bytes 101 to "), "{}", words(code));
     }
-    assert_eq!(diagnosis.error.expect("an error").code, Code::OutputSchemaInvalid);
+    assert_eq!(diagnosis.error.expect("an error").code, Code::OutputMissing);
 }
 
 /// The agent's own word.
