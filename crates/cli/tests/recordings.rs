@@ -122,6 +122,8 @@ const OF_RUNS: &[Code] = &[
     Code::LoginNotKept,
     Code::LoginCopiedBack,
     Code::LoginOtherAccount,
+    Code::InputChanged,
+    Code::LogLost,
 ];
 
 /// Codes of a workspace; a recording has none.

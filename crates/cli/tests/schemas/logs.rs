@@ -53,8 +53,8 @@ pub(crate) fn recordings(root: &Path) -> Vec<Recording> {
         json!({"type": "result", "status": "success"}),
     ];
     let gemini = gemini.map(|line| line.to_string()).to_vec();
-    let record = |(engine, lines): (&str, Vec<String>)| {
-        let folder = root.join(engine);
+    let record = |name: &str, engine: &str, lines: Vec<String>| {
+        let folder = root.join(name);
         fs::create_dir_all(folder.join(".audit")).expect("a folder");
         fs::write(folder.join(".audit/stdout.1.log"), lines.join("\n") + "\n").expect("written");
         let meta = json!({"engine": engine, "execution_mode": "auto", "exit_code": 0}).to_string();
@@ -62,8 +62,11 @@ pub(crate) fn recordings(root: &Path) -> Vec<Recording> {
         folder
     };
     let noise = vec!["noise".to_owned(); FLOOD];
-    let recordings = [("codex", codex, 1), ("gemini", gemini, 1), ("plain", noise, FLOOD as u64 - 100)];
-    recordings.map(|(engine, lines, from)| Recording { folder: record((engine, lines)), from }).to_vec()
+    vec![
+        Recording { folder: record("codex", "codex", codex), from: 1 },
+        Recording { folder: record("gemini", "gemini", gemini), from: 1 },
+        Recording { folder: record("noise", "codex", noise), from: FLOOD as u64 - 100 },
+    ]
 }
 
 /// A Log that a run wrote which was silent for longer than a test may be.
@@ -144,7 +147,9 @@ const STORIES: [fn(&Stage); 4] = [
     },
     |stage| {
         assert_eq!(stage.run(ASKS, &["--mode", "interactive"]), 6);
-        assert_eq!(stage.skillrun(&["reply", "last", "a", "--key", "key-1"]).status.code(), Some(0));
+        fs::write(stage.root.join("note.txt"), "a note").expect("written");
+        let reply = ["reply", "last", "a", "--key", "key-1", "--file", "note.txt"];
+        assert_eq!(stage.skillrun(&reply).status.code(), Some(0));
     },
     |stage| {
         assert_eq!(stage.run("[[hang]]", &["--timeout", "0.3"]), 3);

@@ -2,7 +2,7 @@ use super::*;
 
 fn process(role: OwnerRole, variables: &[(&str, &str)]) -> ProcessVariables {
     let environment = variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
-    ProcessVariables { role, environment, user_home: "/home/me".into() }
+    ProcessVariables { role, environment, user_home: "/users/me".into() }
 }
 
 fn sealed(role: OwnerRole, variables: &[(&str, &str)]) -> SealedVariables {
@@ -35,7 +35,7 @@ fn the_same_variables_are_the_same_and_others_are_named() {
 #[test]
 fn another_home_is_another_login() {
     let was = sealed(OwnerRole::Caller, &[]);
-    let now = ProcessVariables { user_home: "/home/you".into(), ..process(OwnerRole::Caller, &[]) };
+    let now = ProcessVariables { user_home: "/users/you".into(), ..process(OwnerRole::Caller, &[]) };
     assert_eq!(changed(&was, &now), ["HOME has another value here"]);
 }
 
@@ -57,7 +57,7 @@ fn the_file_has_no_values_and_comes_back_the_same() {
     let was = sealed(OwnerRole::Caller, &[("KEY", "a-secret-value"), ("ADDRESS", "http://one")]);
     was.write(&path).expect("written");
     let text = fs::read_to_string(&path).expect("text");
-    assert!(!text.contains("a-secret-value") && !text.contains("http://one") && !text.contains("/home/me"), "{text}");
+    assert!(!text.contains("a-secret-value") && !text.contains("http://one") && !text.contains("/users/me"), "{text}");
     assert_eq!(SealedVariables::read(&path).expect("read"), Some(was));
     fs::write(&path, "{").expect("written");
     SealedVariables::read(&path).expect_err("half a file is no file");

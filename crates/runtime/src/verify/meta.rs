@@ -41,6 +41,10 @@ pub(super) fn check(
         // Told by the check of the files.
         Ok(Some(Ok(_) | Err(_)) | None) | Err(_) => Map::new(),
     };
+    // The host writes its part first; where that failed, its owner adds the verdict to nothing.
+    if !host.is_empty() && host.keys().all(|key| !found.contains_key(key)) {
+        return Outcome::not_comparable("the host could not write its part of it");
+    }
     let settled = settled_meta::fields(parse, &ended.verdict, session_id);
     // Its owner died after the turn record and before this view: then it is as the host left it.
     let is_settled = found.get("completion").is_some_and(|completion| !completion.is_null());
