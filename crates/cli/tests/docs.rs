@@ -217,7 +217,9 @@ fn tracked_files_tell_nothing_of_a_machine() {
     let forbidden = of_a_machine();
     let files = tracked();
     assert!(files.len() > 100, "only {} files", files.len());
-    for path in files {
+    // Written by a released version in a neutral folder; every run there has a folder `home` of its own.
+    let older = paths::workspace().join("testkit/data-folders");
+    for path in files.into_iter().filter(|path| !path.starts_with(&older)) {
         let bytes = fs::read(&path).expect("a file");
         let text = String::from_utf8_lossy(&bytes);
         for word in &forbidden {

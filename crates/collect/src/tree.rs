@@ -218,14 +218,14 @@ fn clear_here(way: &mut Way) -> io::Result<()> {
             continue;
         }
         let here = way.here()?;
-        let kind = match entry.file_type() {
-            FileType::Unknown => match statat(here, name, AtFlags::SYMLINK_NOFOLLOW) {
+        let mut kind = entry.file_type();
+        if kind == FileType::Unknown {
+            kind = match statat(here, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(found) => FileType::from_raw_mode(found.st_mode),
                 Err(Errno::NOENT) => continue,
                 Err(error) => return Err(error.into()),
-            },
-            known => known,
-        };
+            };
+        }
         if kind == FileType::Directory {
             way.wait(name);
             if way.waiting >= WAITING {

@@ -167,7 +167,8 @@ fn a_secret_in_pieces_is_in_no_view() {
     let (one, other) = SECRET.split_at(12);
     let halves = [("fake run finish\"", format!("{one}\"")), ("\"ed\\\"", format!("\"{other}\\\""))];
     let with = |what: &str| vec![("fake run finished", format!("{one}{what}{other}"))];
-    let cases: [(&str, &str, Vec<(&str, String)>); 6] = [
+    type Case = (&'static str, &'static str, Vec<(&'static str, String)>);
+    let cases: [Case; 6] = [
         ("gemini-stream-done", "gemini_stream_json", halves.to_vec()),
         ("acp-codex-tool-then-done", "acp_jsonrpc", halves.to_vec()),
         ("codex-tool-then-done", "codex_ndjson", with("\\u0000")),

@@ -90,7 +90,7 @@ fn when_there_is_room_again_nothing_is_lacking() {
     let lab = Lab::new();
     lab.skill("neighbour", DONE);
     let script = r#"
-        for size in 32k 48k 52k 376k 4m,nr_inodes=19 4m,nr_inodes=25 4m,nr_inodes=31 4m,nr_inodes=34 4m,nr_inodes=37 1m; do
+        for size in 36k 52k 56k 380k 4m,nr_inodes=19 4m,nr_inodes=25 4m,nr_inodes=31 4m,nr_inodes=34 4m,nr_inodes=37 1m; do
             mount -t tmpfs -o "size=$size" none "$DATA" || exit 99
             "$SKILLRUN" run ./neighbour --engine scripted --json > /dev/null 2> run.txt
             mount -o remount,size=16m,nr_inodes=1000 "$DATA" || exit 99

@@ -204,7 +204,8 @@ fn a_run_whose_files_are_not_what_was_accepted_is_not_started() {
     let lab = Lab::new();
     let photo = lab.path("photo.png");
     fs::write(&photo, "pixels").expect("written");
-    let cases: [(fn(&RunFolder), &str); 4] = [
+    type Damage = fn(&RunFolder);
+    let cases: [(Damage, &str); 4] = [
         (|run| empty(&run.skill()), "copy of the skill"),
         (|run| fs::remove_file(run.skill().join("assets/output.json")).expect("removed"), "copy of the skill"),
         (|run| fs::write(run.inputs().join("1-photo.png"), "").expect("emptied"), "inputs/1-photo.png"),

@@ -18,7 +18,8 @@ fn changed(sealed: &SealedVariables, now: &ProcessVariables) -> Vec<String> {
 fn the_same_variables_are_the_same_and_others_are_named() {
     use OwnerRole::{Caller, Server};
     let was = sealed(Caller, &[("KEY", "first"), ("ADDRESS", "http://one"), ("OTHER", "x")]);
-    let cases: [(&[(&str, &str)], &[&str]); 5] = [
+    type Case = (&'static [(&'static str, &'static str)], &'static [&'static str]);
+    let cases: [Case; 5] = [
         (&[("KEY", "first"), ("ADDRESS", "http://one")], &[]),
         (&[("KEY", "first"), ("ADDRESS", "http://one"), ("TOKEN", "")], &[]),
         (&[("KEY", "first")], &["ADDRESS is not set here"]),

@@ -167,8 +167,7 @@ impl AttemptCheck {
 
     /// The Log ends, or cannot be read any further, while it is open.
     pub(super) fn left_open(self, context: &Context<'_>, why: &str) -> Vec<Check> {
-        let files =
-            files::check(&context.folder.audit(), context.record.run_id, self.number, Over::NotYet);
+        let files = files::check(&context.folder.audit(), context.record.run_id, self.number, Over::NotYet);
         let events = match (&self.not_ours, &self.outcome) {
             (Some(why), _) => why.outcome(),
             (None, Some(outcome)) => outcome.clone(),
