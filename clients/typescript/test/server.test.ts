@@ -202,6 +202,6 @@ test("everything else answers", async () => {
   // Only a browser can log out; this is a token of a program.
   await assert.rejects(client.endSession(), { code: "FORBIDDEN" });
   const { url } = await client.createDownload(`/v1/runs/${run}/bundle`);
-  assert.ok((await (await fetch(server.url + url)).blob()).size > 0);
+  assert.ok((await (await fetch(server.baseUrl + url)).blob()).size > 0);
   await assert.rejects(client.createDownload("/v1/runs"), { code: "INVALID_REQUEST" });
 });

@@ -320,9 +320,13 @@ async fn diagnosis(_: Reads, State(service): State<Arc<Service>>, OfRun(run): Of
         .await
 }
 
+/// What [`NotedHead`] understands.
+const HEAD_PATTERN: &str = "^([1-9][0-9]{0,18}:)?[0-9a-f]{64}$";
+
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct VerifyParams {
     /// A `log_head` that an earlier answer had, as `HASH` or `SEQ:HASH`; the Log must still have it.
+    #[schemars(regex(pattern = HEAD_PATTERN))]
     head: Option<String>,
 }
 

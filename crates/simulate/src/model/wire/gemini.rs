@@ -145,6 +145,10 @@ pub(super) fn error(failure: Failure) -> WireError {
             "UNAUTHENTICATED",
             "Request had invalid authentication credentials. Expected OAuth 2 access token or API key.".to_owned(),
         ),
+        404 => (
+            "NOT_FOUND",
+            "models/simulated is not found for API version v1beta, or is not supported for generateContent.".to_owned(),
+        ),
         429 => ("RESOURCE_EXHAUSTED", format!("You exceeded your current quota. Please retry in {wait_seconds}s.")),
         503 => ("UNAVAILABLE", "The model is overloaded. Please try again later.".to_owned()),
         _ => ("INTERNAL", "An internal error has occurred.".to_owned()),

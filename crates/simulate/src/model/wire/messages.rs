@@ -142,6 +142,8 @@ pub(super) fn error(failure: Failure, now: u64) -> WireError {
     let (kind, message) = match status {
         400 => ("invalid_request_error", "The simulated model takes no request.".to_owned()),
         401 => ("authentication_error", "invalid x-api-key".to_owned()),
+        402 => ("billing_error", "Your credit balance is too low to access the API.".to_owned()),
+        404 => ("not_found_error", "model: simulated".to_owned()),
         429 => (
             "rate_limit_error",
             "This request would exceed your account's rate limit. Please try again later.".to_owned(),

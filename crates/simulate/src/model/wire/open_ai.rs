@@ -12,6 +12,12 @@ pub(super) fn error(wire: Wire, failure: Failure, now: u64) -> WireError {
     let error = match (status, limit) {
         (400, _) => told("invalid_request_error", None, "Invalid request: the simulated model takes none."),
         (401, _) => told("invalid_request_error", Some("invalid_api_key"), "Incorrect API key provided: dummy."),
+        (402, _) => told("insufficient_balance", Some("insufficient_balance"), "Insufficient Balance"),
+        (404, _) => told(
+            "invalid_request_error",
+            Some("model_not_found"),
+            "The model `simulated` does not exist or you do not have access to it.",
+        ),
         (429, Limit::Rate) => {
             headers.push(("retry-after", wait_seconds.to_string()));
             headers.push(("x-ratelimit-remaining-tokens", "0".to_owned()));
