@@ -55,10 +55,7 @@ fn writer(pid: Option<u32>) -> String {
 
 /// A line with good lines after it that is not the event that belongs there. Nothing is appended to such a Log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "damaged at byte {offset}, where seq {seq} belongs: {kind}; what is before can be read, nothing can be appended; \
-     put a good copy in its place, or cut it there with `skillrun recover --cut RUN`, which keeps the rest aside"
-)]
+#[error("damaged at byte {offset}, where seq {seq} belongs: {kind}{}", kind.what_to_do())]
 pub struct Damage {
     /// The event that belongs there.
     pub seq: Seq,
@@ -83,6 +80,19 @@ pub enum DamageKind {
     WrongRun { found: RunId },
     #[error("the line is longer than {limit} bytes")]
     TooLong { limit: usize },
+}
+
+impl DamageKind {
+    /// Follows the kind in a sentence; nothing where the kind says it itself.
+    fn what_to_do(&self) -> &'static str {
+        match self {
+            Self::FirstEventCut => "",
+            Self::NotAnEvent | Self::Zeros | Self::WrongSeq { .. } | Self::WrongRun { .. } | Self::TooLong { .. } => {
+                "; what is before can be read, nothing can be appended; put a good copy in its place, or cut it there \
+                 with `skillrun recover --cut RUN`, which keeps the rest aside"
+            }
+        }
+    }
 }
 
 impl LogErrorKind {
