@@ -67,7 +67,7 @@ class Outcome:
             "turn": verdict.get("turn"),
             "reason": verdict.get("reason_code"),
             "error": error.get("code"),
-            "category": error.get("category"),
+            "category": error.get("category", ""),
             "warnings": (self.result or {}).get("warnings"),
             "attempts": len(ended),
             "output": (self.result or {}).get("output"),

@@ -170,3 +170,15 @@ fn an_owner_that_died_is_told_by_everybody_who_looks() {
     assert!(text.contains("== run canceled"), "{text}");
     assert_eq!(child.wait().expect("over").code(), Some(0));
 }
+
+/// Regression: the command left as soon as the Log had the end, and the conversation on disk stayed without it (found by
+/// the scenarios in `proof/verdicts`, on all five engines).
+#[test]
+fn a_run_that_its_policy_ends_has_its_whole_conversation_on_disk() {
+    let lab = Lab::new(ASKS);
+    let words = ["--engine", "scripted", "--mode", "interactive", "--no-reply-needed", "--session-timeout", "0.2"];
+    let ended = lab.output(&[&["run", "./paint"], &words[..], &["--decide", "abort"]].concat());
+    assert_eq!(ended.status.code(), Some(1), "{}", String::from_utf8_lossy(&ended.stderr));
+    let verified = lab.output(&["verify", "last"]);
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
+}

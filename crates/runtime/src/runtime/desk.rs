@@ -19,6 +19,8 @@ pub(super) struct Desk {
     active: HashMap<RunId, Active>,
     /// Left by a worker, and not yet taken up again.
     between: HashSet<RunId>,
+    /// The run whose question is decided at the moment because its time is up; its views may still be to write.
+    expiring: Option<RunId>,
     /// Questions whose time will be up, by moment, in running time.
     timers: BTreeMap<(Duration, u64), (RunId, InteractionId)>,
     /// Where the timer of a run stands; there may be tens of thousands.
@@ -71,6 +73,7 @@ impl Desk {
             queue: Queue::new(slots),
             active: HashMap::new(),
             between: HashSet::new(),
+            expiring: None,
             timers: BTreeMap::new(),
             places: HashMap::new(),
             armed: 0,
@@ -173,7 +176,13 @@ impl Desk {
         let first = *self.timers.first_key_value().filter(|((at, _), _)| *at <= now)?.0;
         let due = self.timers.remove(&first)?;
         self.places.remove(&due.0);
+        self.expiring = Some(due.0);
         Some(due)
+    }
+
+    /// What was due is done.
+    pub(super) fn has_expired(&mut self) {
+        self.expiring = None;
     }
 
     pub(super) fn next_timer(&self) -> Option<Duration> {
@@ -224,6 +233,7 @@ impl Desk {
     pub(super) fn has(&self, run: RunId) -> bool {
         self.is_active(run)
             || self.between.contains(&run)
+            || self.expiring == Some(run)
             || self.queue.has(run)
             || self.places.contains_key(&run)
             || self.troubles.get(&run).is_some_and(|trouble| trouble.again.is_some())
@@ -237,6 +247,7 @@ impl Desk {
     pub(super) fn only_later_is_left(&self, but: &[RunId]) -> bool {
         self.active.is_empty()
             && self.between.is_empty()
+            && self.expiring.is_none()
             && self.queue.waiting() == 0
             && self.timers.is_empty()
             && self.troubles.iter().all(|(run, trouble)| trouble.again.is_none() || but.contains(run))
@@ -287,6 +298,8 @@ mod tests {
             Some((run(1), InteractionId(2))),
             "the later one took the place of the first"
         );
+        assert!(desk.has(run(1)), "until what is due is done, its views included");
+        desk.has_expired();
         assert!(!desk.has(run(1)));
         desk.disarm(run(2));
         assert_eq!(desk.take_due(at(99)), None);

@@ -344,6 +344,8 @@ impl Inner {
             }
             if let Some((run, interaction_id)) = due {
                 self.expire(run, interaction_id);
+                self.desk().has_expired();
+                self.changed.notify_all();
             }
             if let Some(run) = lacking {
                 self.write_views(run);
