@@ -30,6 +30,7 @@ hard_timeout_sec = 60
 stall_timeout_sec = 1.5
 session_timeout_sec = 10
 interactive_require_user_reply = false
+require_marker = true
 auto_decision_limit = 0
 redact = ["sk-[a-z]+"]
 consent = ["gemini"]

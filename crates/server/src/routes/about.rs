@@ -214,6 +214,8 @@ fn is_file(path: &str) -> bool {
         && run.parse::<RunId>().is_ok_and(|id| id.to_string() == run)
         && (is_known || rest.strip_prefix("artifacts/").is_some_and(is_named))
         && query.bytes().all(|byte| is_plain(byte) || b"&=".contains(&byte))
+        // The link gets one of its own.
+        && !query.split('&').any(|pair| pair.split('=').next() == Some(tickets::PARAMETER))
 }
 
 #[cfg(test)]

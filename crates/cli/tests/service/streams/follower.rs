@@ -181,9 +181,14 @@ pub(super) fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T
     }
 }
 
-/// Waits for `fcmp.jsonl`, which comes soon after the end.
+/// Waits for the end in `fcmp.jsonl`, which comes soon after that of the Log; what is before it is there while a run waits.
 pub(super) fn view(lab: &Lab, run: &str) {
-    wait_for("view", || lab.run_folder(run).join("fcmp.jsonl").exists().then_some(()));
+    let path = lab.run_folder(run).join("fcmp.jsonl");
+    let ends = |text: &str| {
+        let last = text.strip_suffix('\n').and_then(|text| text.lines().last());
+        last.is_some_and(|line| serde_json::from_str(line).is_ok_and(|event| is_end(&event)))
+    };
+    wait_for("view", || fs::read_to_string(&path).is_ok_and(|text| ends(&text)).then_some(()));
 }
 
 /// Two turns with a question between them, in which something happens every 20 ms.

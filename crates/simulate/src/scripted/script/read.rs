@@ -331,5 +331,5 @@ fn nothing_left(fields: &Map<String, Value>) -> Result<(), Problem> {
 }
 
 fn short(name: &str) -> String {
-    name.chars().take(NAME_MAX).collect()
+    name.chars().take(NAME_MAX).map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
