@@ -140,6 +140,7 @@ class Play:
     def _see_off(self, begin: float) -> None:
         """Runs that no caretaker has: let go by themselves, then canceled, and never left."""
         client = self.stage.server.client()
+        left: list[str] | str = "the server did not say which"
         while time.monotonic() - begin < self._patience() + STRANGERS:
             self.stage.reap()
             try:

@@ -209,8 +209,9 @@ fn broken(answer: &str, fences: &[Fence]) -> Vec<Envelope> {
             continue;
         }
         let start = before.len() - 1;
-        let is_behind = envelopes.last().is_none_or(|last| last.end <= start);
-        if let Some(broken) = broken_object(answer, start, fences).filter(|_| is_behind) {
+        // With a fence that holds nothing else it begins earlier.
+        let is_behind = |from: usize| envelopes.last().is_none_or(|last| last.end <= from);
+        if let Some(broken) = broken_object(answer, start, fences).filter(|broken| is_behind(broken.start)) {
             envelopes.push(Envelope { start: broken.start, end: broken.end, reading: None });
         }
     }

@@ -160,7 +160,7 @@ pub fn decide(
         }
         Input::Expired { interaction_id } => timeout::expired(state, options, run_id, now, interaction_id),
         Input::Cancel { by } => cancel::cancel(state, by),
-        Input::ProcessGone { session } => timeout::process_gone(state, options, run_id, session),
+        Input::ProcessGone { session } => timeout::process_gone(state, options, run_id, now, session),
     }
 }
 

@@ -48,7 +48,7 @@ pub fn recover(
         RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => only(Effect::WriteResult),
         RunStatus::Queued => only(Effect::Enqueue { attempt: next_attempt(state) }),
         RunStatus::Running => running(state, options, found),
-        RunStatus::WaitingUser => waiting(state, options, run_id, found, session),
+        RunStatus::WaitingUser => waiting(state, options, run_id, now, (found, session)),
     }
 }
 
@@ -216,7 +216,13 @@ fn running(state: &State, options: RunOptions, found: Found) -> Decision {
     Decision { effects, ..Decision::default() }
 }
 
-fn waiting(state: &State, options: RunOptions, run_id: RunId, found: Found, session: SessionLeft) -> Decision {
+fn waiting(
+    state: &State,
+    options: RunOptions,
+    run_id: RunId,
+    now: Timestamp,
+    (found, session): (Found, SessionLeft),
+) -> Decision {
     // A question that was closed without an answer leaves an attempt that is being ended, and so does a cancel.
     let open = state.question.as_ref().filter(|_| state.canceling.is_none());
     let Some(question) = open else { return running(state, options, found) };
@@ -229,7 +235,7 @@ fn waiting(state: &State, options: RunOptions, run_id: RunId, found: Found, sess
         }
         (true, _, Found::NoClaim | Found::Ended | Found::Lost) => vec![Effect::Settle { attempt }],
         (false, Continuation::Sticky, Found::NoClaim | Found::Ended | Found::Lost) => {
-            return timeout::process_gone(state, options, run_id, session).unwrap_or_default();
+            return timeout::process_gone(state, options, run_id, now, session).unwrap_or_default();
         }
         (false, Continuation::Resumable | Continuation::None, _) => arm.into_iter().collect(),
     };

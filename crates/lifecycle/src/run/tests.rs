@@ -695,6 +695,19 @@ fn a_process_that_asks_is_ended_by_whoever_finds_a_cancel() {
     assert_eq!(decision.effects, [Effect::Adopt { attempt: AttemptNumber(1) }, Effect::EndProcess]);
 }
 
+/// Regression: an owner ended a process because the time of its question was up and was killed before the Log had it; the
+/// next one took the process for one that had died by itself (found by `make kills`).
+#[test]
+fn a_process_that_was_ended_for_its_deadline_is_not_a_lost_session() {
+    let world = with(Continuation::Sticky, true);
+    let deadline = world.state.question.as_ref().and_then(|question| question.deadline).expect("a deadline");
+    for (now, code) in [(world.now(), Code::SessionLost), (deadline, Code::InteractionWaitTimeout)] {
+        let decision = recover(&world.state, world.options, run_id(), now, Found::Ended, SessionLeft::Lost);
+        let Some(Data::RunFailed(failed)) = decision.events.last().map(|event| &event.data) else { panic!("no end") };
+        assert_eq!(failed.error.code, code);
+    }
+}
+
 /// Regression: an owner died after the turn record of a process that waits between turns, and then the process did; the run
 /// waited for an answer that nobody could be given (found by the simulation).
 #[test]

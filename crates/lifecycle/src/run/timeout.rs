@@ -119,6 +119,7 @@ pub(super) fn process_gone(
     state: &State,
     options: RunOptions,
     run_id: RunId,
+    now: Timestamp,
     session: SessionLeft,
 ) -> Result<Decision, Refusal> {
     let Some(question) = state.question.as_ref().filter(|_| state.status == Some(RunStatus::WaitingUser)) else {
@@ -127,6 +128,15 @@ pub(super) fn process_gone(
     if state.attempt_is_open {
         // Its evidence tells how it ended, and what that means.
         return Ok(Decision::default());
+    }
+    // An owner that ends the process because the time is up may be killed before the Log has it.
+    let is_up = question.deadline.is_some_and(|deadline| now >= deadline);
+    if question.on_deadline == OnDeadline::FailRun && is_up {
+        let code = Code::InteractionWaitTimeout;
+        let timed_out = timed_out(question, Some(code));
+        let mut decision = before(vec![timed_out], failed(run_id, unanswered(code)));
+        decision.effects.insert(0, Effect::DisarmTimer { interaction_id: question.interaction_id });
+        return Ok(decision);
     }
     Ok(without_process(options, run_id, question, session, state.process_ended))
 }
