@@ -15,7 +15,7 @@ mod tests;
 use read::{read_inside_tags, read_json_root, read_yaml_root};
 use serde_json::Value;
 use skillrun_model::interaction::{AskOption, DecisionPolicy, InteractionKind};
-use skillrun_parse::text::broken::broken_object;
+use skillrun_parse::text::broken::BrokenObjectFinder;
 use skillrun_parse::text::fences::{Fence, find_fences};
 use skillrun_parse::text::objects::each_object;
 
@@ -202,6 +202,7 @@ fn objects(answer: &str, fences: &[Fence]) -> Vec<Envelope> {
 
 /// Objects that begin with the key and are not JSON: cut, or broken in some other way.
 fn broken(answer: &str, fences: &[Fence]) -> Vec<Envelope> {
+    let mut finder = BrokenObjectFinder::new(answer, fences);
     let mut envelopes: Vec<Envelope> = Vec::new();
     for (key, quoted) in answer.match_indices("\"ask_user\"").take(BROKEN_TRIED) {
         let before = answer[..key].trim_end();
@@ -209,9 +210,12 @@ fn broken(answer: &str, fences: &[Fence]) -> Vec<Envelope> {
             continue;
         }
         let start = before.len() - 1;
-        // With a fence that holds nothing else it begins earlier.
-        let is_behind = |from: usize| envelopes.last().is_none_or(|last| last.end <= from);
-        if let Some(broken) = broken_object(answer, start, fences).filter(|broken| is_behind(broken.start)) {
+        let behind = envelopes.last().map_or(0, |last| last.end);
+        if start < behind {
+            continue;
+        }
+        // With a fence that holds nothing else the envelope begins earlier.
+        if let Some(broken) = finder.broken_at(start).filter(|broken| broken.start >= behind) {
             envelopes.push(Envelope { start: broken.start, end: broken.end, reading: None });
         }
     }

@@ -18,15 +18,46 @@ pub struct BrokenObject {
     pub problem: String,
 }
 
-/// The broken object whose `{` stands at `start`; none when a whole object starts there. `fences` are all of the text.
-pub fn broken_object(text: &str, start: usize, fences: &[Fence]) -> Option<BrokenObject> {
-    let rest = text.get(start..)?;
-    // A lone surrogate spoils nothing. Its replacement has the same length, so the place stays right.
-    let repaired = repair_surrogates(rest);
-    let mut reader = serde_json::Deserializer::from_str(repaired.as_deref().unwrap_or(rest));
-    let error = <Map<String, Value> as serde::Deserialize>::deserialize(&mut reader).err()?;
-    let (start, end) = stretch(text, start, fences);
-    Some(BrokenObject { start, end, problem: problem(text, text.len() - rest.len(), &error) })
+/// Finds the broken objects of one text.
+#[derive(Debug)]
+pub struct BrokenObjectFinder<'t> {
+    text: &'t str,
+    /// All fences of the text.
+    fences: &'t [Fence],
+    /// The text without lone surrogates, once an object needed it. Inside: none when the text has none.
+    repaired: Option<Option<String>>,
+}
+
+impl<'t> BrokenObjectFinder<'t> {
+    pub fn new(text: &'t str, fences: &'t [Fence]) -> Self {
+        Self { text, fences, repaired: None }
+    }
+
+    /// The broken object whose `{` stands at `start`; none when a whole object starts there.
+    pub fn broken_at(&mut self, start: usize) -> Option<BrokenObject> {
+        let error = self.error_at(start)?;
+        let (stretch_start, end) = stretch(self.text, start, self.fences);
+        Some(BrokenObject { start: stretch_start, end, problem: problem(self.text, start, &error) })
+    }
+
+    /// A lone surrogate is not a fault. Its replacement has the same length, so that every place stays right. The text is
+    /// repaired once, and only when an object needs it, because a copy for each object costs far more than the reading.
+    fn error_at(&mut self, start: usize) -> Option<serde_json::Error> {
+        let error = read_error(self.text.get(start..)?)?;
+        if !error.to_string().contains("hex escape") {
+            return Some(error);
+        }
+        match self.repaired.get_or_insert_with(|| repair_surrogates(self.text)) {
+            Some(repaired) => read_error(repaired.get(start..)?),
+            None => Some(error),
+        }
+    }
+}
+
+/// Why the text does not begin with an object.
+fn read_error(text: &str) -> Option<serde_json::Error> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    <Map<String, Value> as serde::Deserialize>::deserialize(&mut reader).err()
 }
 
 /// The problem in words, with its place in the whole text.
@@ -103,12 +134,12 @@ fn closing_bracket(part: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::super::fences::find_fences;
-    use super::broken_object;
+    use super::BrokenObjectFinder;
     use proptest::prelude::*;
 
     fn seen(text: &str) -> Option<(&str, String)> {
         let start = text.find('{').expect("a brace");
-        let found = broken_object(text, start, &find_fences(text))?;
+        let found = BrokenObjectFinder::new(text, &find_fences(text)).broken_at(start)?;
         Some((&text[found.start..found.end], found.problem))
     }
 
@@ -126,6 +157,8 @@ mod tests {
             ("```json\n{\"a\": \n```\nBye.", "```json\n{\"a\": \n```", "expected value at line 3, column 1"),
             ("```json\nx {\"a\": 1,} y\n```", "{\"a\": 1,}", "trailing comma at line 2, column 11"),
             (r#"{"a": "\ud800", "b": 1,}"#, r#"{"a": "\ud800", "b": 1,}"#, "trailing comma at column 24"),
+            (r#"a \ b {"a": "\ud800", "b": 1,}"#, r#"{"a": "\ud800", "b": 1,}"#, "trailing comma at column 30"),
+            (r#"{"a": "\ud80"}"#, r#"{"a": "\ud80"}"#, "invalid escape at column 13"),
         ];
         for (text, stretch, problem) in cases {
             assert_eq!(seen(text), Some((stretch, problem.to_owned())), "{text}");
@@ -139,8 +172,9 @@ mod tests {
         #[test]
         fn any_stretch_lies_inside(text in "(\\{|\\}|\\[|\\]|\"|\\\\|,|:|1|é|```|\n| ){0,24}") {
             let fences = find_fences(&text);
+            let mut finder = BrokenObjectFinder::new(&text, &fences);
             for (start, _) in text.match_indices('{') {
-                if let Some(found) = broken_object(&text, start, &fences) {
+                if let Some(found) = finder.broken_at(start) {
                     prop_assert!(found.start <= start && start < found.end, "{found:?}");
                     prop_assert!(text.get(found.start..found.end).is_some());
                 }

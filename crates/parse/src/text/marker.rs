@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::broken::{BrokenObject, broken_object};
+use super::broken::{BrokenObject, BrokenObjectFinder};
 use super::fences::find_fences;
 use super::json::decode_object;
 use super::objects::each_object;
@@ -124,6 +124,8 @@ pub fn scan(text: &str) -> Scan {
 /// Objects that mention the key and are not JSON.
 fn broken_objects(text: &str, objects: &VecDeque<ScannedObject>) -> Vec<BrokenObject> {
     let fences = find_fences(text);
+    let mut finder = BrokenObjectFinder::new(text, &fences);
+    let mut openings = Openings { text, objects, searched: 0, last: None };
     let mut broken: Vec<BrokenObject> = Vec::new();
     for mention in mentions(text).take(BROKEN_TRIED) {
         let behind = broken.last().map_or(0, |last| last.end);
@@ -134,8 +136,8 @@ fn broken_objects(text: &str, objects: &VecDeque<ScannedObject>) -> Vec<BrokenOb
         if mention < behind || around(objects, mention).is_some() {
             continue;
         }
-        let start = opening_before(text, objects, mention).filter(|start| *start >= behind);
-        broken.extend(start.and_then(|start| broken_object(text, start, &fences)));
+        let start = openings.before(mention).filter(|start| *start >= behind);
+        broken.extend(start.and_then(|start| finder.broken_at(start)));
     }
     broken
 }
@@ -146,14 +148,34 @@ fn around(objects: &VecDeque<ScannedObject>, place: usize) -> Option<&ScannedObj
     objects.get(next).filter(|object| object.start <= place)
 }
 
-/// The nearest `{` before this place that opens no whole object.
-fn opening_before(text: &str, objects: &VecDeque<ScannedObject>, mut place: usize) -> Option<usize> {
-    loop {
-        let brace = memrchr(b'{', &text.as_bytes()[..place])?;
-        match around(objects, brace) {
-            Some(object) => place = object.start,
-            None => return Some(brace),
+/// Finds the braces that open no whole object, for places that are asked for in order. Each stretch of the text is
+/// searched once.
+#[derive(Debug)]
+struct Openings<'t> {
+    text: &'t str,
+    objects: &'t VecDeque<ScannedObject>,
+    /// Up to here the text was searched, and `last` was found.
+    searched: usize,
+    last: Option<usize>,
+}
+
+impl Openings<'_> {
+    /// The nearest `{` before this place that opens no whole object. The place does not lie in one.
+    fn before(&mut self, place: usize) -> Option<usize> {
+        let mut objects_before = self.objects.partition_point(|object| object.end <= place);
+        let mut end = place;
+        while end > self.searched {
+            let object = objects_before.checked_sub(1).and_then(|index| self.objects.get(index));
+            let start = object.map_or(0, |object| object.end).max(self.searched);
+            if let Some(brace) = memrchr(b'{', &self.text.as_bytes()[start..end]) {
+                self.last = Some(start + brace);
+                break;
+            }
+            end = object.map_or(0, |object| object.start);
+            objects_before = objects_before.saturating_sub(1);
         }
+        self.searched = place;
+        self.last
     }
 }
 
