@@ -1,4 +1,4 @@
-//! What an engine's file says, as types. Whatever stands here has been checked.
+//! The content of an engine's file, as types. Every value here has been checked.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ pub struct Descriptor {
     pub continuation: Continuation,
     pub wiring: Wiring,
     pub stdin: StdinKind,
-    /// Known limits, for people.
+    /// Known limits, shown to users.
     pub notes: Vec<String>,
     pub executable: Executable,
     pub version: Option<VersionRule>,
@@ -42,7 +42,7 @@ pub struct Descriptor {
     /// Left out of snapshots, as in `.gitignore`.
     pub snapshot_ignore: Vec<String>,
     pub ladder: Vec<Rung>,
-    /// Instead of the usual one.
+    /// Instead of the default.
     pub linger: Option<Duration>,
 }
 
@@ -52,7 +52,7 @@ impl Descriptor {
         self.version.as_ref().and_then(|rule| rule.tested).or_else(|| self.profile.tested_versions())
     }
 
-    /// A command for people that installs it.
+    /// A command for the user that installs it.
     pub fn install_command(&self) -> Option<String> {
         match (&self.install, &self.executable) {
             (Some(_), _) => Some(format!("skillrun engines install {}", self.name)),
@@ -67,7 +67,7 @@ impl Descriptor {
 pub enum Origin {
     /// In the binary, under this file name.
     Shipped(&'static str),
-    /// The operator's.
+    /// A file of the operator.
     File(PathBuf),
 }
 
@@ -83,13 +83,13 @@ impl fmt::Display for Origin {
 /// How the program is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Executable {
-    /// This very program.
+    /// skillrun's own executable.
     Own,
     Installed(Installed),
 }
 
 impl Executable {
-    /// The variable whose value the search wants to know.
+    /// The variable whose value the search needs.
     pub fn variable(&self) -> Option<&str> {
         match self {
             Self::Own => None,
@@ -110,7 +110,7 @@ pub struct Installed {
     pub places: Vec<Template>,
     /// Taken instead of what was found, relative to its folder, so that no wrapper is started.
     pub instead: Vec<PathBuf>,
-    /// A command for people.
+    /// A command for the user.
     pub install: Option<String>,
 }
 
@@ -140,14 +140,14 @@ impl Command {
     }
 }
 
-/// How the prompt reaches the engine, with the words that each way needs; one of them is there. stdin comes first where
-/// it is free: other users of the machine see arguments.
+/// How the prompt reaches the engine, with the arguments that each way needs; at least one way is present. stdin comes
+/// first where it is free: other users of the machine can see arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptWays {
     pub argument: Option<Vec<Template>>,
     pub stdin: Option<Vec<Template>>,
     pub file: Option<Vec<Template>>,
-    /// As a message of the protocol that the engine speaks, and then in no other way.
+    /// As a message of the protocol that the engine speaks; then no other way is allowed.
     pub protocol: Option<Protocol>,
     /// Longer prompts do not go by argument.
     pub limit: usize,
@@ -169,7 +169,7 @@ impl Protocol {
         }
     }
 
-    /// How what it says is read.
+    /// How its output is read.
     pub fn profile(self) -> ProfileId {
         match self {
             Self::Acp => ProfileId::AcpJsonrpc,
@@ -202,9 +202,9 @@ pub struct PermissionRule {
     pub resume_flags: Option<Vec<String>>,
     /// For engines that take it in a configuration.
     pub text: Option<String>,
-    /// The mode in which an agent has to say that it is.
+    /// The mode that an agent must report.
     pub mode: Option<String>,
-    /// What an engine that asks before a call is told where nobody can be asked.
+    /// The answer to an engine that asks before a call, where no user can be asked.
     pub calls: Calls,
 }
 
@@ -230,9 +230,9 @@ impl Calls {
 pub struct Environment {
     /// Names, taken from the user's environment.
     pub pass: Vec<String>,
-    /// The same, and their values are masked.
+    /// The same, but their values are masked.
     pub secret: Vec<String>,
-    /// A name may be here several times; the last that has all its values is taken.
+    /// A name may occur several times; the last entry that has all its values is taken.
     pub set: Vec<(String, Template)>,
 }
 
@@ -301,19 +301,19 @@ impl Install {
     }
 }
 
-/// Where the engine keeps who the user is.
+/// Where the engine keeps the user's login.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Login {
-    /// A command for people.
+    /// A command for the user.
     pub command: Option<String>,
-    /// Any of them, when it is set, is a login.
+    /// If any of them is set, the user is logged in.
     pub variables: Vec<String>,
-    /// Any of them is one where the variable of the gateway is set too.
+    /// If any of them and the variable of the gateway are set, the user is logged in.
     pub gateway_variables: Vec<String>,
     pub take: TakeLogin,
-    /// Relative to HOME. The first tells whether there is a login.
+    /// Relative to HOME. The first one shows whether there is a login.
     pub files: Vec<LoginFile>,
-    /// Folders in HOME that have nothing else in them; they are linked.
+    /// Folders in HOME that contain nothing else; they are linked.
     pub folders: Vec<PathBuf>,
     pub text: Option<LoginText>,
 }
@@ -327,10 +327,10 @@ pub struct LoginFile {
 /// When files and folders of the user's login are taken along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TakeLogin {
-    /// Where no variable is a login: what an engine has no need of, it does not get.
+    /// Where no variable is a login: an engine does not get what it does not need.
     #[default]
     WithoutVariable,
-    /// With a variable too; for engines that know many services.
+    /// With a variable too; for engines that support many services.
     Always,
 }
 
@@ -345,7 +345,7 @@ impl TakeLogin {
     }
 }
 
-/// How a file of the user's login gets into the HOME of a run, and what becomes of changes to it.
+/// How a file of the user's login gets into the HOME of a run, and what happens to changes of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeepLogin {
     /// Linked; for engines that write into the file.
@@ -371,7 +371,7 @@ impl KeepLogin {
 /// What `{{login}}` stands for, by the kind of login that is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoginText {
-    /// By variable, or none at all.
+    /// By variable, or no login at all.
     pub variable: String,
     pub file: String,
 }
@@ -381,7 +381,7 @@ pub struct LoginText {
 pub struct Gateway {
     /// A variable of the user that has it; `{{gateway}}` is its value.
     pub variable: String,
-    /// For `{{gateway_text}}` where the variable is set; else that is nothing.
+    /// For `{{gateway_text}}` where the variable is set; otherwise that is empty.
     pub text: Option<Template>,
 }
 
@@ -397,7 +397,7 @@ impl ProbeRule {
     pub fn variables(&self, server: &str) -> Vec<(String, String)> {
         let value =
             |placeholder: Placeholder| (placeholder == Placeholder::Server).then_some(std::ffi::OsStr::new(server));
-        // Nothing but the server can stand there, and that is text.
+        // Only the server can occur there, and that is text.
         let filled = |template: &Template| template.fill(value).ok().and_then(|value| value.into_string().ok());
         self.set.iter().filter_map(|(name, template)| Some((name.clone(), filled(template)?))).collect()
     }

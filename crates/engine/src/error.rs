@@ -1,4 +1,4 @@
-//! Why an engine's file cannot be used, and why there is no engine of a name.
+//! Why an engine's file cannot be used, and why there is no engine with a given name.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ impl fmt::Display for LoadError {
     }
 }
 
-/// Longest part of a sentence; a file may have a key of a megabyte.
+/// Longest part of a message; a file may have a key of a megabyte.
 const WORDS_MAX: usize = 500;
 
 fn short(words: &str) -> String {
@@ -79,7 +79,7 @@ fn hint(suggestion: &Option<String>, known: &[String]) -> String {
     }
 }
 
-/// Why there is no engine of a name.
+/// Why there is no engine with a given name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GetError {
     #[error("there is no engine \"{given}\"{}", hint(suggestion, known))]
@@ -92,7 +92,7 @@ pub enum GetError {
 mod tests {
     use super::*;
 
-    /// Found by fuzzing: the sentence was as long as what was wrong in the file.
+    /// Found by fuzzing: the message was as long as the faulty text in the file.
     #[test]
     fn what_is_wrong_is_told_in_a_sentence_that_can_be_read() {
         let kind = LoadErrorKind::UnknownWord { given: "é".repeat(100_000), suggestion: None, known: Vec::new() };

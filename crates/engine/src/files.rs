@@ -16,9 +16,9 @@ pub struct FileToWrite {
 /// What happens to a file that is there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    /// It is somebody's, and stays.
+    /// It belongs to the user or to another program, and stays.
     Keep,
-    /// It is ours, from a start that was cut short.
+    /// skillrun wrote it, in a start that was interrupted.
     Replace,
 }
 
@@ -30,7 +30,8 @@ pub struct WriteError {
     pub error: io::Error,
 }
 
-/// Writes them, in their order, with their folders. Gives back those that were made, for whoever removes them again.
+/// Writes them, in their order, with their folders. Returns the files that were created, for the caller that removes
+/// them later.
 pub fn write(files: &[FileToWrite]) -> Result<Vec<PathBuf>, WriteError> {
     let mut made = Vec::new();
     for file in files {
@@ -61,13 +62,13 @@ fn write_one(file: &FileToWrite) -> io::Result<Outcome> {
     };
     let written = opened.write_all(&file.bytes);
     if written.is_err() && file.existing == Existing::Keep {
-        // Half a settings file would be kept by the next start.
+        // The next start would keep half a settings file.
         let _ = fs::remove_file(&file.path);
     }
     written.map(|()| Outcome::Made)
 }
 
-/// Prompts and settings are for the user alone.
+/// Prompts and settings are readable by the user alone.
 fn open() -> OpenOptions {
     let mut options = File::options();
     options.write(true).mode(0o600);

@@ -1,10 +1,11 @@
 //! Finds the program of an engine. [`find`] decides, a [`Probe`] looks; [`Disk`] is the one that looks at the disk.
 //!
-//! In this order: the variable of the user, the path in the descriptor, a private install, PATH, other places. What the
-//! user or the operator named is taken or refused; nothing else is looked for then, because they meant that one.
+//! In this order: the variable of the user, the path in the descriptor, a private install, PATH, other places. A path
+//! that the user or the operator named is taken or refused; no other place is searched then, because they meant that
+//! one.
 //!
-//! A private install that is a script is started with the Node it was installed with, or not at all. That Node is not put
-//! into PATH: what the agent runs finds the user's.
+//! A private install that is a script is started with the Node it was installed with, or not at all. That Node is not
+//! put into PATH: commands of the agent find the user's Node.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -37,15 +38,15 @@ pub struct Surroundings<'a> {
 pub trait Probe {
     /// An ordinary file, or a link to one, that may be executed.
     fn is_executable(&self, path: &Path) -> bool;
-    /// The path without links; as given if that cannot be told.
+    /// The path without links; as given if links cannot be resolved.
     fn real(&self, path: &Path) -> PathBuf;
     /// A program of this machine, not a script.
     fn is_native(&self, path: &Path) -> bool;
-    /// The versions of which there is a complete private install in a folder.
+    /// The versions that have a complete private install in a folder.
     fn installed(&self, folder: &Path) -> Vec<String>;
 }
 
-/// The files there really are.
+/// The real files on the disk.
 #[derive(Debug, Clone, Copy)]
 pub struct Disk;
 
@@ -77,14 +78,14 @@ pub struct Found {
     pub program: PathBuf,
     /// What would have started it.
     pub wrapper: Option<PathBuf>,
-    /// What the program, a script, is started with.
+    /// The interpreter that starts the program, if it is a script.
     pub interpreter: Option<PathBuf>,
-    /// Of a private install: what npm was asked for, so that the program need not be.
+    /// For a private install: the version that npm was asked for, so that the program need not be asked.
     pub version: Option<String>,
 }
 
 impl Found {
-    /// What is started for a file that is there: the native program behind it, if there is one.
+    /// The program to start for an existing file: the native program behind it, if there is one.
     pub fn behind(file: PathBuf, installed: &Installed, probe: &impl Probe) -> Self {
         let real = probe.real(&file);
         let folder = real.parent().unwrap_or(Path::new("/"));
@@ -97,7 +98,7 @@ impl Found {
         Self { program, wrapper, interpreter: None, version: None }
     }
 
-    /// Whether it needs something to be started with.
+    /// Whether it needs an interpreter.
     pub fn is_script(&self, probe: &impl Probe) -> bool {
         self.wrapper.is_none() && !probe.is_native(&probe.real(&self.program))
     }
@@ -121,11 +122,11 @@ pub enum FindError {
         install: Option<String>,
         variable: Option<String>,
     },
-    #[error("{variable} says that {engine} is {}, and that is no file that can be executed", path.display())]
+    #[error("{variable} says that {engine} is {}, and that is not an executable file", path.display())]
     BadVariable { engine: String, variable: String, path: PathBuf },
-    #[error("{origin} says that {engine} is {}, and that is no file that can be executed", path.display())]
+    #[error("{origin} says that {engine} is {}, and that is not an executable file", path.display())]
     BadPath { engine: String, origin: String, path: PathBuf },
-    #[error("{engine} was installed with a Node {node} of its own, and that is gone{}", advice(install, variable))]
+    #[error("the private Node {node} that {engine} was installed with is missing{}", advice(install, variable))]
     NoNode { engine: String, node: u32, install: Option<String>, variable: Option<String> },
 }
 
@@ -163,19 +164,19 @@ pub fn find(descriptor: &Descriptor, surroundings: &Surroundings<'_>, probe: &im
     }
 }
 
-/// A file that is there, with what is known of it.
+/// An existing file, with what is known of it.
 struct Named {
     file: PathBuf,
     node: Node,
     version: Option<String>,
 }
 
-/// What the file is started with, if it is a script.
+/// The interpreter of the file, if it is a script.
 enum Node {
-    /// Whatever it says itself.
+    /// The one that the script names itself.
     Any,
     Own(PathBuf),
-    /// There should be one of this major version. Any other is one that the install was there to avoid.
+    /// A Node of this major version is missing. Any other version is one that the install was made to avoid.
     Gone(u32),
 }
 
@@ -185,7 +186,7 @@ impl From<PathBuf> for Named {
     }
 }
 
-/// A program that was installed for us alone, with its Node.
+/// A program that was installed for skillrun alone, with its Node.
 fn private(descriptor: &Descriptor, surroundings: &Surroundings<'_>, probe: &impl Probe) -> Option<Named> {
     let programs = Programs { root: surroundings.programs? };
     let install = descriptor.install.as_ref()?;
@@ -206,7 +207,7 @@ fn private(descriptor: &Descriptor, surroundings: &Surroundings<'_>, probe: &imp
     })
 }
 
-/// The first file that is there.
+/// The first file that exists.
 fn named(
     descriptor: &Descriptor,
     installed: &Installed,
@@ -214,7 +215,7 @@ fn named(
     probe: &impl Probe,
 ) -> Result<Named, FindError> {
     let engine = || descriptor.name.to_string();
-    // An empty variable is one that is not set, as everywhere.
+    // As everywhere, an empty variable counts as not set.
     if let (Some(variable), Some(value)) =
         (&installed.variable, surroundings.variable.filter(|value| !value.is_empty()))
     {

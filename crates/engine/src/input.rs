@@ -1,33 +1,33 @@
-//! What a living process is told, one line of its standard input at a time: what the user says to a turn, and the
-//! answer to a question inside of one.
+//! The lines that a running process receives on its standard input: the user's message for a turn, and the answer to a
+//! question inside a turn.
 
 use serde_json::{Value, json};
 use skillrun_model::{AttemptNumber, ProfileId};
 
 use crate::acp;
 
-/// What the user says to a turn.
+/// The user's message for a turn.
 #[derive(Debug, Clone, Copy)]
 pub struct Said<'a> {
     pub text: &'a str,
-    /// The session, where the engine has told its name.
+    /// The session, where the engine has reported its id.
     pub session: Option<&'a str>,
-    /// The turn that this begins.
+    /// The turn that this message begins.
     pub attempt: AttemptNumber,
 }
 
-/// A question inside of a turn, as it was asked.
+/// A question inside a turn, as it was asked.
 #[derive(Debug, Clone)]
 pub struct Question<'a> {
-    /// The engine's name for it.
+    /// The engine's id for it.
     pub call_id: &'a str,
-    /// What the engine wanted to call something with.
+    /// The input of the call that the engine wants to make.
     pub input: Option<&'a Value>,
-    /// What an agent offers or wants filled in, in formats that say so.
+    /// What an agent offers or wants filled in, in formats that carry it.
     pub asked: Option<acp::Asked<'a>>,
 }
 
-/// The line that says something to an engine of this format.
+/// The line that passes a message to an engine of this format.
 pub fn line(profile: ProfileId, said: Said<'_>) -> String {
     let text = said.text;
     match profile {
@@ -42,7 +42,7 @@ pub fn line(profile: ProfileId, said: Said<'_>) -> String {
         | ProfileId::OpencodeNdjson
         | ProfileId::IflowText
         | ProfileId::PlainText => {
-            // A text that is not one plain line goes as a JSON string, which is.
+            // A text that is not one plain line is sent as a JSON string, which is one line.
             let is_plain =
                 !text.is_empty() && !text.starts_with(['"', '{', '[']) && !text.chars().any(char::is_control);
             if is_plain { format!("{text}\n") } else { format!("{}\n", json!(text)) }
@@ -50,9 +50,11 @@ pub fn line(profile: ProfileId, said: Said<'_>) -> String {
     }
 }
 
-/// The line that answers what an engine of this format asked inside of a turn; none where it has no such questions.
+/// The line that answers a question that an engine of this format asked inside a turn; none where the format has no
+/// such questions.
 ///
-/// Words of consent let it go on; any other text refuses, and is what the engine tells its model. No text is a no.
+/// Words of consent allow the call; any other text refuses it and is what the engine passes to its model. An empty text
+/// is a no.
 pub fn answer(profile: ProfileId, question: &Question<'_>, text: &str) -> Option<String> {
     match profile {
         ProfileId::ClaudeStreamJson | ProfileId::QwenStreamJson => {
@@ -77,7 +79,8 @@ pub fn answer(profile: ProfileId, question: &Question<'_>, text: &str) -> Option
     }
 }
 
-/// Claude takes no consent without the input, and with another input it would make another call than the user saw.
+/// Claude accepts no consent without the input, and with a different input it would make another call than the user
+/// saw.
 const TOO_LARGE: &str =
     "The user said yes, but the input of this call is too large to be approved. Do it in smaller steps.";
 
@@ -131,7 +134,7 @@ mod tests {
 
     const BOTH: [ProfileId; 2] = [ProfileId::ClaudeStreamJson, ProfileId::QwenStreamJson];
 
-    /// What the engine is told about a call with an input, and about one whose input is not known.
+    /// The decision about a call with an input, and about one whose input is not known.
     fn decided(text: &str) -> [Value; 2] {
         let input = json!({ "command": "rm -rf build", "a": 1 });
         let [told, other] = BOTH.map(|profile| {

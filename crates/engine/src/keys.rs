@@ -1,7 +1,7 @@
-//! Reads TOML key by key, so that every complaint has a line and the name of the key.
+//! Reads TOML key by key, so that every error has a line and the name of the key.
 //!
-//! A derived reader would say less: it knows neither what was probably meant nor, once the types are right, where a
-//! value stood that turns out to be unusable.
+//! A derived reader would report less: it knows neither what was probably meant nor, once the types are right, the
+//! position of a value that turns out to be unusable.
 
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ pub(crate) struct Section<'a> {
     table: &'a DeTable<'a>,
 }
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Debug, Clone)]
 pub(crate) struct Value<'a> {
     pub(crate) key: String,
@@ -38,7 +38,7 @@ pub(crate) struct Value<'a> {
     value: &'a DeValue<'a>,
 }
 
-/// The number of the line, from 1, in which a byte stands.
+/// The number of the line, from 1, that contains a byte.
 pub(crate) fn line_of(text: &str, at: usize) -> usize {
     let before = &text.as_bytes()[..at.min(text.len())];
     before.iter().filter(|byte| **byte == b'\n').count() + 1
@@ -59,7 +59,7 @@ impl<'a> Section<'a> {
     }
 
     fn with_known(self, known: &[&str]) -> Result<Self> {
-        // In the order of the text, so that the first mistake is told first.
+        // In the order of the text, so that the first mistake is reported first.
         let mut keys: Vec<_> = self.table.keys().collect();
         keys.sort_by_key(|key| key.span().start);
         match keys.into_iter().find(|key| !known.contains(&key.get_ref().as_ref())) {
@@ -140,7 +140,7 @@ impl<'a> Value<'a> {
         self.string_or("a string")
     }
 
-    /// A string that says something.
+    /// A string that is not blank.
     pub(crate) fn text(&self) -> Result<String> {
         let text = self.string()?;
         if text.trim().is_empty() { Err(self.unusable("is empty")) } else { Ok(text) }
@@ -149,7 +149,7 @@ impl<'a> Value<'a> {
     pub(crate) fn number(&self) -> Result<u64> {
         let number = self.value.as_integer().ok_or_else(|| self.wrong_type("an integer"))?;
         let parsed = u64::from_str_radix(number.as_str(), number.radix());
-        parsed.map_err(|_| self.unusable(format!("{number} is not a number that can stand here")))
+        parsed.map_err(|_| self.unusable(format!("{number} is out of range")))
     }
 
     pub(crate) fn list(&self) -> Result<Vec<Value<'a>>> {

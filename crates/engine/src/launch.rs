@@ -1,6 +1,6 @@
-//! From a descriptor and a request to what a host must be told: words, variables, stdin, files, ladder.
+//! From a descriptor and a request to the plan for a host: arguments, variables, stdin, files, ladder.
 //!
-//! Pure: nothing is read or written. Words are words; there is no shell and nothing to quote.
+//! Pure: nothing is read or written. Arguments are passed as they are; there is no shell and nothing to quote.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -25,7 +25,7 @@ use crate::template::{FillError, Part, Placeholder, Template};
 /// The most bytes the kernel takes in one argument: 128 KiB with the zero at its end.
 pub const MAX_ARGUMENT: usize = 128 * 1024 - 1;
 
-/// What the name of a session may add to a message, however it is spelled.
+/// The bytes that a session id may add to a message, however it is encoded.
 const SESSION_ROOM: usize = 32 * 1024;
 
 /// A turn to start.
@@ -33,7 +33,7 @@ const SESSION_ROOM: usize = 32 * 1024;
 pub struct StartRequest<'a> {
     /// The program, as [`crate::find()`] found it.
     pub program: &'a Path,
-    /// What the program is started with, if it is a script.
+    /// The interpreter that starts the program, if it is a script.
     pub interpreter: Option<&'a Path>,
     /// What was found of the user's login, see [`crate::login`].
     pub login: &'a LoginFound,
@@ -41,7 +41,7 @@ pub struct StartRequest<'a> {
     pub mode: ExecutionMode,
     pub attempt: AttemptNumber,
     pub prompt: &'a str,
-    /// Where the prompt may be put if it is too long for an argument; ours alone.
+    /// Where the prompt may be put if it is too long for an argument; readable by the user alone.
     pub prompt_file: &'a Path,
     pub workspace: &'a Path,
     pub home: Home<'a>,
@@ -55,9 +55,9 @@ pub struct StartRequest<'a> {
     pub profile: Option<ProfileId>,
     /// Instead of the descriptor's.
     pub continuation: Option<Continuation>,
-    /// All of the user's variables; what is passed on is picked from them.
+    /// All of the user's variables; those that are passed on are picked from them.
     pub environment: &'a [(OsString, OsString)],
-    /// More variables, above all others.
+    /// More variables, which override all others.
     pub variables: &'a [Variable],
 }
 
@@ -78,7 +78,7 @@ impl<'a> Home<'a> {
     }
 }
 
-/// What a host must be told to start the engine.
+/// What a host needs to start the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
     pub argv: Vec<OsText>,
@@ -96,13 +96,13 @@ pub struct Launch {
     pub ladder: Vec<Rung>,
     pub linger: Option<Duration>,
     pub snapshot_ignore: Vec<String>,
-    /// What was asked for and this engine has no place for.
+    /// Settings of the request that this engine has no place for.
     pub ignored: Vec<Placeholder>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchError {
-    #[error("{engine} cannot go on with a session, so it cannot run interactively; use auto mode or another engine")]
+    #[error("{engine} cannot continue a session, so it cannot run interactively; use auto mode or another engine")]
     NotInteractive { engine: String },
     #[error("{engine} cannot resume a session: its continuation is {continuation}")]
     NotResumable { engine: String, continuation: Continuation },
@@ -110,19 +110,17 @@ pub enum LaunchError {
     NoResume { engine: String },
     #[error("{engine} cannot be started: {error}")]
     Fill { engine: String, error: FillError },
-    #[error("{engine} cannot take a prompt of {bytes} bytes: {limit} fit into an argument, and there is no other way")]
+    #[error("{engine} cannot take a prompt of {bytes} bytes: it takes prompts only as arguments of up to {limit}")]
     PromptTooLong { engine: String, bytes: usize, limit: usize },
-    #[error(
-        "{engine} cannot take a prompt of {bytes} bytes: a message to it may have {limit}, with what stands around"
-    )]
+    #[error("{engine} cannot take a prompt of {bytes} bytes: a whole message to it may have {limit}")]
     MessageTooLong { engine: String, bytes: usize, limit: usize },
     #[error("{engine} speaks {spoken}, so its output cannot be read as {asked}")]
     OtherProtocol { engine: String, spoken: ProfileId, asked: ProfileId },
-    #[error("{engine} reads prompts from stdin alone, and here its stdin is kept for replies")]
+    #[error("{engine} reads prompts only from stdin, and here its stdin is kept for replies")]
     StdinTaken { engine: String },
-    #[error("{engine} cannot take a prompt with a zero byte in it, because it reads prompts from arguments alone")]
+    #[error("{engine} cannot take a prompt with a zero byte in it, because it reads prompts only from arguments")]
     PromptHasNul { engine: String },
-    #[error("{engine} cannot be started: {what} has {bytes} bytes, and {MAX_ARGUMENT} are possible")]
+    #[error("{engine} cannot be started: {what} has {bytes} bytes, and the limit is {MAX_ARGUMENT}")]
     TooLong { engine: String, what: String, bytes: usize },
     #[error("{engine} cannot be started: {what} has a zero byte in it")]
     HasNul { engine: String, what: String },
@@ -141,11 +139,11 @@ pub fn start(descriptor: &Descriptor, request: &StartRequest<'_>) -> Result<Laun
     }
 }
 
-/// What to start for a later turn of a session. The id comes from what the engine wrote.
+/// What to start for a later turn of a session. The session id comes from the engine's output.
 pub fn resume(descriptor: &Descriptor, request: &StartRequest<'_>, session_id: &str) -> Result<Launch, LaunchError> {
     let engine = descriptor.name.to_string();
     match continuation_for(descriptor, request) {
-        // A process that is gone is started anew, and its session loaded by a message.
+        // The process is gone: a new one is started, and a message loads its session.
         Continuation::Resumable | Continuation::Sticky if descriptor.prompt.protocol.is_some() => {
             let command = descriptor.resume.as_ref().unwrap_or(&descriptor.start);
             Rendering::new(descriptor, request, Some(session_id))?.launch(command)
@@ -161,7 +159,7 @@ pub fn resume(descriptor: &Descriptor, request: &StartRequest<'_>, session_id: &
     }
 }
 
-/// Whether a later turn can go on in the session, with what a request says instead of the descriptor.
+/// Whether a later turn can continue the session, with the values that a request sets instead of the descriptor.
 pub fn continuation(
     descriptor: &Descriptor,
     profile: Option<ProfileId>,
@@ -169,7 +167,7 @@ pub fn continuation(
 ) -> Continuation {
     match (continuation, profile.map(ProfileId::continuation)) {
         (Some(continuation), _) => continuation,
-        // A format without sessions has none, whatever the engine could do in another.
+        // A format without sessions has none, whatever the engine can do in another format.
         (None, Some(Continuation::None)) => Continuation::None,
         (None, Some(Continuation::Resumable | Continuation::Sticky) | None) => descriptor.continuation,
     }
@@ -179,9 +177,9 @@ fn continuation_for(descriptor: &Descriptor, request: &StartRequest<'_>) -> Cont
     continuation(descriptor, request.profile, request.continuation)
 }
 
-/// A word that an engine can take for nothing else than a value. Models come from requests and session ids from what an
-/// engine printed, and neither may become a flag, break out of a quoted setting, or name a file or a variable in braces,
-/// as opencode reads them (`{file:…}`, `{env:…}`).
+/// A value that an engine can only take for a value. Models come from requests and session ids from an engine's output,
+/// and neither may become a flag, break out of a quoted setting, or name a file or a variable in braces, as opencode
+/// reads them (`{file:…}`, `{env:…}`).
 fn checked(what: &'static str, value: &str) -> Result<(), LaunchError> {
     let bad = |reason| Err(LaunchError::BadValue { what, value: value.chars().take(80).collect(), reason });
     if value.is_empty() {
@@ -199,7 +197,7 @@ fn checked(what: &'static str, value: &str) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// Another address for the model's server, if the user has set one. An empty variable is one that is not set.
+/// Another address for the model's server, if the user has set one. An empty variable counts as not set.
 fn gateway<'a>(descriptor: &Descriptor, request: &StartRequest<'a>) -> Option<&'a OsStr> {
     let name = descriptor.gateway.as_ref()?.variable.as_str();
     let asked = request.variables.iter().map(|one| (one.name.as_os_str(), one.value.as_os_str()));
@@ -214,7 +212,7 @@ fn gateway_text(descriptor: &Descriptor, request: &StartRequest<'_>) -> Result<O
     text.fill(value).map_err(|error| LaunchError::Fill { engine: descriptor.name.to_string(), error })
 }
 
-/// How the prompt goes.
+/// How the prompt is passed.
 enum Prompt {
     Argument(Vec<OsString>),
     Stdin(Vec<OsString>),
@@ -277,7 +275,7 @@ impl<'a> Rendering<'a> {
             Placeholder::Gateway => gateway(descriptor, request).map(ToOwned::to_owned),
             Placeholder::Login => text(request.login.text(descriptor)),
             Placeholder::GatewayText => text_of_gateway.clone(),
-            // Never a value: words of their own, or for finding executables.
+            // Never a value: they stand for whole arguments, or are used to find executables.
             Placeholder::PromptFlags
             | Placeholder::PermissionFlags
             | Placeholder::NetworkFlags
@@ -358,10 +356,10 @@ impl<'a> Rendering<'a> {
         })
     }
 
-    /// What the process finds on stdin while it runs.
+    /// What the process has as stdin while it runs.
     fn stdin_kind(&self) -> StdinKind {
         match (self.descriptor.stdin, self.continuation) {
-            // Made sticky by the request: it needs something to be told on.
+            // Made sticky by the request: it needs an input for replies.
             (StdinKind::Null, Continuation::Sticky) => StdinKind::Pipe,
             (kind, _) => kind,
         }
@@ -375,9 +373,9 @@ impl<'a> Rendering<'a> {
         if let Some(protocol) = ways.protocol {
             return self.message(protocol);
         }
-        // A file on stdin ends; a process that is told more later needs its stdin for that.
+        // A file on stdin ends; a process that receives more messages later needs its stdin for them.
         let is_stdin_free = self.stdin_kind() == StdinKind::Null;
-        // Other users of the machine see arguments, and not what stands on stdin.
+        // Other users of the machine can see arguments, but not stdin.
         if let Some(templates) = ways.stdin.as_ref().filter(|_| is_stdin_free) {
             return Ok(Prompt::Stdin(words(templates)?));
         }
@@ -385,7 +383,7 @@ impl<'a> Rendering<'a> {
         let mut limit = ways.limit;
         if let Some(templates) = &ways.argument {
             let words = words(templates)?;
-            // A flag may stand in the same word.
+            // A flag may be part of the same argument.
             let longest = words.iter().map(|word| word.len()).max().unwrap_or_default();
             limit = limit.min(MAX_ARGUMENT.saturating_sub(longest.saturating_sub(prompt.len())));
             if prompt.len() <= limit && !has_nul {
@@ -451,7 +449,7 @@ impl<'a> Rendering<'a> {
         Ok(argv.into_iter().map(OsText::from).collect())
     }
 
-    /// What the kernel would refuse without a word of explanation.
+    /// Values that the kernel would refuse without an explanation.
     fn check(&self, word: &OsStr, what: impl Fn() -> String) -> Result<(), LaunchError> {
         if word.len() > MAX_ARGUMENT {
             return Err(LaunchError::TooLong { engine: self.engine(), what: what(), bytes: word.len() });
@@ -462,7 +460,7 @@ impl<'a> Rendering<'a> {
         Ok(())
     }
 
-    /// By name; what comes later here wins.
+    /// By name; later entries win.
     fn variables(&self) -> Result<Vec<Variable>, LaunchError> {
         let of = &self.descriptor.environment;
         let is_one_of = |names: &[String], name: &OsStr| names.iter().any(|known| name == known.as_str());
@@ -506,7 +504,7 @@ impl<'a> Rendering<'a> {
             let base = match (file.base, self.request.home) {
                 (FileBase::Workspace, _) => self.request.workspace,
                 (FileBase::Home, Home::Run(home)) => home,
-                // The user's settings are the user's.
+                // The user's own settings are not touched.
                 (FileBase::Home, Home::User(_)) => continue,
             };
             files.push(FileToWrite {
@@ -518,7 +516,7 @@ impl<'a> Rendering<'a> {
         Ok(files)
     }
 
-    /// A wish that is dropped in silence would be a lie about what ran.
+    /// If a setting were dropped silently, the record of what ran would be wrong.
     fn ignored(&self, command: &Command) -> Vec<Placeholder> {
         let mut used: BTreeSet<Placeholder> = BTreeSet::new();
         for part in command.argv(self.request.mode) {

@@ -7,16 +7,17 @@
 //!                                                                  └── find, version: the program
 //! ```
 //!
-//! - [`descriptor`]: what a file says, as types. [`load`]: all files. `read`, `keys`: one file, checked key by key.
-//! - [`template`]: `{{name}}` in words, values and files; a closed list of names.
-//! - [`mod@find`], [`version`]: the executable and its version. [`launch`]: what to start.
-//!   [`files`]: what to write first. [`input`]: what a living process is told. [`acp`]: the Agent Client Protocol.
+//! - [`descriptor`]: the content of a file, as types. [`load`]: all files. `read`, `keys`: one file, checked key by
+//!   key.
+//! - [`template`]: `{{name}}` in arguments, values and files; a closed list of names.
+//! - [`mod@find`], [`version`]: the executable and its version. [`launch`]: what to start. [`files`]: what to write
+//!   first. [`input`]: messages to a running process. [`acp`]: the Agent Client Protocol.
 //! - [`install`]: private installs. [`login`]: whether the user is logged in.
 //!
-//! A file of the operator that has the name of a shipped one replaces it; another name adds an engine. A broken file
-//! makes that engine unusable and says why; the shipped one does not silently stand in for it.
+//! An operator's file with the name of a shipped engine replaces it; another name adds an engine. A broken file makes
+//! that engine unusable and reports why; the shipped engine does not silently take its place.
 //!
-//! No environment and no home folder is read here; the caller hands them in.
+//! No environment and no home folder is read here; the caller passes them in.
 //!
 //! # The format
 //!

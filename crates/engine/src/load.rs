@@ -12,7 +12,7 @@ use crate::suggest::closest;
 
 macro_rules! shipped {
     ($($name:literal),+ $(,)?) => {
-        /// Name, file name and text of what is in the binary.
+        /// Name, file name and text of the engines in the binary.
         const SHIPPED: &[(&str, &str, &str)] =
             &[$(($name, concat!($name, ".toml"), include_str!(concat!("../engines/", $name, ".toml"))),)+];
     };
@@ -33,22 +33,22 @@ shipped!(
     "scripted",
 );
 
-/// A file with every key there is, and what it means.
+/// A file with every key and its meaning.
 pub const REFERENCE: &str = include_str!("reference.toml");
 
 /// A descriptor is a page of text.
 const MAX_FILE: u64 = 1 << 20;
 
-/// The engines by name; a broken one stays in its place and says why.
+/// The engines by name; a broken one stays in the list with its error.
 #[derive(Debug, Clone)]
 pub struct Engines {
     by_name: BTreeMap<String, Result<Descriptor, Box<LoadError>>>,
-    /// Problems that belong to no engine: the folder, or a file whose name is none.
+    /// Problems that belong to no engine: the folder, or a file whose name is not an engine name.
     stray: Vec<LoadError>,
 }
 
 impl Engines {
-    /// What is in the binary.
+    /// The engines in the binary.
     pub fn shipped() -> Self {
         let one = |&(name, file, text): &(&str, &'static str, &str)| {
             (name.to_owned(), read(text, name, &Origin::Shipped(file)))
@@ -56,7 +56,8 @@ impl Engines {
         Self { by_name: SHIPPED.iter().map(one).collect(), stray: Vec::new() }
     }
 
-    /// What is in the binary, and over it what is in the operator's folder. A folder that is not there has nothing.
+    /// The engines in the binary, overridden by those in the operator's folder. A folder that does not exist counts as
+    /// empty.
     pub fn load(folder: Option<&Path>) -> Self {
         let mut engines = Self::shipped();
         if let Some(folder) = folder {
@@ -79,7 +80,7 @@ impl Engines {
                     self.by_name.insert(name.to_owned(), read_file(path, name));
                 }
                 None => {
-                    let message = "a file is named as its engine, with lower-case letters, digits, - and _";
+                    let message = "a file must be named after its engine, with lower-case letters, digits, - and _";
                     self.stray.push(whole_file(path, LoadErrorKind::Unusable(message.to_owned())));
                 }
             }
@@ -120,7 +121,7 @@ fn read_file(path: &Path, name: &str) -> Result<Descriptor, Box<LoadError>> {
 
 fn read_text(path: &Path) -> Result<String, LoadErrorKind> {
     let failed = |error: io::Error| LoadErrorKind::Io(error.to_string());
-    // Looked at before it is opened: a pipe of that name would keep us waiting.
+    // Checked before it is opened: opening a pipe of that name would block.
     if !fs::metadata(path).map_err(failed)?.is_file() {
         return Err(LoadErrorKind::NotAFile);
     }

@@ -1,4 +1,4 @@
-//! Whether the user is logged in to an engine, as far as that can be told without asking anybody.
+//! Whether the user is logged in to an engine, as far as that can be seen without asking a server.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub fn found(descriptor: &Descriptor, is_set: impl Fn(&str) -> bool, is_in_home:
 }
 
 impl LoginFound {
-    /// Whether files and folders of the user's are taken along.
+    /// Whether files and folders of the user are taken along.
     pub fn needs_files(&self, descriptor: &Descriptor) -> bool {
         match (self, descriptor.login.take) {
             (Self::File(_), _) | (_, TakeLogin::Always) => true,

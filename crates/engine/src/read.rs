@@ -1,4 +1,4 @@
-//! One engine's file, from text to a descriptor. Everything that can be wrong with it is found here, before a run.
+//! One engine's file, from text to a descriptor. Every mistake in it is found here, before a run.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ mod surroundings;
 
 use argv::{HasFlags, Turn};
 
-/// A process is given up after that, whatever a file says.
+/// A process is killed after that, whatever a file says.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 
 /// Reads the file of the engine `name`.
@@ -86,7 +86,7 @@ fn document(text: &str, file_name: &str, origin: &Origin) -> Result<Descriptor> 
     let start = argv::command(&root.required("start")?, Turn::Start, flags)?;
     let resume = match (root.get("resume"), continuation) {
         (Some(value), _) => Some(argv::command(&value, Turn::Resume, flags)?),
-        // A protocol goes on with a session by a message, not by words.
+        // With a protocol a session is continued by a message, not by arguments.
         (None, _) if prompt.protocol.is_some() => None,
         (None, Continuation::Resumable) => return Err(root.missing("resume")),
         (None, Continuation::Sticky | Continuation::None) => None,
@@ -146,7 +146,7 @@ fn document(text: &str, file_name: &str, origin: &Origin) -> Result<Descriptor> 
     })
 }
 
-/// Names are file names and words of the command line.
+/// Names are used as file names and as arguments.
 pub(crate) fn is_engine_name(name: &str) -> bool {
     let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let bytes = name.as_bytes();
@@ -160,7 +160,7 @@ fn name(root: &Section<'_>, file_name: &str) -> Result<String> {
     let value = root.required("name")?;
     let name = value.string()?;
     if !is_engine_name(&name) {
-        let message = "an engine is named with lower-case letters, digits, - and _, and not \"unknown\"";
+        let message = "an engine name has lower-case letters, digits, - and _, and is not \"unknown\"";
         return Err(value.unusable(message));
     }
     if name != file_name {
@@ -246,7 +246,7 @@ fn permission_rule(value: &Value<'_>, permission: Permission) -> Result<Permissi
         resume_flags: section.get("resume_flags").map(|_| section.plain_strings("resume_flags")).transpose()?,
         text: section.string("text")?,
         mode: match (section.get("mode"), section.string("mode")?) {
-            // It goes into the name of a request.
+            // It becomes part of a request id.
             (Some(value), Some(mode)) if mode.is_empty() || mode.contains(' ') => {
                 return Err(value.unusable("must be one word"));
             }
@@ -255,7 +255,7 @@ fn permission_rule(value: &Value<'_>, permission: Permission) -> Result<Permissi
         calls: match (section.get("calls"), permission) {
             (Some(value), _) => value.one_of(Calls::ALL, Calls::as_str)?,
             (None, Permission::Full) => Calls::Allow,
-            // It asks before what it may not do.
+            // The engine asks before it does anything outside the permission.
             (None, Permission::Workspace | Permission::ReadOnly) => Calls::Deny,
         },
     })
@@ -277,7 +277,7 @@ fn rungs(value: &Value<'_>) -> Result<Vec<Rung>> {
             pause: pause(&section.required("pause_ms")?)?,
         });
     }
-    // Without it a process could stay for ever.
+    // Without it a process could stay forever.
     match rungs.last() {
         Some(rung) if rung.signal == SignalName::KILL => Ok(rungs),
         Some(_) | None => Err(value.unusable("the last signal must be SIGKILL")),

@@ -1,8 +1,8 @@
 //! The word that was probably meant.
 
-/// The closest of `known` to `given`, if it is close enough to be a slip of the hand.
+/// The closest of `known` to `given`, if it is close enough to be a typing error.
 pub(crate) fn closest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    // Keys and names are short; whoever wrote a page in their place meant none of them.
+    // Keys and names are short; a page of text in their place does not mean any of them.
     if given.len() > 64 {
         return None;
     }
@@ -12,7 +12,7 @@ pub(crate) fn closest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>)
     (best.0 <= allowed).then(|| best.1.to_owned())
 }
 
-/// How many letters must be put in, taken out, exchanged or swapped with their neighbour.
+/// The number of letters that must be inserted, deleted, replaced or swapped with their neighbour.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];

@@ -1,8 +1,8 @@
-//! Templates: text with placeholders, `{{name}}`; `{{name:json}}` for a JSON string with its quotes, `{{name:list}}` where
-//! the engine takes a list with commas and the value is one entry of it.
+//! Templates: text with placeholders, `{{name}}`; `{{name:json}}` for a JSON string with its quotes, `{{name:list}}`
+//! where the engine takes a list with commas and the value is one entry of it.
 //!
-//! The names are a closed list, checked when a file is loaded. What is put in is not looked at again. There is no
-//! escape; `{{` that is not closed on its line is refused, because it is a slip.
+//! The names are a closed list, checked when a file is loaded. Inserted values are not expanded again. There is no
+//! escape; `{{` that is not closed on its line is refused, because it is a mistake.
 
 use std::ffi::{OsStr, OsString};
 
@@ -75,12 +75,12 @@ pub enum Form {
     Plain,
     /// As a JSON string, so that no value can break out of a JSON document.
     Json,
-    /// As it is, and it must have no comma: an engine that splits at commas would take it for several.
+    /// As it is, but without commas: an engine that splits at commas would take it for several values.
     Listed,
 }
 
 impl Form {
-    /// The name of a placeholder, and what is written after it.
+    /// The name of a placeholder, and the format written after it.
     fn split(given: &str) -> (&str, Self) {
         let forms = [(":json", Self::Json), (":list", Self::Listed)];
         let form = forms.into_iter().find_map(|(end, form)| Some((given.strip_suffix(end)?, form)));
@@ -94,11 +94,11 @@ enum Piece {
     Value(Placeholder, Form),
 }
 
-/// A text with places to fill.
+/// A text with placeholders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template(Vec<Piece>);
 
-/// Why a text is no template.
+/// Why a text is not a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TemplateProblem {
     Unknown(String),
@@ -112,7 +112,7 @@ pub enum FillError {
     NoValue(Placeholder),
     #[error("the value for {{{{{}:json}}}} is not UTF-8", .0.as_str())]
     NotUtf8(Placeholder),
-    #[error("the value for {{{{{}}}}} has a comma in it, and would be taken for two", .0.as_str())]
+    #[error("the value for {{{{{}}}}} has a comma in it, and would be read as two values", .0.as_str())]
     HasComma(Placeholder),
 }
 
@@ -148,7 +148,7 @@ impl Template {
         })
     }
 
-    /// The placeholder, where there is nothing else.
+    /// The placeholder, if the text is nothing else.
     pub(crate) fn alone(&self) -> Option<Placeholder> {
         match self.0.as_slice() {
             [Piece::Value(placeholder, Form::Plain)] => Some(*placeholder),

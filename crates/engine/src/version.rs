@@ -1,10 +1,10 @@
-//! What a program says about its version.
+//! The version in a program's output.
 
 use crate::descriptor::{Descriptor, VersionRule};
 use skillrun_model::profile::EngineVersion;
 
-/// The version in the output of the program: after the word that the rule names, else the first word that looks like
-/// one. None when there is none.
+/// The version in the output of the program: after the word that the rule names, otherwise the first word that looks
+/// like a version. None when there is no such word.
 pub fn parse_version(output: &str, rule: &VersionRule) -> Option<String> {
     let words = |text: &str| text.split_whitespace().find_map(version_word);
     match &rule.after {
@@ -23,17 +23,17 @@ fn version_word(word: &str) -> Option<String> {
     let (major, rest) = word.split_once('.')?;
     let is_number = !major.is_empty() && major.bytes().all(|byte| byte.is_ascii_digit());
     let is_version = is_number && rest.starts_with(|c: char| c.is_ascii_digit());
-    // Hostile output does not make a long version.
+    // Hostile output cannot produce a long version.
     (is_version && word.len() <= 64 && word.bytes().all(|byte| byte.is_ascii_graphic())).then(|| word.to_owned())
 }
 
-/// `1.2.3-beta.4`: what comes before 1.2.3, and is not what was tested under that number.
+/// `1.2.3-beta.4`: it comes before 1.2.3, and is not what was tested under that number.
 pub(crate) fn is_prerelease(version: &str) -> bool {
     version.contains('-')
 }
 
 impl Descriptor {
-    /// Outside of the tested versions, or not to be told.
+    /// Outside of the tested versions, or not readable as a version.
     pub fn version_is_untested(&self, version: &str) -> bool {
         let is_installed = || self.install.as_ref().is_some_and(|install| install.version == version);
         match (self.tested_versions(), EngineVersion::parse(version)) {

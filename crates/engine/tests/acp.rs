@@ -1,4 +1,5 @@
-//! Agents of the Agent Client Protocol: prompted and loaded by messages, so their words are the same for every turn.
+//! Agents of the Agent Client Protocol: prompted and loaded by messages, so their arguments are the same for every
+//! turn.
 
 mod support;
 
@@ -32,7 +33,7 @@ fn the_prompt_is_in_the_opening_and_in_no_word() {
         };
         assert_eq!((begun.opening.as_ref(), &begun.stdin), (Some(&opening), &StdinPlan::Pipe), "{name}");
         assert!(!words(&begun).join(" ").contains("Do the job."), "{name}");
-        // With a process for every turn and with one for all, a session is loaded the same way.
+        // A session is loaded the same way with a process for every turn and with one process for all turns.
         for continuation in [None, Some(Continuation::Resumable)] {
             let later = StartRequest { attempt: AttemptNumber(2), continuation, ..request };
             let loaded = resume(engine, &later, "ses_1").expect("a launch");
@@ -56,7 +57,8 @@ fn what_is_asked_is_denied_where_nothing_may_be_changed() {
             engine.name
         );
     }
-    // What asks about every command must be allowed to work; what asks only outside of its sandbox must not.
+    // An agent that asks about every command must be allowed to work; one that asks only outside of its sandbox must
+    // not.
     let allowing = engines.iter().filter(|one| one.permissions.workspace.calls == Calls::Allow);
     let allowing: Vec<_> = allowing.map(|one| one.name.as_str()).collect();
     assert_eq!(allowing, ["claude-acp", "gemini-acp", "opencode-acp", "qwen-acp"]);
@@ -99,7 +101,7 @@ fn a_prompt_that_is_too_long_for_a_message_is_refused() {
         assert_eq!(launch.is_ok(), fits, "{}", prompt.len());
         if let Err(error) = launch {
             let expected =
-                format!("gemini-acp cannot take a prompt of {} bytes: a message to it may have ", prompt.len());
+                format!("gemini-acp cannot take a prompt of {} bytes: a whole message to it may have ", prompt.len());
             assert!(error.to_string().starts_with(&expected), "{error}");
         }
     }
@@ -127,7 +129,7 @@ fn a_file_that_mixes_words_and_protocol_is_refused() {
         engines.get("gemini-acp").expect_err("refused").to_string()
     };
     let both = broken("protocol = \"acp\"", "protocol = \"acp\"\nargument = [\"{{prompt}}\"]");
-    assert!(both.contains("goes in no other way"), "{both}");
+    assert!(both.contains("there must be no argument, stdin or file"), "{both}");
     let none = broken("protocol = \"acp\"", "stdin = []");
     assert!(none.contains("is a protocol, so [prompt] must be protocol = \"acp\""), "{none}");
     let other = broken("profile = \"acp_jsonrpc\"", "profile = \"plain_text\"");

@@ -22,7 +22,7 @@ impl Lab {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        // Without links, as the search gives it back for native programs.
+        // Without links, as the search returns it for native programs.
         fs::canonicalize(self.folder.path()).expect("a path").join(name)
     }
 
@@ -79,7 +79,7 @@ fn relative_and_empty_entries_begin_at_the_current_folder() {
         let found = lab.find("gemini", path, None).expect("found").program;
         assert_eq!(fs::canonicalize(found).expect("a path"), here, "{path}");
     }
-    // No PATH is no folder, not the current one.
+    // An unset PATH means no folder, not the current one.
     assert!(lab.find("gemini", "", None).is_err());
 }
 
@@ -129,7 +129,7 @@ fn what_the_user_named_is_taken_or_refused() {
     let bad = lab.file("mine/not", 0o644);
     assert_eq!(
         lab.find("gemini", "bin", Some("mine/not")).expect_err("refused").to_string(),
-        format!("SKILLRUN_GEMINI says that gemini is {}, and that is no file that can be executed", bad.display())
+        format!("SKILLRUN_GEMINI says that gemini is {}, and that is not an executable file", bad.display())
     );
 }
 
@@ -156,7 +156,7 @@ fn the_operators_path_is_taken_or_refused() {
     assert_eq!(
         find(gemini, &surroundings, &Disk).expect_err("refused").to_string(),
         format!(
-            "{} says that gemini is {}, and that is no file that can be executed",
+            "{} says that gemini is {}, and that is not an executable file",
             lab.path("engines/gemini.toml").display(),
             good.display()
         )
@@ -218,8 +218,8 @@ fn a_private_install_comes_before_path_once_it_is_complete() {
 fn a_script_is_started_with_its_own_node_and_a_native_program_without() {
     let lab = Lab::new();
     let script = private(&lab, "qwen", "0.24.4", "#!/usr/bin/env node\n");
-    // Regression: it was started with whatever Node there is, which npm was kept from (found by a review).
-    let gone = "qwen was installed with a Node 22 of its own, and that is gone; install it with `skillrun engines install \
+    // Regression: it was started with any Node in PATH, which the private install is there to avoid.
+    let gone = "the private Node 22 that qwen was installed with is missing; install it with `skillrun engines install \
                 qwen`, or set SKILLRUN_QWEN to its path";
     let said = || lab.find("qwen", "/usr/bin", None).expect_err("no Node").to_string();
     assert_eq!(said(), gone);

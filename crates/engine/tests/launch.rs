@@ -1,4 +1,4 @@
-//! What every descriptor has in common when it is started: long prompts, refusals, values that are not to be trusted.
+//! What every descriptor has in common when it is started: long prompts, refusals, untrusted values.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -81,7 +81,7 @@ fn a_long_prompt_goes_another_way() {
     let error = start(&shipped("iflow"), &request).expect_err("no way");
     assert_eq!(
         error.to_string(),
-        "iflow cannot take a prompt of 131072 bytes: 131071 fit into an argument, and there is no other way"
+        "iflow cannot take a prompt of 131072 bytes: it takes prompts only as arguments of up to 131071"
     );
 }
 
@@ -130,14 +130,14 @@ fn an_operator_may_set_a_lower_limit() {
     let long = "x".repeat(MAX_ARGUMENT);
     assert_eq!(
         start(&one, &prompt(&long)).expect_err("no way").to_string(),
-        "mine cannot take a prompt of 131071 bytes: 131067 fit into an argument, and there is no other way"
+        "mine cannot take a prompt of 131071 bytes: it takes prompts only as arguments of up to 131067"
     );
     let stdin = with("stdin = []");
     assert!(matches!(start(&stdin, &prompt("x")).expect("a launch").stdin, StdinPlan::File(_)));
     let sticky = StartRequest { continuation: Some(Continuation::Sticky), ..prompt("x") };
     assert_eq!(
         start(&stdin, &sticky).expect_err("no way").to_string(),
-        "mine reads prompts from stdin alone, and here its stdin is kept for replies"
+        "mine reads prompts only from stdin, and here its stdin is kept for replies"
     );
 }
 
@@ -154,7 +154,7 @@ fn a_zero_byte_goes_another_way_too() {
     assert!(matches!(start(&shipped("codex"), &request).expect("a launch").stdin, StdinPlan::File(_)));
     assert_eq!(
         start(&shipped("iflow"), &request).expect_err("no way").to_string(),
-        "iflow cannot take a prompt with a zero byte in it, because it reads prompts from arguments alone"
+        "iflow cannot take a prompt with a zero byte in it, because it reads prompts only from arguments"
     );
 }
 
@@ -175,7 +175,7 @@ fn interactive_needs_an_engine_that_goes_on() {
     let interactive = StartRequest { mode: ExecutionMode::Interactive, ..request(&[]) };
     assert_eq!(
         start(&mine, &interactive).expect_err("refused").to_string(),
-        "mine cannot go on with a session, so it cannot run interactively; use auto mode or another engine"
+        "mine cannot continue a session, so it cannot run interactively; use auto mode or another engine"
     );
     assert!(start(&mine, &request(&[])).is_ok());
     assert_eq!(
@@ -218,7 +218,7 @@ fn values_cannot_become_flags() {
     for (id, reason) in [
         ("--last", "it begins with a dash"),
         ("", "it is empty"),
-        // Regression: opencode puts in what such a model names, before it reads its settings (found by a review).
+        // Regression: opencode expands such a model name before it reads its settings.
         ("{env:OPENAI_API_KEY}", "it has spaces, quotes, braces or control characters in it"),
         ("{file:/etc/passwd}", "it has spaces, quotes, braces or control characters in it"),
         ("a b", "it has spaces, quotes, braces or control characters in it"),
@@ -237,7 +237,7 @@ fn values_cannot_become_flags() {
     ] {
         assert!(start(&codex, &request).is_err());
     }
-    // A prompt may begin as it likes, also where it is an argument because stdin is kept for replies.
+    // A prompt may begin with any character, also where it is an argument because stdin is kept for replies.
     let sticky = Some(Continuation::Sticky);
     let dash = StartRequest { prompt: "--help", continuation: sticky, ..request(&[]) };
     for (name, end) in [
@@ -285,7 +285,7 @@ fn a_variable_that_the_kernel_would_refuse_is_named() {
     let request = StartRequest { variables: &more, ..request(&[]) };
     assert_eq!(
         start(&shipped("codex"), &request).expect_err("too long").to_string(),
-        "codex cannot be started: the variable BIG has 131075 bytes, and 131071 are possible"
+        "codex cannot be started: the variable BIG has 131075 bytes, and the limit is 131071"
     );
 }
 

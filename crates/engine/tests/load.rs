@@ -1,4 +1,4 @@
-//! Files of the operator: they replace and add, and a slip is told with file, line and key.
+//! Files of the operator: they replace and add engines, and a mistake is reported with file, line and key.
 
 use std::fs;
 use std::path::Path;
@@ -56,7 +56,7 @@ fn load(files: &[(&str, &str)]) -> (tempfile::TempDir, Engines) {
     (folder, engines)
 }
 
-/// The sentence for a file, without its folder.
+/// The message for a file, without its folder.
 fn sentence(text: &str) -> String {
     let (folder, engines) = load(&[("mine.toml", text)]);
     let broken: Vec<_> = engines.broken().map(ToString::to_string).collect();
@@ -65,7 +65,7 @@ fn sentence(text: &str) -> String {
     broken[0].replace(&format!("{}/", folder.path().display()), "")
 }
 
-/// The sentence for the good file with one change.
+/// The message for the good file with one change.
 fn changed(from: &str, to: &str) -> String {
     assert_eq!(GOOD.matches(from).count(), 1, "{from}");
     sentence(&GOOD.replace(from, to))
@@ -82,7 +82,7 @@ fn the_reference_is_a_file_that_loads_and_starts() {
     assert!(resume(example, &support::request(&[]), "s").is_ok());
 }
 
-/// Every table and key that is read stands in the reference: without it, the reader would complain.
+/// Every table and key that is read is in the reference: otherwise the reader would report an error.
 #[test]
 fn the_reference_has_every_key() {
     let tables = "executable version start resume prompt permission.full environment network gateway install login probe \
@@ -174,7 +174,7 @@ fn folders_and_files_that_cannot_be_read() {
             "dir.toml: is not an ordinary file",
             "gone.toml: cannot be read (No such file or directory (os error 2))",
             "latin.toml: is not UTF-8 text",
-            "Bad Name.toml: a file is named as its engine, with lower-case letters, digits, - and _",
+            "Bad Name.toml: a file must be named after its engine, with lower-case letters, digits, - and _",
         ]
     );
     assert_eq!(engines.iter().count(), SHIPPED);
@@ -285,17 +285,17 @@ fn placeholders() {
         (
             "C = \"{{home}}\"",
             "C = \"{{prompt}}\"",
-            "mine.toml, line 33, key \"environment.set.C\": {{prompt}} can stand in the words of [prompt] alone",
+            "mine.toml, line 33, key \"environment.set.C\": {{prompt}} is allowed only in the words of [prompt]",
         ),
         (
             "C = \"{{home}}\"",
             "C = \"{{session_id}}\"",
-            "mine.toml, line 33, key \"environment.set.C\": {{session_id}} can stand in [resume] alone",
+            "mine.toml, line 33, key \"environment.set.C\": {{session_id}} is allowed only in [resume]",
         ),
         (
             "[start]\nargv = [\"{{permission_flags}}\",",
             "[start]\nargv = [\"{{permission_flags}}\", \"{{session_id}}\",",
-            "mine.toml, line 12, key \"start.argv\": {{session_id}} can stand in [resume] alone",
+            "mine.toml, line 12, key \"start.argv\": {{session_id}} is allowed only in [resume]",
         ),
         (
             "[start]\nargv = [\"{{permission_flags}}\", \"{{prompt_flags}}\"]",
@@ -337,8 +337,8 @@ fn placeholders() {
         (
             "names = [\"mine\"]",
             "names = [\"mine\"]\nplaces = [\"{{home}}/x\"]",
-            "mine.toml, line 10, key \"executable.places\": {{home}} cannot stand where an executable is looked \
-             for; {{user_home}} can",
+            "mine.toml, line 10, key \"executable.places\": {{home}} is not allowed where an executable is looked \
+             for; {{user_home}} is",
         ),
     ] {
         assert_eq!(changed(from, to), expected);
@@ -356,7 +356,7 @@ fn values_that_cannot_be_used() {
         (
             "name = \"mine\"",
             "name = \"Mine!\"",
-            "mine.toml, line 1, key \"name\": an engine is named with lower-case letters, digits, - and _, and not \
+            "mine.toml, line 1, key \"name\": an engine name has lower-case letters, digits, - and _, and is not \
              \"unknown\"",
         ),
         (
@@ -405,17 +405,14 @@ fn values_that_cannot_be_used() {
             "[process]\nladder = [{ signal = \"TERM\", pause_ms = 1 }]",
             "mine.toml, line 35, key \"process.ladder.signal\": there is no signal TERM",
         ),
-        (
-            "[process]\nlinger_ms = -1",
-            "mine.toml, line 35, key \"process.linger_ms\": -1 is not a number that can stand here",
-        ),
+        ("[process]\nlinger_ms = -1", "mine.toml, line 35, key \"process.linger_ms\": -1 is out of range"),
         ("[process]\nlinger_ms = 3600001", "mine.toml, line 35, key \"process.linger_ms\": is longer than an hour"),
     ] {
         assert_eq!(sentence(&format!("{GOOD}{more}\n")), expected);
     }
 }
 
-/// What the good file says with a section more.
+/// The message for the good file with one more section.
 fn with_section(section: &str) -> String {
     sentence(&format!("{GOOD}\n{section}\n"))
 }
@@ -436,7 +433,7 @@ fn an_install_asks_npm_for_nothing_but_a_package() {
     assert!(outside.ends_with("must be a relative path without .."), "{outside}");
 }
 
-/// A variable that the engine never gets would be no login, no address and no probe.
+/// A variable that the engine never receives would not be a login, an address or a probe.
 #[test]
 fn variables_of_login_gateway_and_probe_are_ones_that_the_engine_gets() {
     for section in [
@@ -453,13 +450,13 @@ fn variables_of_login_gateway_and_probe_are_ones_that_the_engine_gets() {
     assert!(said.contains("\"move\" is not known here"), "{said}");
 }
 
-/// The source documents call it `sticky_process`.
+/// `sticky_process` is the longer form of `sticky`.
 #[test]
 fn a_sticky_process_has_two_words() {
     for word in ["sticky", "sticky_process"] {
         let text = REFERENCE.replace("continuation = \"resumable\"", &format!("continuation = \"{word}\""));
         assert_ne!(text, REFERENCE);
-        // Such a process gets its replies there.
+        // Such a process receives its replies there.
         let text = text.replace("stdin = \"null\"", "stdin = \"pipe\"");
         let (_folder, engines) = load(&[("example.toml", &text)]);
         let example = engines.get("example").unwrap_or_else(|error| panic!("{word}: {error}"));

@@ -1,4 +1,4 @@
-//! The engines in the binary: each loads, and each starts and resumes with the words that stand here.
+//! The engines in the binary: each loads, and each starts and resumes with the arguments given here.
 
 use std::fs;
 use std::path::Path;
@@ -81,14 +81,14 @@ fn engines_and_profiles_know_each_other() {
         }
     }
     for engine in engines.iter() {
-        // The other one speaks whatever format it is told.
+        // The scripted engine writes any format that it is given.
         if engine.name != EngineName::new("scripted") {
             assert_eq!(engine.profile, ProfileId::for_engine(&engine.name), "{}", engine.name);
             let own = (engine.profile != ProfileId::AcpJsonrpc).then_some(engine.name.as_str());
             assert_eq!(engine.profile.engine(), own);
             assert_eq!(engine.continuation, engine.profile.continuation(), "{}", engine.name);
         }
-        // A protocol is spoken by many; each has versions of its own.
+        // Many engines speak the protocol; each has versions of its own.
         if engine.profile != ProfileId::AcpJsonrpc {
             assert_eq!(engine.tested_versions(), engine.profile.tested_versions(), "{}", engine.name);
         }
@@ -98,7 +98,7 @@ fn engines_and_profiles_know_each_other() {
     assert!(
         codex.version_is_untested("0.167.0") && codex.version_is_untested("0.165.9") && codex.version_is_untested("?")
     );
-    // Regression: it was called tested (found by a review).
+    // Regression: it was called tested.
     assert!(codex.version_is_untested("0.166.0-alpha.2"));
     let mut early = codex.clone();
     if let Some(install) = &mut early.install {
@@ -357,7 +357,7 @@ fn scripted_is_this_program_and_speaks_any_format() {
     );
     assert_eq!(launch.continuation, Continuation::Sticky);
     let plain = StartRequest { profile: Some(ProfileId::PlainText), ..request };
-    assert!(start(scripted, &plain).is_err(), "text has no session to go on with");
+    assert!(start(scripted, &plain).is_err(), "text has no session to continue");
 }
 
 #[test]
@@ -398,7 +398,7 @@ fn only_codex_keeps_to_the_workspace() {
     assert!(engines.iter().all(|one| one.permissions.full.posture == Posture::NotEnforced));
 }
 
-/// Regression: opencode was among them, and a file of the workspace lifts its rules (found by a review).
+/// Regression: opencode was among them, and a file of the workspace lifts its rules.
 #[test]
 fn only_codex_is_held_to_reading() {
     let engines = Engines::shipped();
@@ -406,7 +406,7 @@ fn only_codex_is_held_to_reading() {
     assert_eq!(enforced.map(|one| one.name.as_str()).collect::<Vec<_>>(), ["codex", "codex-acp"]);
 }
 
-/// They read files of the workspace before they do anything, and some of those files say where keys are sent.
+/// They read files of the workspace before they do anything, and some of those files set where keys are sent.
 #[test]
 fn engines_that_obey_the_workspace_say_so() {
     for engine in Engines::shipped().iter() {
@@ -416,8 +416,8 @@ fn engines_that_obey_the_workspace_say_so() {
     }
 }
 
-/// Regression: with GOOGLE_API_KEY alone gemini was told to use a key that it does not have, and a login in a file was
-/// hidden (found by a review).
+/// Regression: with GOOGLE_API_KEY alone gemini was configured to use a key that it does not have, and a login in a
+/// file was hidden.
 #[test]
 fn a_key_of_another_service_is_no_login() {
     let engines = Engines::shipped();
@@ -430,7 +430,7 @@ fn a_key_of_another_service_is_no_login() {
     }
 }
 
-/// Gemini, qwen and claude read files outside of the workspace only where they are told to.
+/// Gemini, qwen and claude read files outside of the workspace only where a flag allows it.
 #[test]
 fn the_folder_of_the_skill_may_be_read() {
     let request = StartRequest { skill_dir: Some(Path::new("/run/own/skills/s")), ..request(&[]) };
@@ -444,15 +444,14 @@ fn the_folder_of_the_skill_may_be_read() {
     }
 }
 
-/// Regression: gemini and qwen split at commas, and the folder before it would have been theirs to read (found by a
-/// review).
+/// Regression: gemini and qwen split at commas, and could then have read the folder before the comma.
 #[test]
 fn a_folder_that_would_be_taken_for_two_is_refused() {
     let request = StartRequest { skill_dir: Some(Path::new("/some/me,you/skills/s")), ..request(&[]) };
     let engines = Engines::shipped();
     for name in ["gemini", "gemini-acp", "qwen", "qwen-acp"] {
         let refused = start(engines.get(name).expect("an engine"), &request).expect_err("refused").to_string();
-        let words = "the value for {{skill_dir}} has a comma in it, and would be taken for two";
+        let words = "the value for {{skill_dir}} has a comma in it, and would be read as two values";
         assert_eq!(refused, format!("{name} cannot be started: {words}"));
     }
     assert!(started("claude", &request).contains(&"--add-dir=/some/me,you/skills/s".to_owned()));
@@ -485,7 +484,7 @@ fn launched(engine: &str, user: &[(&str, &str)], login: &LoginFound) -> (Vec<Str
     (argv, variables(&launch), settings.unwrap_or_default())
 }
 
-/// Regression: codex and opencode do not read the variable, and went to the real service (found by the e2e program).
+/// Regression: codex and opencode do not read the variable, and used the real service.
 #[test]
 fn another_address_for_the_model_reaches_every_engine() {
     let url = "http://127.0.0.1:1/s/\"x/v1";
@@ -544,7 +543,7 @@ fn every_engine_that_can_be_installed_can_be_probed_and_logged_in_to() {
     }
 }
 
-/// A script is started with its Node as the first word, and all else is as it was.
+/// A script is started with its Node as the first argument, and everything else is unchanged.
 #[test]
 fn a_script_is_a_word_after_its_interpreter() {
     let engines = Engines::shipped();

@@ -80,7 +80,7 @@ fn what_is_wrong_with_a_request_is_said_in_a_sentence_and_nothing_is_left() {
         ("nowhere", in_folder(lab.path("nowhere"))),
         ("is no folder", in_folder(good.script.clone().expect("a script"))),
         (
-            "cannot go on with a session",
+            "cannot continue a session",
             NewRun { mode: Some(interactive), profile: Some(ProfileId::PlainText), ..good.clone() },
         ),
         ("hard_timeout_sec", with(good.clone(), |options| options.hard_timeout_sec = Some(0.0))),

@@ -1,6 +1,6 @@
-//! What we say to an agent's questions: which of its options is meant by a person's words, or what goes into its form.
+//! The replies to an agent's questions: which of its options the user's text means, or what goes into its form.
 //!
-//! Options are the agent's, and an agent may name them as it likes. So a plain yes or no goes by what an option does,
+//! The agent defines the options and may name them as it likes. So a plain yes or no is matched by what an option does,
 //! never by a name that says otherwise.
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub enum OptionKind {
     AllowAlways,
     RejectOnce,
     RejectAlways,
-    /// Something that this version of ours does not know; picked by its name alone.
+    /// A kind that this version does not know; picked by its name alone.
     Other,
 }
 
@@ -70,15 +70,15 @@ pub struct Choice<'a> {
     pub kind: OptionKind,
 }
 
-/// What the agent waits for.
+/// The kind of answer that the agent waits for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Asked<'a> {
     Permission(Vec<Choice<'a>>),
-    /// A form with this schema; none when it was too large to be kept.
+    /// A form with this schema; none when the schema was too large to be kept.
     Form(Option<&'a Value>),
 }
 
-/// The line that answers the request of this name, which is JSON as the agent wrote it.
+/// The line that answers the request with this id, which is JSON as the agent wrote it.
 pub fn answer(request: &str, asked: &Asked<'_>, text: &str) -> String {
     match asked {
         Asked::Permission(choices) => permission(request, pick(choices, text)),
@@ -86,7 +86,7 @@ pub fn answer(request: &str, asked: &Asked<'_>, text: &str) -> String {
     }
 }
 
-/// The line that says that nobody will answer any more, because the turn is being canceled.
+/// The line that answers a question that will not be answered any more, because the turn is being canceled.
 pub fn canceled(request: &str, asked: &Asked<'_>) -> String {
     match asked {
         Asked::Permission(_) => permission(request, None),
@@ -106,14 +106,14 @@ fn form(request: &str, action: ElicitationAction) -> String {
     lines::result(&named(request), CreateElicitationResponse::new(action))
 }
 
-/// What is no JSON was not written by an agent; then it is a string.
+/// Text that is not JSON was not written by an agent; it is treated as a string.
 fn named(request: &str) -> Box<RawValue> {
     let raw = RawValue::from_string(request.to_owned());
     let text = || RawValue::from_string(Value::from(request).to_string());
     raw.or_else(|_| text()).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
-/// None: nothing that the agent offers is what was said.
+/// None: no option that the agent offers matches the text.
 fn pick<'a>(choices: &[Choice<'a>], text: &str) -> Option<Choice<'a>> {
     let word = Word::of(text);
     let agrees = |choice: &&Choice<'_>| match word {
@@ -128,7 +128,7 @@ fn pick<'a>(choices: &[Choice<'a>], text: &str) -> Option<Choice<'a>> {
     let of = |kind: OptionKind| choices.iter().find(|choice| choice.kind == kind);
     let picked = named.or_else(|| match word {
         Word::Yes => of(OptionKind::AllowOnce).or_else(|| of(OptionKind::AllowAlways)),
-        // Nobody said yes, so it is no.
+        // The answer is not a yes, so the request is rejected.
         Word::No | Word::Other => of(OptionKind::RejectOnce).or_else(|| of(OptionKind::RejectAlways)),
     });
     picked.copied()
@@ -142,7 +142,7 @@ fn filled(schema: Option<&Value>, text: &str) -> ElicitationAction {
     let word = Word::of(text);
     match (word, properties) {
         (Word::No, _) | (_, None) => ElicitationAction::Decline,
-        // A form without fields only wants to be agreed to.
+        // A form without fields only asks for consent.
         (Word::Yes, Some(fields)) if fields.is_empty() => accept(BTreeMap::new()),
         (Word::Yes | Word::Other, Some(fields)) => match field(fields, text.trim()) {
             Some((name, value)) => accept(BTreeMap::from([(name, value)])),
@@ -180,7 +180,7 @@ fn field(fields: &Map<String, Value>, text: &str) -> Option<(String, Elicitation
     string.or_else(other)
 }
 
-/// The value that is meant by its title; a text that is none goes as it is.
+/// The value whose title the text names; any other text is passed on unchanged.
 fn choice(field: &Value, text: &str) -> String {
     let lists = ["oneOf", "anyOf"].into_iter().filter_map(|key| field.get(key)?.as_array()).flatten();
     let titled = lists.filter_map(|one| Some((one.get("const")?.as_str()?, one.get("title")?.as_str()?)));

@@ -1,7 +1,8 @@
-//! What has to be said to an agent: a fold over what it wrote.
+//! The messages that have to be sent to an agent: a fold over the agent's output.
 //!
-//! The same bytes give the same messages under the same names, however they are cut and whoever reads them. So an owner
-//! that takes a run over feeds everything from the first byte and sends all of it again; the host writes each name once.
+//! The same bytes give the same messages with the same ids, however the bytes are split and whichever process reads
+//! them. So an owner that takes over a run feeds everything from the first byte and sends all messages again; the host
+//! writes each id once.
 
 use agent_client_protocol_schema::v1::Error;
 use serde::Deserialize;
@@ -13,59 +14,59 @@ use skillrun_parse::acp::{Name, Said, Wanted, Wants, Way, heard};
 use super::lines;
 use super::opening::{Opening, Session};
 
-/// Longest name of a request that is answered, as it is written.
+/// Longest id of a request that is answered, as it is written.
 const REQUEST_NAME_MAX: usize = 4096;
 
-/// Requests of one attempt that are refused; an agent that asks for more in vain gets no more answers.
+/// Requests of one attempt that are refused; an agent that sends more of them gets no more answers.
 const REFUSALS_MAX: u32 = 1000;
 
-/// How often an agent is asked whether it still tells the past. One that never comes to an end is not prompted, and its
-/// time runs out.
+/// How often an agent is asked whether it is still replaying the history. An agent that never finishes is not prompted,
+/// and its time runs out.
 const PAST_MAX: u32 = 1000;
 
 /// One line for the agent's stdin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Send {
-    /// The host writes a name once.
+    /// The host writes each id once.
     pub id: String,
     pub line: String,
 }
 
-/// How an agent says it can go on with a session of an earlier process.
+/// How the agent can continue a session of an earlier process, by its own report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loads {
-    /// `session/resume`: without telling its history again.
+    /// `session/resume`: without replaying its history.
     Resume,
     Load,
     Not,
 }
 
-/// The conversation of one attempt, our side.
+/// skillrun's side of the conversation of one attempt.
 #[derive(Debug)]
 pub struct Driver {
     attempt: AttemptNumber,
     stage: Stage,
     loads: Option<Loads>,
-    /// The line that is not whole yet.
+    /// The line that is not complete yet.
     line: Vec<u8>,
-    /// The line has become too long; its rest is skipped.
+    /// The line is too long; the rest of it is skipped.
     skips: bool,
     refused: u32,
     sends: Vec<Send>,
 }
 
-/// Which answer is waited for.
+/// Which answer is being waited for.
 #[derive(Debug)]
 enum Stage {
     Initialize(Opening),
     Session(Wanted, Opening),
     Past(Past),
     Now(Prompt),
-    /// None that matters here.
+    /// No answer that matters here.
     Prompted,
 }
 
-/// A session whose past is told.
+/// A session whose history is being replayed.
 #[derive(Debug)]
 struct Past {
     asked: u32,
@@ -73,7 +74,7 @@ struct Past {
     prompt: Prompt,
 }
 
-/// What came since it was last asked.
+/// What arrived since the agent was last asked.
 #[derive(Debug)]
 enum Heard {
     Nothing,
@@ -103,7 +104,7 @@ struct Capabilities {
 }
 
 impl Driver {
-    /// Of a process that was started for this.
+    /// For a process that was started with this opening.
     pub fn new(opening: Opening) -> Self {
         let mut driver = Self::with(opening.attempt, Stage::Prompted);
         driver.send("initialize", lines::initialize());
@@ -111,7 +112,7 @@ impl Driver {
         driver
     }
 
-    /// Of a process that goes on from the attempt before; its prompt is the answer to a question.
+    /// For a process that continues from the attempt before; its prompt is the answer to a question.
     pub fn living(attempt: AttemptNumber) -> Self {
         Self::with(attempt, Stage::Prompted)
     }
@@ -120,7 +121,7 @@ impl Driver {
         Self { attempt, stage, loads: None, line: Vec::new(), skips: false, refused: 0, sends: Vec::new() }
     }
 
-    /// Takes more of what the agent wrote.
+    /// Feeds more of the agent's output.
     pub fn push(&mut self, bytes: &[u8]) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let (text, is_whole) = match piece.strip_suffix(b"\n") {
@@ -142,12 +143,12 @@ impl Driver {
         }
     }
 
-    /// What has to be sent since this was last asked, in order.
+    /// The messages that have to be sent since the last call, in order.
     pub fn take(&mut self) -> Vec<Send> {
         std::mem::take(&mut self.sends)
     }
 
-    /// What the agent said about loading sessions; none before it said anything.
+    /// What the agent reported about loading sessions; none before it reported anything.
     pub fn loads(&self) -> Option<Loads> {
         self.loads
     }
@@ -170,7 +171,7 @@ impl Driver {
         });
     }
 
-    /// The agent asks for something. Questions to a person are answered elsewhere; everything else we do not have.
+    /// A request of the agent. Questions to the user are answered elsewhere; everything else is not supported.
     fn request(&mut self, id: &RawValue, wants: Wants) {
         let error = match wants {
             Wants::Somebody => return,
@@ -184,8 +185,8 @@ impl Driver {
         self.send(&format!("refuse.{}", self.refused), lines::refuse(id, error));
     }
 
-    /// The agent answers. What it answers with an error is over, and the parser tells so; but a request that asks for
-    /// nothing is answered by either.
+    /// A response of the agent. After an error response the request is over, and the parser reports the error; a
+    /// request that asks for nothing is answered by either kind of response.
     fn answered(&mut self, name: &Name, result: Option<&RawValue>) {
         self.stage = match (std::mem::replace(&mut self.stage, Stage::Prompted), name, result) {
             (Stage::Initialize(opening), Name::Initialize, Some(result)) => {
@@ -194,7 +195,7 @@ impl Driver {
                 let way = match (&opening.session, loads) {
                     (Session::New, _) => Way::New,
                     (Session::Load(session), Loads::Resume) => Way::Resume(session.clone()),
-                    // An agent that cannot will say so in its own words.
+                    // An agent that cannot load a session reports that itself.
                     (Session::Load(session), Loads::Load | Loads::Not) => Way::Load(session.clone()),
                 };
                 let wanted = Wanted { way, mode: opening.mode.clone() };
@@ -205,7 +206,7 @@ impl Driver {
                 match (wanted.opened(result), &wanted.way) {
                     (Ok(session), Way::New | Way::Resume(_)) => self.prompt(&Prompt { session, text: opening.prompt }),
                     (Ok(session), Way::Load(_)) => self.ask_past(1, Prompt { session, text: opening.prompt }),
-                    // The parser says why.
+                    // The parser reports the reason.
                     (Err(_), _) => Stage::Prompted,
                 }
             }

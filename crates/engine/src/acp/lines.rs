@@ -1,5 +1,5 @@
-//! The messages we write, one line each. Their shape is the protocol crate's; requests are named so that whoever reads
-//! the evidence sees what an answer answers.
+//! The messages that skillrun writes, one line each. Their shape is that of the protocol crate; request ids are chosen
+//! so that a reader of the evidence sees which request an answer belongs to.
 
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
@@ -13,11 +13,11 @@ use serde_json::{Map, Value};
 use skillrun_model::AttemptNumber;
 use skillrun_parse::acp::{Name, Wanted, Way};
 
-/// Requests that no agent knows and every agent answers: so we see how far it has come.
+/// Requests that no agent knows and every agent answers: the answer shows how far the agent has come.
 const PAST: &str = "_skillrun/past";
 const NOW: &str = "_skillrun/now";
 
-/// We offer no files and no terminal: an agent has its own, and what it does with them is seen in the workspace.
+/// No files and no terminal are offered: an agent has its own, and what it does with them is seen in the workspace.
 pub fn initialize() -> String {
     let forms = ElicitationCapabilities::new().form(ElicitationFormCapabilities::new());
     let request = InitializeRequest::new(ProtocolVersion::V1)
@@ -40,12 +40,12 @@ pub fn session(wanted: &Wanted, cwd: &str) -> String {
     }
 }
 
-/// Asks whether the agent still tells a session's past.
+/// Asks whether the agent is still replaying the history of a session.
 pub fn past(number: u32) -> String {
     request_line(&Name::Past(number), PAST, Map::<String, Value>::new())
 }
 
-/// Says where the past is over.
+/// Marks the end of the history.
 pub fn now() -> String {
     request_line(&Name::Now, NOW, Map::<String, Value>::new())
 }
@@ -56,18 +56,18 @@ pub fn prompt(session: &str, attempt: AttemptNumber, text: &str) -> String {
     request_line(&Name::Prompt(attempt), AGENT_METHOD_NAMES.session_prompt, request)
 }
 
-/// Ends the turn that is going on.
+/// Ends the current turn.
 pub fn cancel(session: &str) -> String {
     let params = Some(CancelNotification::new(session.to_owned()));
     line(&JsonRpcMessage::wrap(Notification { method: AGENT_METHOD_NAMES.session_cancel.into(), params }))
 }
 
-/// The answer to a request for something that we do not have or do not understand.
+/// The answer to a request that is not supported or not understood.
 pub fn refuse(id: &RawValue, error: Error) -> String {
     line(&Answer { jsonrpc: "2.0", id, body: Body::<()>::Error(error) })
 }
 
-/// The answer to a request. Its name is repeated as the agent wrote it.
+/// The answer to a request. Its id is repeated as the agent wrote it.
 pub fn result(id: &RawValue, result: impl Serialize) -> String {
     line(&Answer { jsonrpc: "2.0", id, body: Body::Result(result) })
 }
@@ -93,7 +93,7 @@ fn request_line<P: Serialize>(name: &Name, method: &str, params: P) -> String {
 }
 
 fn line(message: &impl Serialize) -> String {
-    // Nothing in these types can fail to become JSON: no maps but of strings, no floats that we make.
+    // Serialization of these types cannot fail: all maps have string keys, and no float is produced here.
     let mut line = serde_json::to_string(message).unwrap_or_default();
     line.push('\n');
     line

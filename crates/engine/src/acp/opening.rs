@@ -1,4 +1,4 @@
-//! What an agent's process is started for. It stands in `inputs/opening.N.json` of the run before the host starts.
+//! What an agent's process is started for. It is written to `inputs/opening.N.json` of the run before the host starts.
 
 use serde::{Deserialize, Serialize};
 use skillrun_model::AttemptNumber;
@@ -9,7 +9,7 @@ pub struct Opening {
     /// Absolute.
     pub cwd: String,
     pub session: Session,
-    /// The mode in which the agent has to say that it is, before it is prompted.
+    /// The mode that the agent must report before it is prompted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
     pub prompt: String,
@@ -20,7 +20,7 @@ pub struct Opening {
 #[serde(rename_all = "snake_case")]
 pub enum Session {
     New,
-    /// One of an earlier process.
+    /// A session of an earlier process.
     Load(String),
 }
 

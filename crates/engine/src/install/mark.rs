@@ -1,4 +1,4 @@
-//! `installed.json`: what is in a folder that is complete.
+//! `installed.json`: the content of a complete folder.
 
 use serde::{Deserialize, Serialize};
 use skillrun_model::Timestamp;
@@ -10,7 +10,7 @@ pub struct Mark {
     /// The major version of Node that it was installed with; none: the one in PATH.
     pub node: Option<u32>,
     pub at: Timestamp,
-    /// Whether every package behind it was pinned. Installs of before 0.2.0 do not say.
+    /// Whether every package behind it was pinned. Installs from before 0.2.0 do not record it.
     #[serde(default)]
     pub pinned: bool,
 }

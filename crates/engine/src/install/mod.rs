@@ -1,16 +1,15 @@
-//! Private installs of engines: where they lie, which one is taken, and how npm is told to make one.
+//! Private installs of engines: where they are stored, which one is taken, and how npm is called to make one.
 //!
 //! ```text
 //! PROGRAMS/  <engine>/<version>/node_modules/…     what npm installed
 //!            <engine>/<version>/installed.json     written last: with it the folder is complete
 //!            node/<major>/node_modules/node/bin/node
 //!            <engine>/.<version>.<pid>.new/        being made
-//!            lock                                  held by whoever installs
+//!            lock                                  held by the process that installs
 //! ```
 //!
-//! Pure: `layout` names the places and chooses among versions, `plan` says what to run, `lock` pins what comes of it, `mark`
-//! is `installed.json`.
-//! The runtime carries it out.
+//! Pure: `layout` names the places and chooses among versions, `plan` lists the steps, `lock` pins the packages, `mark`
+//! is `installed.json`. The runtime carries it out.
 
 mod layout;
 mod lock;

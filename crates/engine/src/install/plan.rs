@@ -1,4 +1,4 @@
-//! What npm is told, step by step.
+//! The calls of npm, step by step.
 
 use std::path::{Path, PathBuf};
 
@@ -14,20 +14,20 @@ pub struct Step {
     /// Of the folder: an engine, or Node.
     pub name: String,
     pub package: String,
-    /// What is asked for, and the name of the folder.
+    /// The version that is requested, and the name of the folder.
     pub version: String,
     /// The Node that npm runs with: a folder that comes first in npm's PATH.
     pub node: Option<(u32, PathBuf)>,
-    /// Must be there afterwards, relative to the folder.
+    /// Must exist afterwards, relative to the folder.
     pub program: PathBuf,
     /// All packages behind it; none for a version that was never tested.
     pub lock: Option<Lock>,
 }
 
-/// What has to be there, in order; what is there already is left out by whoever carries it out.
+/// The packages that must be installed, in order; the caller skips those that are already there.
 ///
-/// npm chooses another version than the one that is named, without a word, when its Node is too old for it. So the
-/// right Node comes first.
+/// When its Node is too old for the requested version, npm silently installs another version. So the right Node comes
+/// first.
 pub fn plan(name: &str, install: &Install, version: Option<&str>, programs: Programs<'_>) -> Vec<Step> {
     let node_version = |major: u32| major.to_string();
     let node = install.node.map(|major| Step {
@@ -55,14 +55,14 @@ pub fn plan(name: &str, install: &Install, version: Option<&str>, programs: Prog
 }
 
 impl Step {
-    /// The words after `npm`. Everything it keeps for itself is kept in the folder, so that nothing of the user's is
+    /// The arguments of `npm`. Everything that npm stores is kept in the folder, so that nothing of the user's is
     /// changed but npm's own cache.
     pub fn words(&self, prefix: &Path) -> Vec<std::ffi::OsString> {
         let command = if self.lock.is_some() { "ci" } else { "install" };
         let quiet = [command, "--no-audit", "--no-fund", "--no-update-notifier", "--save-exact"];
         // Whatever the user's npmrc says: into this folder, and with the native programs, which are optional.
         let ours = ["--global=false", "--include=optional"];
-        // What is installed runs when a run starts it, and not before.
+        // Installed code runs when a run starts it, and not before.
         let scripts = self.runs_no_scripts().then_some("--ignore-scripts");
         let all = quiet.into_iter().chain(ours).chain(scripts).chain(["--prefix"]);
         let mut words: Vec<std::ffi::OsString> = all.map(Into::into).collect();
@@ -74,24 +74,24 @@ impl Step {
         words
     }
 
-    /// The package called node is nothing but a script that fetches the program. Where its tree is pinned, that package is
-    /// not used; every engine works without the scripts of its packages.
+    /// The package called node consists only of a script that fetches the program. Where its tree is pinned, that
+    /// package is not used; every engine works without the scripts of its packages.
     fn runs_no_scripts(&self) -> bool {
         self.lock.is_some() || self.name != NODE
     }
 
-    /// Where npm says what it installed, relative to the folder.
+    /// The manifest in which npm records what it installed, relative to the folder.
     pub fn manifest(&self) -> PathBuf {
         Path::new("node_modules").join(&self.package).join("package.json")
     }
 
-    /// Whether what npm installed is what was asked for: that version, or one of that major version.
+    /// Whether npm installed what was requested: that version, or one of that major version.
     pub fn accepts(&self, version: &str) -> bool {
         version == self.version || version.strip_prefix(&self.version).is_some_and(|rest| rest.starts_with('.'))
     }
 }
 
-/// A package at npm, perhaps with a scope; nothing that npm could take for an option, a path or an address.
+/// A package at npm, possibly with a scope; nothing that npm could take for an option, a path or an address.
 pub fn is_package(name: &str) -> bool {
     let is_word = |word: &str| {
         let is_letter =
@@ -105,8 +105,8 @@ pub fn is_package(name: &str) -> bool {
         }
 }
 
-/// A whole version: three numbers, and after a dash the words of one that is not released. The name of a build cannot be
-/// asked for: npm takes it for the same version, and the package says it without.
+/// A whole version: three numbers, and after a dash the words of a prerelease. A build name cannot be requested: npm
+/// treats it as the same version, and the package reports its version without it.
 pub fn is_version(text: &str) -> bool {
     let (numbers, before) = text.split_once('-').map_or((text, None), |(numbers, words)| (numbers, Some(words)));
     let has_no_zero = |number: &str| number == "0" || !number.starts_with('0');
@@ -152,7 +152,7 @@ mod tests {
         }
     }
 
-    /// Found by an attack: packages behind an engine came in whatever version was the latest, and ran their scripts.
+    /// Found by an attack: dependencies of an engine were installed in the latest version, and ran their scripts.
     #[test]
     fn what_was_tested_is_installed_to_the_byte_and_runs_no_scripts() {
         let tested =

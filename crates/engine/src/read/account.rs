@@ -1,4 +1,4 @@
-//! How an engine is installed, who the user is to it, and where its model is.
+//! How an engine is installed, how the user is logged in to it, and where its model is.
 
 use super::argv::{Place, template};
 use super::is_engine_name;
@@ -9,7 +9,7 @@ use crate::keys::{Result, Value};
 
 pub(super) fn install(value: &Value<'_>) -> Result<Install> {
     let section = value.section(&["package", "version", "node", "program", "shares"])?;
-    // They become words of a command line.
+    // They become arguments of a command line.
     let package = section.required("package")?;
     let name = package.string()?;
     if !is_package(&name) {
@@ -41,7 +41,7 @@ pub(super) fn install(value: &Value<'_>) -> Result<Install> {
     Ok(Install { package: name, version: number, node, program: inside(&program.string()?, &program)?, shares })
 }
 
-/// A variable that the engine gets; with another one it would never be heard of.
+/// A variable that the engine receives; any other one would never reach it.
 fn known(name: String, value: &Value<'_>, environment: &Environment) -> Result<String> {
     let name = variable_name(name, value)?;
     let is_known = environment.pass.contains(&name) || environment.secret.contains(&name);

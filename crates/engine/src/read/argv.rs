@@ -1,4 +1,4 @@
-//! The words of a command line, and which placeholders may stand where.
+//! The arguments of a command line, and which placeholders are allowed where.
 
 use crate::descriptor::{Command, PromptWays, Protocol};
 use crate::error::LoadErrorKind;
@@ -13,10 +13,10 @@ pub(super) enum Turn {
     Resume,
 }
 
-/// Which flags a file has, so that none of them is forgotten.
+/// Which flags a file declares, so that none of them is forgotten.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HasFlags {
-    /// Prompt and session go by words at all.
+    /// Prompt and session are passed by arguments at all.
     pub(super) words: bool,
     pub(super) permission: bool,
     pub(super) network: bool,
@@ -39,25 +39,25 @@ pub(super) enum Place {
     Probe,
 }
 
-/// Why a placeholder may not stand in a place.
+/// Why a placeholder is not allowed in a place.
 fn misplaced(placeholder: Placeholder, place: Place) -> Option<&'static str> {
-    const ONLY_IN_PROMPT: &str = "can stand in the words of [prompt] alone";
+    const ONLY_IN_PROMPT: &str = "is allowed only in the words of [prompt]";
     match (placeholder, place) {
         (Placeholder::Server, Place::Probe) | (Placeholder::Gateway, Place::Gateway) => None,
-        (_, Place::Probe) => Some("cannot stand in [probe]; {{server}} can"),
-        (_, Place::Gateway) => Some("cannot stand in the text of [gateway]; {{gateway}} can"),
-        (Placeholder::Server, _) => Some("can stand in [probe] alone"),
+        (_, Place::Probe) => Some("is not allowed in [probe]; {{server}} is"),
+        (_, Place::Gateway) => Some("is not allowed in the text of [gateway]; {{gateway}} is"),
+        (Placeholder::Server, _) => Some("is allowed only in [probe]"),
         (Placeholder::UserHome, Place::Executable) => None,
-        (_, Place::Executable) => Some("cannot stand where an executable is looked for; {{user_home}} can"),
-        (Placeholder::UserHome, _) => Some("can stand in executable.places alone"),
+        (_, Place::Executable) => Some("is not allowed where an executable is looked for; {{user_home}} is"),
+        (Placeholder::UserHome, _) => Some("is allowed only in executable.places"),
         (Placeholder::Prompt, Place::PromptArgument) | (Placeholder::PromptFile, Place::PromptFile) => None,
         (Placeholder::Prompt, Place::PromptStdin | Place::PromptFile) => {
-            Some("can stand in prompt.argument alone, because a long prompt does not fit into a word")
+            Some("is allowed only in prompt.argument, because a long prompt does not fit into a word")
         }
-        (Placeholder::PromptFile, Place::PromptArgument | Place::PromptStdin) => Some("can stand in prompt.file alone"),
+        (Placeholder::PromptFile, Place::PromptArgument | Place::PromptStdin) => Some("is allowed only in prompt.file"),
         (Placeholder::Prompt | Placeholder::PromptFile, Place::Argv(_) | Place::Value) => Some(ONLY_IN_PROMPT),
         (Placeholder::SessionId, Place::Argv(Turn::Resume)) => None,
-        (Placeholder::SessionId, _) => Some("can stand in [resume] alone"),
+        (Placeholder::SessionId, _) => Some("is allowed only in [resume]"),
         (Placeholder::PromptFlags | Placeholder::PermissionFlags | Placeholder::NetworkFlags, _) => {
             Some("must be a word of its own in argv, outside of groups")
         }
@@ -98,7 +98,7 @@ fn parse(text: &str, value: &Value<'_>) -> Result<Template> {
     })
 }
 
-/// A text with placeholders that may stand in that place.
+/// A text with placeholders that are allowed in that place.
 pub(super) fn template(text: &str, value: &Value<'_>, place: Place) -> Result<Template> {
     let template = parse(text, value)?;
     let wrong = template.placeholders().find_map(|one| misplaced(one, place).map(|reason| (one, reason)));
@@ -132,7 +132,7 @@ fn part(value: &Value<'_>, turn: Turn) -> Result<Part> {
 fn argv(value: &Value<'_>, turn: Turn, flags: HasFlags) -> Result<Vec<Part>> {
     let parts = value.list()?.iter().map(|word| part(word, turn)).collect::<Result<Vec<_>>>()?;
     let count = |wanted: &Part| parts.iter().filter(|part| *part == wanted).count();
-    // A flag that is declared and never given would be a permission that is not kept.
+    // A flag that is declared and never passed would be a permission that is not enforced.
     let needed = [
         (Part::PromptFlags, Placeholder::PromptFlags, flags.words),
         (Part::PermissionFlags, Placeholder::PermissionFlags, flags.permission),
@@ -186,7 +186,7 @@ pub(super) fn prompt(value: &Value<'_>) -> Result<PromptWays> {
     match (has_words, protocol) {
         (true, None) | (false, Some(_)) => {}
         (false, None) => return Err(value.unusable("must have argument, stdin, file or protocol")),
-        (true, Some(_)) => return Err(value.unusable("a prompt that goes by protocol goes in no other way")),
+        (true, Some(_)) => return Err(value.unusable("with protocol there must be no argument, stdin or file")),
     }
     let limit = match section.get("limit") {
         None => MAX_ARGUMENT,

@@ -1,4 +1,4 @@
-//! What is around the process: executable, variables, files, folders.
+//! What surrounds the process: executable, variables, files, folders.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -99,7 +99,7 @@ pub(super) fn environment(value: &Value<'_>, network: &Network) -> Result<Enviro
     for (name, value) in section.get("set").map_or_else(|| Ok(Vec::new()), |set| set.entries())? {
         let name = once(name, &value)?;
         let ways = if value.is_list() { value.strings()? } else { vec![(value.string()?, value)] };
-        // The later of two wins, and the first of the list should.
+        // The later of two entries wins, but the first entry of the list should.
         for (text, value) in ways.iter().rev() {
             environment.set.push((name.clone(), template(text, value, Place::Value)?));
         }

@@ -1,4 +1,4 @@
-//! A request as a run would make it, and ways to look at what comes out.
+//! A request as a run would make it, and helpers to examine the result.
 
 use std::ffi::OsString;
 use std::path::Path;
