@@ -1,4 +1,4 @@
-//! What requests say and answers tell, as types. The event protocols have theirs in `model`.
+//! Types of requests and responses. The types of the event protocols are in `model`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,37 +11,37 @@ use skillrun_runtime::Options;
 use skillrun_runtime::record::{HomeChoice, Sharing, Snapshot};
 use skillrun_runtime::result::RunResult;
 
-use crate::integers::{integer, optional_integer};
+use crate::integers::optional_integer;
 
-/// A run that is wanted.
+/// A request for a run.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateRun {
-    /// The name of a skill of `GET /v1/skills`; left out when the skill comes with the request as a zip. A path needs
+    /// The name of a skill of `GET /v1/skills`; omitted when the skill is sent with the request as a zip. A path needs
     /// the scope `admin`.
     #[serde(default)]
     pub(crate) skill: Option<String>,
-    /// One of `GET /v1/engines`; left out: the configured one, or the only one the skill names.
+    /// One of `GET /v1/engines`. Default: the configured engine, or the only one the skill supports.
     #[serde(default)]
     pub(crate) engine: Option<String>,
-    /// Left out: what the skill prefers.
+    /// Default: the mode the skill prefers.
     #[serde(default)]
     pub(crate) mode: Option<ExecutionMode>,
-    /// As the input schema of the skill says; files come in a form.
+    /// The input, as the input schema of the skill requires; files are sent in a form.
     #[serde(default)]
     pub(crate) input: Map<String, Value>,
-    /// As the parameter schema of the skill says.
+    /// The parameters, as the parameter schema of the skill requires.
     #[serde(default)]
     pub(crate) parameter: Map<String, Value>,
-    /// In the engine's own words.
+    /// The engine's name of the model.
     #[serde(default)]
     pub(crate) model: Option<String>,
     #[serde(default)]
     pub(crate) options: RunOptions,
-    /// A folder on the server's machine to work in; needs the scope `admin`. Left out: a folder inside the run.
+    /// A folder on the server's machine to work in; needs the scope `admin`. Default: a folder inside the run.
     #[serde(default)]
     pub(crate) workspace: Option<WorkspaceChoice>,
-    /// Addresses that are told when the run waits for an answer and when it is over.
+    /// Addresses that are notified when the run waits for an answer and when it is over.
     #[serde(default)]
     #[schemars(length(max = 10))]
     pub(crate) webhooks: Vec<String>,
@@ -59,7 +59,7 @@ pub(crate) struct WorkspaceChoice {
     pub(crate) share: bool,
 }
 
-/// How a run is to be carried out. What is left out is the skill's choice, else that of the settings.
+/// The options of a run. An omitted option is taken from the skill, else from the settings.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RunOptions {
@@ -67,59 +67,60 @@ pub(crate) struct RunOptions {
     pub(crate) permission: Option<Permission>,
     /// `user` needs the scope `admin`.
     pub(crate) home: Option<HomeChoice>,
-    /// How hard the model thinks, in the engine's own words.
+    /// The reasoning effort, in the terms of the engine.
     pub(crate) effort: Option<String>,
-    /// An attempt that takes longer is ended.
+    /// An attempt that takes longer is terminated.
     #[schemars(range(min = 0.001, max = 999_999_999.0))]
     pub(crate) hard_timeout_sec: Option<f64>,
-    /// An attempt that is silent for longer is ended.
+    /// An attempt without output for longer is terminated.
     #[schemars(range(min = 0.001, max = 999_999_999.0))]
     pub(crate) stall_timeout_sec: Option<f64>,
-    /// So long a process may stay after it has finished its answer.
+    /// How long the engine process may keep running after the end of its turn.
     #[schemars(range(min = 0.001, max = 999_999_999.0))]
     pub(crate) linger_sec: Option<f64>,
-    /// False: when nobody answers in time, it is decided without a person.
+    /// False: when no user answers in time, the question is answered automatically.
     pub(crate) interactive_require_user_reply: Option<bool>,
-    /// So long a question waits.
+    /// How long a question waits for an answer.
     #[schemars(range(min = 0.001, max = 999_999_999.0))]
     pub(crate) session_timeout_sec: Option<f64>,
-    /// So often it is decided without a person.
+    /// Maximum number of questions answered automatically.
     #[serde(deserialize_with = "optional_integer")]
     pub(crate) auto_decision_limit: Option<u32>,
-    /// What to do when nobody answers.
+    /// What to do when no user answers.
     pub(crate) default_decision_policy: Option<DecisionPolicy>,
-    /// So many turns the run may have.
+    /// Maximum number of turns.
     #[schemars(range(min = 1))]
     #[serde(deserialize_with = "optional_integer")]
     pub(crate) max_attempt: Option<u32>,
-    /// Whether an auto run fails when the agent gives no done marker; null: what the skill says, else the settings.
+    /// Whether an auto run fails when the agent gives no done marker; null: as the skill says, else the settings.
     pub(crate) require_marker: Option<bool>,
-    /// Whether the workspace is compared before and after.
+    /// Whether changes of the workspace are recorded.
     pub(crate) snapshot: Option<Snapshot>,
-    /// When the same is tried again by itself.
+    /// When a failed run is retried automatically.
     pub(crate) retry: RetryOptions,
-    /// Names of variables of the server that the engine gets; needs the scope `admin`.
+    /// Names of environment variables of the server that are passed to the engine; needs the scope `admin`.
     #[schemars(length(max = 100))]
     pub(crate) env: Vec<String>,
-    /// The same, and their values are masked wherever they turn up; needs the scope `admin`.
+    /// Names of environment variables of the server that are passed to the engine and whose values are masked wherever
+    /// they occur; needs the scope `admin`.
     #[schemars(length(max = 100))]
     pub(crate) secrets: Vec<String>,
-    /// Higher is sooner.
-    #[serde(deserialize_with = "integer")]
-    pub(crate) priority: i32,
+    /// Runs with a higher priority start sooner.
+    #[serde(deserialize_with = "optional_integer")]
+    pub(crate) priority: Option<i32>,
     /// How the engine's output is read, instead of its own profile.
     pub(crate) profile: Option<ProfileId>,
-    /// How the engine goes on after a question, instead of its own way. `sticky_process` is read as `sticky`.
+    /// How the engine resumes after a question, instead of its default. `sticky_process` is read as `sticky`.
     pub(crate) continuation: Option<Continuation>,
 }
 
-/// When a run that failed is tried again by itself, as a new run of the same.
+/// When a failed run is retried automatically, as a new run with the same request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RetryOptions {
-    /// `wait`: when the engine has no quota left, until it is there again.
+    /// `wait`: when the quota of the engine is exhausted, wait until it is available again and retry.
     pub(crate) quota: Option<OnQuota>,
-    /// So many runs are made so, one after the other; 29 when left out.
+    /// Maximum number of consecutive automatic retries; default 29.
     #[serde(deserialize_with = "optional_integer")]
     pub(crate) quota_max: Option<u32>,
 }
@@ -157,7 +158,7 @@ impl WorkspaceChoice {
     }
 }
 
-/// What is to be other than in the run before.
+/// The changes of a retry against the earlier run.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RetryRun {
@@ -165,14 +166,14 @@ pub(crate) struct RetryRun {
     pub(crate) engine: Option<String>,
     /// Another mode.
     pub(crate) mode: Option<ExecutionMode>,
-    /// These keys alone; the others stay as they were.
+    /// Only these keys change; the others keep their values.
     pub(crate) input: Map<String, Value>,
-    /// These keys alone; the others stay as they were.
+    /// Only these keys change; the others keep their values.
     pub(crate) parameter: Map<String, Value>,
     /// Another model.
     pub(crate) model: Option<String>,
     pub(crate) options: RunOptions,
-    /// Of the new run alone.
+    /// Webhook addresses of the new run only.
     #[schemars(length(max = 10))]
     pub(crate) webhooks: Vec<String>,
 }
@@ -183,13 +184,13 @@ pub(crate) struct RetryRun {
 #[schemars(deny_unknown_fields)]
 #[schemars(extend("patternProperties" = {"^files\\.[^\\u0000-\\u001f\\u007f]+$": {"type": "string", "description": "Input files: one part `files.SLOT` per slot."}}))]
 pub(crate) struct CreateRunForm {
-    /// JSON, as when it is sent alone.
+    /// The request as JSON, as when it is sent without files.
     #[schemars(default, with = "CreateRun")]
     request: (),
     /// A zip with the skill.
     #[schemars(default, with = "String", extend("contentMediaType" = "application/zip"))]
     skill: (),
-    /// What the scripted engine plays.
+    /// The script of the scripted engine.
     #[schemars(default, with = "String", extend("contentMediaType" = "application/octet-stream"))]
     script: (),
 }
@@ -200,13 +201,13 @@ pub(crate) struct CreateRunForm {
 pub(crate) struct RunView {
     #[serde(flatten)]
     pub(crate) row: Row,
-    /// The question that waits, all of it.
+    /// The complete pending question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) interaction: Option<Pending>,
-    /// Once it is over.
+    /// The result, once the run is over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) result: Option<RunResult>,
-    /// Why it does not get on, if it does not.
+    /// Why the run is stuck; null if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) trouble: Option<String>,
 }
@@ -215,7 +216,7 @@ pub(crate) struct RunView {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RunList {
     pub(crate) runs: Vec<Row>,
-    /// Give it as `cursor` for the next page; null when there is none.
+    /// The `cursor` of the next page; null when there is none.
     pub(crate) next_cursor: Option<String>,
 }
 
@@ -223,7 +224,7 @@ pub(crate) struct RunList {
 mod tests {
     use super::*;
 
-    /// Found by reading: it said 5.
+    /// Regression, found by reading: it said 5.
     #[test]
     fn how_often_quota_is_waited_for_is_told_as_it_is() {
         let schema = schemars::schema_for!(RetryOptions);

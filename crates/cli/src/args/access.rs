@@ -11,41 +11,41 @@ use super::parsers::{count, named};
 pub(crate) struct Token {
     #[command(subcommand)]
     pub(crate) command: Option<TokenCommand>,
-    /// Of the list that is printed where no command is given.
+    /// Form of the list that is printed if no subcommand is given.
     #[command(flatten)]
     pub(crate) json: Json,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
-    /// Make a token and print it, this one time
+    /// Create a token and print it (it cannot be printed again)
     Create {
-        /// A name for it: lowercase letters, digits and hyphens
+        /// Name of the token: lowercase letters, digits and hyphens
         name: TokenName,
-        /// How far it goes; each scope includes those before it
+        /// What the token allows; each scope includes the ones before it
         #[arg(long, default_value = "run", value_parser = named(Scope::ALL, Scope::as_str))]
         scope: Scope,
-        /// Days until it expires [default: it does not]
+        /// Days until the token expires, 1 to 36500 [default: never]
         #[arg(long, value_name = "N", value_parser = days)]
         days: Option<u32>,
         #[command(flatten)]
         json: Json,
     },
-    /// List all tokens; what they are nobody knows any more
+    /// List tokens (names and scopes only; the secrets are not stored)
     List {
         #[command(flatten)]
         json: Json,
     },
-    /// End a token; a running server refuses it at once
+    /// Revoke a token; a running server refuses it at once
     Revoke {
-        /// Its name
+        /// Name of the token
         name: TokenName,
         #[command(flatten)]
         json: Json,
     },
 }
 
-/// A hundred years, which is as good as no end.
+/// A hundred years, which is as good as no expiry.
 const DAYS_MAX: u32 = 36_500;
 
 fn days(text: &str) -> Result<u32, &'static str> {
@@ -54,6 +54,6 @@ fn days(text: &str) -> Result<u32, &'static str> {
 
 const HELP: &str = "\
 A program sends its token in the header `Authorization: Bearer TOKEN`.
-read looks at everything; run also starts, answers and cancels runs; admin also
-installs and removes skills. The server's own token, in server.token in the data
-folder, is an admin's and is not in this list.";
+read allows reading everything; run also allows starting, answering and canceling
+runs; admin also allows installing and removing skills. The server's own token, in
+server.token in the data folder, has the scope admin and is not listed.";

@@ -9,43 +9,43 @@ use super::Json;
 pub(crate) struct Config {
     #[command(subcommand)]
     pub(crate) command: Option<ConfigCommand>,
-    /// Of the table that is printed where no command is given.
+    /// Form of the table that is printed if no subcommand is given.
     #[command(flatten)]
     pub(crate) json: Json,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Show every setting, its value, and where it comes from
+    /// Show every setting, its value, and where the value comes from
     Show {
         #[command(flatten)]
         json: Json,
     },
     /// Print the value of one setting
     Get {
-        /// Its key, such as engine or slots.total
+        /// Key of the setting, such as engine or slots.total
         key: String,
         #[command(flatten)]
         json: Json,
     },
-    /// Write a setting into the file; comments there stay as they are
+    /// Set a value in the settings file; comments in the file are kept
     Set {
-        /// Its key, such as engine or slots.total
+        /// Key of the setting, such as engine or slots.total
         key: String,
-        /// Its value; several for a setting that is a list
+        /// Value of the setting; several values for a list
         #[arg(required = true, value_name = "VALUE", allow_negative_numbers = true)]
         values: Vec<String>,
         #[command(flatten)]
         json: Json,
     },
-    /// Take a setting out of the file, so that its default holds
+    /// Remove a setting from the file, so that its default applies
     Unset {
-        /// Its key, such as engine or slots.total
+        /// Key of the setting, such as engine or slots.total
         key: String,
         #[command(flatten)]
         json: Json,
     },
-    /// Print where the file is, whether it exists or not
+    /// Print the path of the settings file, whether it exists or not
     Path {
         #[command(flatten)]
         json: Json,
@@ -53,7 +53,7 @@ pub(crate) enum ConfigCommand {
 }
 
 const HELP: &str = "\
-The file is the one that --config names, else SKILLRUN_CONFIG, else
+The settings file is the one named by --config, else by SKILLRUN_CONFIG, else
 skillrun/config.toml in XDG_CONFIG_HOME or ~/.config.
 
   skillrun config set engine codex

@@ -4,13 +4,13 @@ use super::Json;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Consent {
-    /// Engines; without one, what was agreed to is listed
+    /// Engines to consent to; without one, the consents are listed
     #[arg(value_name = "ENGINE")]
     pub(crate) engine: Vec<String>,
-    /// Agree without being asked, for scripts
+    /// Give consent without a prompt, for scripts
     #[arg(long, requires = "engine", conflicts_with = "revoke")]
     pub(crate) yes: bool,
-    /// Take the consent for these engines back
+    /// Revoke the consent for these engines
     #[arg(long, requires = "engine")]
     pub(crate) revoke: bool,
     #[command(flatten)]
@@ -18,9 +18,9 @@ pub(crate) struct Consent {
 }
 
 pub(crate) const CONSENT_HELP: &str = "\
-An engine that does not keep to its permission can do everything that you may do.
-It runs only after you have agreed to it, once. Engines in the setting `consent`
-count as agreed to.
+An engine that does not enforce its permission can do everything that your user
+account can do. It runs only after you have consented to it once. Engines in the
+setting `consent` count as consented to.
 
   skillrun consent claude
   skillrun consent claude gemini --yes

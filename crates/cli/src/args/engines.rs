@@ -13,14 +13,14 @@ use super::parsers::seconds;
 pub(crate) struct Engines {
     #[command(subcommand)]
     pub(crate) command: Option<EnginesCommand>,
-    /// Of the list that is printed where no command is given.
+    /// Form of the list that is printed if no subcommand is given.
     #[command(flatten)]
     pub(crate) list: EnginesList,
 }
 
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct EnginesList {
-    /// Do not start the programs to ask for their versions
+    /// Do not start the engine programs to find out their versions
     #[arg(long)]
     pub(crate) no_probe: bool,
     #[command(flatten)]
@@ -29,47 +29,47 @@ pub(crate) struct EnginesList {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum EnginesCommand {
-    /// List all engines, with those whose file is broken
+    /// List all engines, including those with an invalid description file
     List(EnginesList),
-    /// Show all that is known about an engine
+    /// Show everything that is known about an engine
     Show {
         /// Name of the engine
         name: String,
         #[command(flatten)]
         list: EnginesList,
     },
-    /// Install an engine with npm, for skillrun alone
+    /// Install an engine with npm, for use by skillrun only
     Install(EnginesInstall),
-    /// Try whether an engine works, against a scripted model on this machine
+    /// Check that an engine works, using a scripted model on this machine
     #[command(after_help = VERIFY_HELP)]
     Verify(EnginesVerify),
-    /// Record what an engine writes, against a scripted model on this machine
+    /// Record the output of an engine, using a scripted model on this machine
     Record(EnginesRecord),
-    /// Print the file of an example engine, with every key and what it means
+    /// Print an example engine description file with every key explained
     Reference,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct EnginesInstall {
-    /// Name of the engine, or `all` for every one that can be installed
+    /// Name of the engine, or `all` for every engine that can be installed
     pub(crate) name: String,
-    /// Another version than the newest that was tested
+    /// Version to install [default: the newest tested version]
     #[arg(long, value_name = "VERSION")]
     pub(crate) version: Option<String>,
-    /// Give up a package after this many seconds
+    /// Seconds after which the installation of a package fails, 1 to 86400
     #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: u64,
 }
 
 const VERIFY_HELP: &str = "\
-Needs no network and no login, and touches nothing of yours.
-The exit code is 0 when all that is required works, and 1 when not.";
+No network and no login are needed, and your files are not touched.
+The exit code is 0 if all required features work, and 1 if not.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct EnginesVerify {
     /// Name of the engine
     pub(crate) name: String,
-    /// Give up after this many seconds
+    /// Seconds after which a check fails
     #[arg(long, value_name = "S", default_value = "30", value_parser = seconds)]
     pub(crate) timeout: Duration,
     #[command(flatten)]
@@ -80,12 +80,12 @@ pub(crate) struct EnginesVerify {
 pub(crate) struct EnginesRecord {
     /// Name of the engine
     pub(crate) name: Option<String>,
-    /// What the model does
+    /// What the scripted model does
     pub(crate) scenario: Option<String>,
-    /// Folder for recordings; this one gets a folder in it
+    /// Folder for recordings; a new folder is created in it
     #[arg(long, value_name = "DIR", default_value = "recordings")]
     pub(crate) to: PathBuf,
-    /// List the scenarios
+    /// List the available scenarios
     #[arg(long)]
     pub(crate) list: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Arguments of the commands that look at runs, and of those that look after the data folder.
+//! Arguments of the commands that inspect runs, and of those that maintain the data folder.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use skillrun_runtime::verify::NotedHead;
 use super::Json;
 use super::parsers::{count, words};
 
-/// Rows of a list that nobody asked to be longer.
+/// Rows of a list unless `--number` or `--all` is given.
 const ROWS: u32 = 20;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Ls {
-    /// Only runs of this status; may be given more than once
+    /// Only runs with this status (repeatable)
     #[arg(long, value_name = "STATUS", value_parser = words(RunStatus::ALL, RunStatus::as_str))]
     pub(crate) status: Vec<RunStatus>,
     /// Only runs of this skill
@@ -23,13 +23,13 @@ pub(crate) struct Ls {
     /// Only runs on this engine
     #[arg(long, short, value_name = "E")]
     pub(crate) engine: Option<String>,
-    /// Only runs begun since then: 30min, 2h, 3d, or a date such as 2026-01-31 (UTC)
+    /// Only runs created since: 30min, 2h, 3d, or a date such as 2026-01-31 (UTC)
     #[arg(long, value_name = "WHEN", value_parser = since)]
     pub(crate) since: Option<Since>,
-    /// At most this many, the newest
+    /// Maximum number of runs, newest first
     #[arg(short = 'n', long = "number", value_name = "N", default_value_t = ROWS, value_parser = count)]
     pub(crate) number: u32,
-    /// All of them
+    /// List all runs
     #[arg(long, conflicts_with = "number")]
     pub(crate) all: bool,
     #[command(flatten)]
@@ -63,7 +63,7 @@ fn since(text: &str) -> Result<Since, &'static str> {
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct OneRun {
-    /// The run: its id, the beginning of it, or "last"
+    /// Run: its id, a unique prefix of it, or "last"
     pub(crate) run: String,
     #[command(flatten)]
     pub(crate) json: Json,
@@ -71,9 +71,9 @@ pub(crate) struct OneRun {
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Verify {
-    /// The run: its id, the beginning of it, or "last"
+    /// Run: its id, a unique prefix of it, or "last"
     pub(crate) run: String,
-    /// A log_head that an earlier answer had; the Log must still have it
+    /// A log_head noted earlier, which the Log must still contain
     #[arg(long, value_name = "[SEQ:]HASH")]
     pub(crate) head: Option<NotedHead>,
     #[command(flatten)]
@@ -83,52 +83,53 @@ pub(crate) struct Verify {
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = LOGS_HELP)]
 pub(crate) struct Logs {
-    /// The run: its id, the beginning of it, or "last"
+    /// Run: its id, a unique prefix of it, or "last"
     pub(crate) run: String,
-    /// Go on until the run is over
+    /// Keep printing until the run is over
     #[arg(long, short)]
     pub(crate) follow: bool,
     #[command(flatten)]
     pub(crate) form: LogForm,
-    /// Only of this attempt
+    /// Only this attempt
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) attempt: Option<u32>,
-    /// Only what comes after the event with this number
+    /// Only what follows the event with this sequence number
     #[arg(long, value_name = "SEQ", conflicts_with = "raw")]
     pub(crate) since_seq: Option<u64>,
 }
 
-/// What is printed; the conversation as text where none is chosen.
+/// What is printed; the conversation as text if no form is chosen.
 #[derive(Debug, Clone, Copy, clap::Args)]
 #[group(multiple = false)]
 pub(crate) struct LogForm {
-    /// The Log: one event of RASP per line
+    /// Print the Log, one RASP event per line
     #[arg(long)]
     pub(crate) rasp: bool,
-    /// The conversation: one event of FCMP per line
+    /// Print the conversation, one FCMP event per line
     #[arg(long)]
     pub(crate) fcmp: bool,
-    /// What the engine wrote, byte for byte, secrets masked
+    /// Print the raw output of the engine, with secrets masked
     #[arg(long)]
     pub(crate) raw: bool,
-    /// The conversation as one JSON document
+    /// Print the conversation as one JSON document
     #[arg(long, conflicts_with = "follow")]
     pub(crate) json: bool,
 }
 
 const LOGS_HELP: &str = "\
---raw writes to a terminal what it would obey as it is spelled, and the very bytes elsewhere.
-SEQ counts events of RASP; with --fcmp and --json those of FCMP.";
+On a terminal, --raw prints control characters escaped; when redirected, it
+writes the bytes unchanged. SEQ is the sequence number of a RASP event; with
+--fcmp and --json, of an FCMP event.";
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = RESULT_HELP)]
 pub(crate) struct ResultOf {
-    /// The run: its id, the beginning of it, or "last"
+    /// Run: its id, a unique prefix of it, or "last"
     pub(crate) run: String,
-    /// Only the output, as JSON
+    /// Print only the output, as JSON
     #[arg(long, conflicts_with_all = ["text", "json"])]
     pub(crate) output: bool,
-    /// Only the answer in words
+    /// Print only the final text of the agent
     #[arg(long, conflicts_with = "json")]
     pub(crate) text: bool,
     #[command(flatten)]
@@ -137,13 +138,13 @@ pub(crate) struct ResultOf {
 
 const RESULT_HELP: &str = "\
 Exit codes: 0 succeeded, 1 failed or not over, 3 timed out, 4 not found,
-6 waits for an answer, 7 output does not fit, 8 canceled.";
+6 waiting for an answer, 7 output does not match the schema, 8 canceled.";
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Diff {
-    /// The run: its id, the beginning of it, or "last"
+    /// Run: its id, a unique prefix of it, or "last"
     pub(crate) run: String,
-    /// Only of this attempt
+    /// Only this attempt
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) attempt: Option<u32>,
     #[command(flatten)]
@@ -152,7 +153,7 @@ pub(crate) struct Diff {
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Interactions {
-    /// All questions of this run, also those that were answered
+    /// List all questions of this run, including answered ones
     pub(crate) run: Option<String>,
     #[command(flatten)]
     pub(crate) json: Json,
@@ -160,15 +161,15 @@ pub(crate) struct Interactions {
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Export {
-    /// The run: its id, the beginning of it, or "last"
+    /// Run: its id, a unique prefix of it, or "last"
     pub(crate) run: String,
-    /// Where to [default: SKILL-ID.zip in the current folder]
+    /// Zip file to write [default: SKILL-ID.zip in the current folder]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Also the Log, the conversation and the evidence
+    /// Also include the Log, the conversation and the evidence
     #[arg(long)]
     pub(crate) full: bool,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]
@@ -177,7 +178,7 @@ pub(crate) struct Export {
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Gc {
-    /// Only tell what would be removed
+    /// Show what would be removed, without removing it
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]

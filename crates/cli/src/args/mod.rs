@@ -1,4 +1,4 @@
-//! Arguments as plain data: one file per command or group of commands, and [`parsers`] for the words in them.
+//! Arguments as plain data: one file per command or group of commands, and [`parsers`] for their values.
 //!
 //! A new command has its arguments in a file of its own here, a line in [`Command`], and a file in `commands`.
 
@@ -33,7 +33,7 @@ pub(crate) use serve::Serve;
 pub(crate) use skills::{Skills, SkillsCommand};
 pub(crate) use test::{ModelChoice, Test};
 
-/// Runs agent skills on real coding agents and tells the truth about what happened.
+/// Run agent skills on real coding agents and report what really happened.
 #[derive(Debug, Parser)]
 #[command(name = "skillrun", version, max_term_width = 100)]
 pub(crate) struct Args {
@@ -43,17 +43,17 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
-/// What may stand before or after every command.
+/// Options that are allowed before or after every command.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// Folder for runs and installed skills
+    /// Data folder, with the runs and the installed skills
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// File with the settings
+    /// Settings file
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Use colour; auto: on a terminal, unless NO_COLOR is set
+    /// Use colour; `auto` means on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value = "auto")]
     pub(crate) color: Color,
 }
@@ -66,7 +66,7 @@ pub(crate) enum Color {
     Never,
 }
 
-/// How a command prints what it found out.
+/// How a command prints its results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// For people.
@@ -75,7 +75,7 @@ pub(crate) enum Form {
     Json,
 }
 
-/// `--json`, wherever there is something to print.
+/// `--json`, for every command that prints results.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(crate) struct Json {
     /// Print one JSON document
@@ -93,79 +93,79 @@ impl Json {
 pub(crate) enum Command {
     /// Run a skill on an engine
     Run(Box<Run>),
-    /// Answer the question of a run
+    /// Answer the open question of a run
     Reply(Reply),
-    /// End runs that are not over
+    /// Cancel runs that are not over
     Cancel(Cancel),
-    /// Run again what a run was about, with changes if you like
+    /// Start a new run with the same request, optionally with changes
     Retry(Box<Retry>),
-    /// Go on with runs whose owner is gone
+    /// Resume runs left behind by a process that died
     Recover(Recover),
-    /// List runs, the newest first
+    /// List runs, newest first
     Ls(Ls),
     /// Show everything about a run
     Show(OneRun),
-    /// Print the conversation of a run, its events, or what the engine wrote
+    /// Print the conversation, the events, or the raw engine output of a run
     Logs(Logs),
     /// Print the result of a run
     Result(ResultOf),
     /// Show which files a run changed
     Diff(Diff),
-    /// List questions that wait for an answer, or all questions of a run
+    /// List open questions, or all questions of a run
     Interactions(Interactions),
-    /// Write result and files of a run, or all of it, into a zip file
+    /// Export the result and files of a run, or all of it, as a zip file
     Export(Export),
-    /// Derive everything about a run again from the evidence, and compare
+    /// Derive a run again from its evidence and compare it with what is stored
     Verify(Verify),
-    /// Explain why a run is as it is, what looks wrong, and what to do
+    /// Explain the state of a run, what looks wrong, and what to do
     Diagnose(OneRun),
-    /// List, show, check, make and install skills
+    /// List, show, validate, create and install skills
     Skills(Skills),
-    /// Try a skill on several engines, and compare what they make of it
+    /// Test a skill on several engines and compare the results
     Test(Test),
-    /// List engines: what is installed, and how far each can be trusted
+    /// List, install and verify engines
     Engines(Engines),
-    /// Agree to engines that nothing holds back; list and revoke consent
+    /// Give, list and revoke consent for engines that do not enforce permissions
     #[command(after_help = CONSENT_HELP)]
     Consent(Consent),
     /// Show and change settings
     Config(Config),
-    /// Serve runs to programs and browsers over HTTP
+    /// Start the HTTP server for programs and browsers
     Serve(Serve),
-    /// Make, list and revoke tokens for programs that use the server
+    /// Create, list and revoke tokens for programs that use the server
     Token(Token),
-    /// Print a link that opens the running server in a browser, once
+    /// Print a one-time link that opens the running server in a browser
     #[command(after_help = OPEN_HELP)]
     Open(Json),
-    /// Remove what is older than the settings allow
+    /// Remove runs and evidence that exceed the retention settings
     Gc(Gc),
-    /// Show how much room runs take up
+    /// Show the disk usage of runs
     Du(Json),
-    /// Check that everything is as it should be
+    /// Check the settings, the data folder, the machine and the engines
     Doctor(Json),
-    /// Turn the recorded output of an engine into events, a conversation and a verdict
+    /// Turn recorded engine output into events, a conversation and a verdict
     Normalize(Normalize),
     /// Run an engine, or any command, and record every byte it writes
     Capture(Capture),
-    /// Print the schema of a protocol or of the service, or our words
+    /// Print a JSON Schema, the OpenAPI document, or the texts of all codes
     Schema {
-        /// Which
+        /// Document to print
         #[arg(value_enum)]
         document: Published,
     },
     /// Explain a code, such as ENGINE_END_MISSING, or list all codes
     Explain {
-        /// The code, in any case; without one, all codes are listed
+        /// Code, in upper or lower case; without one, all codes are listed
         code: Option<String>,
     },
-    /// Print what a shell needs to complete our commands
+    /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS_HELP)]
     Completions {
-        /// Which shell
+        /// Shell to print the script for
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
-    /// An owner in the background
+    /// The owner process in the background
     #[command(hide = true)]
     Own(Own),
     /// An engine that plays a script, for demonstrations and tests
@@ -180,19 +180,19 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
-    /// A model on loopback that answers by script, for tests of real engines
+    /// A scripted model on the loopback interface, for tests of real engines
     #[command(hide = true, disable_help_flag = true)]
     SimulateModel {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
-    /// An agent of the Agent Client Protocol that does as its scenario says
+    /// An agent for the Agent Client Protocol that follows a scenario, for tests
     #[command(hide = true, disable_help_flag = true)]
     SimulateAcp {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
-    /// An engine that does as it is told, for tests
+    /// An engine that carries out the steps in its arguments, for tests
     #[command(hide = true, disable_help_flag = true)]
     SimulateSteps {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -200,10 +200,12 @@ pub(crate) enum Command {
     },
 }
 
-const OPEN_HELP: &str = "The link is good for ten minutes and for one browser, which stays in for 30 days.";
+const OPEN_HELP: &str = "\
+The link is valid for ten minutes and for one browser. The browser stays logged
+in for 30 days.";
 
 const COMPLETIONS_HELP: &str = "\
-Write it to where the shell looks:
+Write the script to a place where the shell looks for it:
   bash  ~/.local/share/bash-completion/completions/skillrun
   zsh   _skillrun, in a folder of fpath
   fish  ~/.config/fish/completions/skillrun.fish";
@@ -216,13 +218,13 @@ pub(crate) enum Published {
     Fcmp,
     /// The HTTP service, as OpenAPI 3.1
     Openapi,
-    /// What states and codes are called in English
+    /// The English texts of states and codes
     Words,
 }
 
-/// Prints help, or what is wrong. Exit code 2 would be taken for the command's where a command was to be run.
+/// Prints help, or what is wrong. `capture` exits with 125 instead of 2, which could be the exit code of the command.
 pub(crate) fn report(error: &clap::Error) -> ExitCode {
-    // Nothing is left to do if the terminal is gone.
+    // If the terminal is gone, there is nothing left to do.
     let _ = error.print();
     ExitCode::from(match error.exit_code() {
         0 => 0,
@@ -231,7 +233,7 @@ pub(crate) fn report(error: &clap::Error) -> ExitCode {
     })
 }
 
-/// Whether we are started as the host of one attempt, which reads its plan from standard input.
+/// Whether this process is started as the host of one attempt, which reads its plan from standard input.
 pub(crate) fn is_host(words: impl IntoIterator<Item = OsString>) -> bool {
     words.into_iter().eq(["attempt-host"])
 }

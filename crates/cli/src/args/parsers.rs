@@ -1,13 +1,13 @@
-//! From the words of arguments to values.
+//! Parsers for the values of arguments.
 
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use skillrun_model::status::Continuation;
 
-/// Seconds, parts of one too.
+/// Seconds, with or without a fraction.
 pub(crate) fn seconds(text: &str) -> Result<Duration, &'static str> {
-    const WRONG: &str = "not a number of seconds above 0";
+    const WRONG: &str = "not a number of seconds greater than 0";
     let seconds: f64 = text.parse().map_err(|_| WRONG)?;
     Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero()).ok_or(WRONG)
 }
@@ -20,7 +20,7 @@ where
     clap::builder::PossibleValuesParser::new(all.iter().map(|word| name(*word))).try_map(|word| word.parse::<T>())
 }
 
-/// How a later turn goes on, by its word or by the one that the source documents have for a sticky process.
+/// How a later turn continues: by its wire word, or by the alias for a sticky process.
 pub(crate) fn continuation() -> impl TypedValueParser<Value = Continuation> {
     let words = Continuation::ALL.iter().map(|word| match word {
         Continuation::Sticky => PossibleValue::new(word.as_str()).alias(Continuation::STICKY_ALIAS),
@@ -32,14 +32,14 @@ pub(crate) fn continuation() -> impl TypedValueParser<Value = Continuation> {
     })
 }
 
-/// The same for a list whose words do not parse themselves.
+/// Like [`words`], for a type without `FromStr`.
 pub(crate) fn named<T>(all: &'static [T], name: fn(T) -> &'static str) -> impl TypedValueParser<Value = T>
 where
     T: Copy + Send + Sync + 'static,
 {
     clap::builder::PossibleValuesParser::new(all.iter().map(|word| name(*word))).try_map(move |word| {
         let found = all.iter().copied().find(|known| name(*known) == word);
-        found.ok_or("not one of the words")
+        found.ok_or("not one of the possible values")
     })
 }
 

@@ -1,8 +1,9 @@
-//! Arguments of the commands that make runs and act on them.
+//! Arguments of the commands that create runs and act on them.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::Arg;
 use skillrun_engine::Permission;
 use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::status::{Continuation, OnQuota};
@@ -14,119 +15,125 @@ use super::parsers::{continuation, count, named, seconds, words};
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = RUN_HELP)]
 pub(crate) struct Run {
-    /// The skill: its name, or the path of its folder
+    /// Skill: its name, or the path of its folder
     pub(crate) skill: String,
     #[command(flatten)]
     pub(crate) request: Request,
     #[command(flatten)]
     pub(crate) wait: Wait,
-    /// Use the result of an earlier run of exactly this, if one succeeded (auto mode)
+    /// Reuse the result of an earlier successful run of the identical request (auto mode only)
     #[arg(long)]
     pub(crate) cached: bool,
 }
 
 const RUN_HELP: &str = "\
 Exit codes: 0 succeeded, 1 failed, 2 wrong usage, 3 timed out, 4 not found,
-6 waits for an answer, 7 output does not fit, 8 canceled, 130 interrupted.
-Ctrl-C cancels and waits for the end; a second one leaves the run going on.
+6 waiting for an answer, 7 output does not match the schema, 8 canceled,
+130 interrupted.
+Ctrl-C cancels the run and waits for its end; a second Ctrl-C leaves the run
+going in the background.
 
   skillrun run summarize --engine codex --input text=hello
   skillrun run ./my-skill --input input.json --file report=q3.pdf
   skillrun run tidy-up --workspace . --mode interactive";
 
-/// What to run it on and with.
+/// Flags that describe a request. `retry` shares them and has its own help for them, see [`retry_help`].
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Request {
-    /// Engine to run it on [default: the setting `engine`]
+    /// Engine to run the skill on [default: the setting `engine`, else the only engine of the skill]
     #[arg(long, short, value_name = "E")]
     pub(crate) engine: Option<String>,
-    /// Whether you can be asked [default: as the skill says, else auto]
+    /// Whether the agent may ask questions (`interactive`) or not (`auto`) [default: from the skill, else auto]
     #[arg(long, value_parser = words(ExecutionMode::ALL, ExecutionMode::as_str))]
     pub(crate) mode: Option<ExecutionMode>,
-    /// Input: name=value, a JSON file, or - for JSON on stdin
+    /// Input: name=value, a JSON file, or - for JSON on stdin (repeatable)
     #[arg(long, short, value_name = "K=V|FILE|-")]
     pub(crate) input: Vec<String>,
-    /// Parameter: name=value, or a JSON file
+    /// Parameter: name=value, or a JSON file (repeatable)
     #[arg(long, short, value_name = "K=V|FILE")]
     pub(crate) param: Vec<String>,
-    /// A file for the skill, under a name it knows
+    /// Input file for a file slot of the skill (repeatable)
     #[arg(long, value_name = "SLOT=PATH")]
     pub(crate) file: Vec<String>,
-    /// Work in this folder [default: a new one inside the run]
+    /// Folder the engine works in [default: a new folder inside the run]
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
-    /// Other runs may work in that folder at the same time
+    /// Allow other runs to work in the workspace at the same time
     #[arg(long, requires = "workspace")]
     pub(crate) share: bool,
-    /// Model of the engine
+    /// Model to use, by the engine's name for it [default: the engine's own]
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// How hard the model should think
+    /// Reasoning effort, in the engine's own terms [default: the engine's own]
     #[arg(long, value_name = "WORD")]
     pub(crate) effort: Option<String>,
-    /// What the engine may do without asking
+    /// What the engine may do without asking [default: the setting `permission`]
     #[arg(long, value_parser = named(Permission::ALL, Permission::as_str))]
     pub(crate) permission: Option<Permission>,
-    /// End an attempt after this many seconds
+    /// Terminate an attempt after this many seconds [default: from the skill, else the setting `hard_timeout_sec`]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
-    /// End it after this many seconds without output
+    /// Terminate an attempt after this many seconds without output [default: from the skill, else the setting
+    /// `stall_timeout_sec`]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) stall: Option<Duration>,
-    /// How long it may take to exit after its last word
+    /// Seconds the engine may keep running after it reports the end of its turn [default: the engine's own]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) linger: Option<Duration>,
-    /// Wait for an answer this many seconds, where there is a limit
+    /// Seconds a question waits for an answer, with --no-reply-needed or an engine that cannot resume [default: from
+    /// the skill, else the setting `session_timeout_sec`]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) session_timeout: Option<Duration>,
-    /// A question is decided without you when the time is up
+    /// Decide a question automatically when its time is up [default: from the skill, else the setting
+    /// `interactive_require_user_reply`]
     #[arg(long)]
     pub(crate) no_reply_needed: bool,
-    /// How it is decided then
+    /// How such a question is decided [default: from the skill, else from the question]
     #[arg(long, value_name = "POLICY", value_parser = words(DecisionPolicy::ALL, DecisionPolicy::as_str))]
     pub(crate) decide: Option<DecisionPolicy>,
-    /// Fail an interactive run that is not done after this many attempts
+    /// Fail an interactive run that is not done after N attempts [default: from the skill, else no limit]
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) max_attempt: Option<u32>,
-    /// Fail an auto run whose agent gives no done marker [default: as the skill says, else the setting]
+    /// Fail an auto run whose agent writes no done marker [default: from the skill, else the setting `require_marker`]
     #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) require_marker: Option<bool>,
-    /// Pass a variable of yours on
+    /// Pass an environment variable to the engine (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) env: Vec<String>,
-    /// Pass a variable on and mask its value in everything that is shown
+    /// Pass an environment variable to the engine and mask its value in all output (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) secret: Vec<String>,
-    /// Do not list the files of the workspace before and after
+    /// Do not take a snapshot of the workspace files before and after
     #[arg(long)]
     pub(crate) no_snapshot: bool,
-    /// What to do when the engine has no quota left: `wait` tries the same again, as a new run, when it is there again
+    /// When the engine's quota is exhausted: `fail`, or `wait` for it to reset and run again as a new run [default:
+    /// from the skill, else fail]
     #[arg(long, value_name = "WORD", value_parser = words(OnQuota::ALL, OnQuota::as_str))]
     pub(crate) retry_quota: Option<OnQuota>,
-    /// So many times in a row, at most 100 [default: 29]
+    /// Maximum consecutive quota retries, up to 100 [default: from the skill, else 29]
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) retry_quota_max: Option<u32>,
-    /// Higher is sooner, where runs wait for each other
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
-    pub(crate) priority: i32,
+    /// Priority in the queue; runs with a higher number start first [default: 0]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) priority: Option<i32>,
     /// Script for the engine `scripted` [default: the skill's assets/scripted.yaml]
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
-    /// Format of the engine's output, instead of its own
+    /// Format of the engine's output [default: the format of the engine]
     #[arg(long, hide = true, value_parser = words(ProfileId::ALL, ProfileId::as_str))]
     pub(crate) profile: Option<ProfileId>,
-    /// Whether a later turn can go on in the same session, instead of what the engine says
+    /// How a later turn continues the session [default: as the engine's description says]
     #[arg(long, hide = true, value_parser = continuation())]
     pub(crate) continuation: Option<Continuation>,
 }
 
-/// How long the command stays.
+/// How long the command keeps running.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(crate) struct Wait {
-    /// Show the conversation as it goes [default in a terminal]
+    /// Print the conversation while the run is active [default on a terminal]
     #[arg(long, conflicts_with = "no_wait")]
     pub(crate) follow: bool,
-    /// Print the id and leave; the run goes on by itself
+    /// Print the run id and exit; the run continues in the background
     #[arg(long)]
     pub(crate) no_wait: bool,
     #[command(flatten)]
@@ -135,20 +142,20 @@ pub(crate) struct Wait {
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Reply {
-    /// The run, or the beginning of its id
+    /// Run: its id, a unique prefix of it, or "last"
     pub(crate) run: String,
-    /// The answer; - reads it from stdin
+    /// Answer, or - to read it from stdin
     pub(crate) text: String,
-    /// A file that goes with it
+    /// File to send with the answer (repeatable)
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Vec<PathBuf>,
-    /// The question it is for [default: the one that is open]
+    /// Number of the question to answer [default: the open question]
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) interaction: Option<u32>,
-    /// Go on with the variables of this shell, though the run was made with others
+    /// Continue with the environment variables of this shell, even if the run was created with others
     #[arg(long)]
     pub(crate) use_my_variables: bool,
-    /// A name of yours for this answer: given twice, it counts once
+    /// Idempotency key: of several answers with the same key, only the first one counts
     #[arg(long, value_name = "KEY")]
     pub(crate) key: Option<String>,
     #[command(flatten)]
@@ -157,7 +164,7 @@ pub(crate) struct Reply {
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Cancel {
-    /// Runs, or the beginnings of their ids
+    /// Runs: their ids, unique prefixes of them, or "last"
     #[arg(required = true)]
     pub(crate) run: Vec<String>,
     #[command(flatten)]
@@ -165,8 +172,9 @@ pub(crate) struct Cancel {
 }
 
 #[derive(Debug, Clone, clap::Args)]
+#[command(after_help = RETRY_HELP, mut_args(retry_help))]
 pub(crate) struct Retry {
-    /// The run, or the beginning of its id
+    /// Run to repeat: its id, a unique prefix of it, or "last"
     pub(crate) run: String,
     #[command(flatten)]
     pub(crate) request: Request,
@@ -174,20 +182,121 @@ pub(crate) struct Retry {
     pub(crate) wait: Wait,
 }
 
+const RETRY_HELP: &str = "\
+The old run is not changed. The skill is read again from where it came from; if
+it is gone, the copy in the old run is used. Exit codes are those of `run`.
+
+  skillrun retry last
+  skillrun retry last --engine claude --input text=hello";
+
+/// Help of the flags that `retry` shares with `run`. They default to the old run, not to the skill or the settings.
+fn retry_help(arg: Arg) -> Arg {
+    let help = match arg.get_id().as_str() {
+        "engine" => "Engine to run the skill on [default: that of the old run]",
+        "mode" => {
+            "Whether the agent may ask questions (`interactive`) or not (`auto`) [default: that of the old run]"
+        }
+        "input" => {
+            "Input to change: name=value, a JSON file, or - for JSON on stdin; other names keep their values (repeatable)"
+        }
+        "param" => "Parameter to change: name=value, or a JSON file; other names keep their values (repeatable)",
+        "file" => "Input file to replace in a file slot of the skill; other slots keep their files (repeatable)",
+        "workspace" => {
+            "Folder the engine works in [default: that of the old run, or a new folder if the old run had its own]"
+        }
+        "model" => "Model to use, by the engine's name for it [default: that of the old run, with the same engine]",
+        "effort" => "Reasoning effort, in the engine's own terms [default: that of the old run, with the same engine]",
+        "permission" => "What the engine may do without asking [default: as in the old run]",
+        "timeout" => "Terminate an attempt after this many seconds [default: as in the old run]",
+        "stall" => "Terminate an attempt after this many seconds without output [default: as in the old run]",
+        "linger" => {
+            "Seconds the engine may keep running after it reports the end of its turn [default: as in the old run]"
+        }
+        "session_timeout" => {
+            "Seconds a question waits for an answer, with --no-reply-needed or an engine that cannot resume \
+             [default: as in the old run]"
+        }
+        "no_reply_needed" => "Decide a question automatically when its time is up [default: as in the old run]",
+        "decide" => "How such a question is decided [default: as in the old run]",
+        "max_attempt" => "Fail an interactive run that is not done after N attempts [default: as in the old run]",
+        "require_marker" => "Fail an auto run whose agent writes no done marker [default: as in the old run]",
+        "env" => {
+            "Pass an environment variable to the engine, instead of those named for the old run (repeatable)"
+        }
+        "secret" => {
+            "Pass an environment variable to the engine and mask its value in all output, instead of those named \
+             for the old run (repeatable)"
+        }
+        "no_snapshot" => {
+            "Do not take a snapshot of the workspace files before and after [default: as in the old run]"
+        }
+        "retry_quota" => {
+            "When the engine's quota is exhausted: `fail`, or `wait` for it to reset and run again as a new run \
+             [default: as in the old run]"
+        }
+        "retry_quota_max" => "Maximum consecutive quota retries, up to 100 [default: as in the old run]",
+        "priority" => {
+            "Priority in the queue; runs with a higher number start first [default: that of the old run]"
+        }
+        "script" => "Script for the engine `scripted` [default: that of the old run, with the same engine]",
+        "profile" => "Format of the engine's output [default: as in the old run, with the same engine]",
+        "continuation" => "How a later turn continues the session [default: as in the old run, with the same engine]",
+        _ => return arg,
+    };
+    arg.help(help)
+}
+
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Recover {
-    /// Cut the damaged Log of this run where the damage begins; the rest is kept aside
+    /// Truncate the damaged Log of this run where the damage begins; the rest is kept in a separate file
     #[arg(long, value_name = "RUN")]
     pub(crate) cut: Option<String>,
     #[command(flatten)]
     pub(crate) json: Json,
 }
 
-/// For ourselves: an owner in the background.
+/// For internal use: the owner process in the background.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Own {
     pub(crate) run: Vec<String>,
-    /// All runs that nobody owns.
+    /// All runs that no process owns.
     #[arg(long)]
     pub(crate) all: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Arg, Args, Command};
+
+    use super::*;
+
+    fn help(arg: &Arg) -> String {
+        arg.get_help().map(ToString::to_string).unwrap_or_default()
+    }
+
+    #[test]
+    fn retry_has_its_own_defaults_in_help() {
+        let shared = Request::augment_args(Command::new("request"));
+        let retry = Retry::augment_args(Command::new("retry"));
+        for arg in shared.get_arguments() {
+            let own = retry.get_arguments().find(|own| own.get_id() == arg.get_id()).expect("shared with retry");
+            match arg.get_id().as_str() {
+                // It has no default: it goes with --workspace.
+                "share" => assert_eq!(help(own), help(arg)),
+                id => assert!(help(own).contains("old run") || help(own).contains("keep their"), "{id}: {}", help(own)),
+            }
+        }
+    }
+
+    #[test]
+    fn priority_0_is_not_the_same_as_no_priority() {
+        let priority = |words: &[&str]| {
+            let retry = Retry::augment_args(Command::new("retry"));
+            let matches = retry.try_get_matches_from(words).expect("arguments");
+            <Retry as clap::FromArgMatches>::from_arg_matches(&matches).expect("arguments").request.priority
+        };
+        assert_eq!(priority(&["retry", "last"]), None);
+        assert_eq!(priority(&["retry", "last", "--priority", "0"]), Some(0));
+        assert_eq!(priority(&["retry", "last", "--priority", "-3"]), Some(-3));
+    }
 }

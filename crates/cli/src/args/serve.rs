@@ -5,13 +5,14 @@ use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Serve {
-    /// Address and port; port 0 takes a free one
+    /// Address and port to listen on; port 0 picks a free port [default: the setting `server.listen`]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<SocketAddr>,
-    /// File with the token of programs that use the server; made if it is not there
+    /// File with the admin token of the server; created if it is missing
+    /// [default: server.token in the data folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Install sample skills and start three scripted runs to look at
+    /// Install sample skills and start three scripted runs as examples
     #[arg(long)]
     pub(crate) demo: bool,
 }

@@ -13,62 +13,63 @@ use super::parsers::words;
 pub(crate) struct Skills {
     #[command(subcommand)]
     pub(crate) command: Option<SkillsCommand>,
-    /// Of the list that is printed where no command is given.
+    /// Form of the list that is printed if no subcommand is given.
     #[command(flatten)]
     pub(crate) json: Json,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SkillsCommand {
-    /// List all skills, with those that are shadowed or broken
+    /// List all skills, including shadowed and broken ones
     List {
         #[command(flatten)]
         json: Json,
     },
-    /// Show a skill, or exactly what an agent will read of it
+    /// Show a skill, or the exact text that an agent reads
     #[command(after_help = SHOW_HELP)]
     Show {
-        /// Name of the skill, or a path: whatever has a slash in it
+        /// Name of the skill, or a path (anything that contains a slash)
         #[arg(value_name = "NAME")]
         skill: String,
-        /// Print its SKILL.md with the rules that are added in a run
+        /// Print SKILL.md with the rules that a run adds to it
         #[arg(long)]
         patched: bool,
-        /// Whether the user can be asked [default: as in a run of this skill]
+        /// Whether the agent may ask questions (`interactive`) or not (`auto`)
+        /// [default: as in a run of this skill]
         #[arg(long, requires = "patched", value_parser = words(ExecutionMode::ALL, ExecutionMode::as_str))]
         mode: Option<ExecutionMode>,
         #[command(flatten)]
         json: Json,
     },
-    /// Write a new skill: small, complete, ready to be changed
+    /// Create a small, complete skill to start from
     New {
-        /// Its name: lowercase letters, digits and hyphens
+        /// Name of the skill: lowercase letters, digits and hyphens
         name: String,
-        /// Folder to put it in
+        /// Folder to create the skill in
         #[arg(long, value_name = "DIR", default_value = ".agents/skills")]
         dir: PathBuf,
         #[command(flatten)]
         json: Json,
     },
-    /// Tell everything that is wrong with a skill
-    #[command(after_help = "The exit code is 0 for a skill that can be run, with warnings too, and 2 for another.")]
+    /// Report everything that is wrong with a skill
+    #[command(after_help = "The exit code is 0 if the skill can be run, even with warnings, and 2 if it cannot.")]
     Validate {
         /// Folder of the skill
         dir: PathBuf,
         #[command(flatten)]
         json: Json,
     },
-    /// Install the skill in a zip file
+    /// Install a skill from a zip file
     Install {
-        /// The zip file
+        /// Zip file with the skill
         file: PathBuf,
-        /// Replace an installed skill of the same name
+        /// Replace an installed skill with the same name
         #[arg(long)]
         replace: bool,
         #[command(flatten)]
         json: Json,
     },
-    /// Remove a skill that was installed
+    /// Remove an installed skill
     Remove {
         /// Name of the skill
         name: String,
@@ -77,4 +78,4 @@ pub(crate) enum SkillsCommand {
     },
 }
 
-const SHOW_HELP: &str = "In the patched text, RUN stands for the id that the run will have.";
+const SHOW_HELP: &str = "In the patched text, RUN stands for the id of the future run.";

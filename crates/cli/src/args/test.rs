@@ -9,43 +9,43 @@ use super::parsers::{count, seconds};
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = TEST_HELP)]
 pub(crate) struct Test {
-    /// The skill: its name, or the path of its folder
+    /// Skill: its name, or the path of its folder
     pub(crate) skill: String,
-    /// Engines to try it on [default: all that it allows and that are installed]
+    /// Engines to test on [default: all installed engines that the skill supports]
     #[arg(long, value_name = "E,E", value_delimiter = ',')]
     pub(crate) engines: Vec<String>,
-    /// File with the cases [default: tests/cases.yaml or .json of the skill]
+    /// File with the test cases [default: tests/cases.yaml or tests/cases.json of the skill]
     #[arg(long, value_name = "FILE")]
     pub(crate) cases: Option<PathBuf>,
-    /// Run each case on each engine so often
+    /// Run each case N times on each engine
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = count)]
     pub(crate) n: u32,
-    /// Runs at the same time
+    /// Maximum number of concurrent runs
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = count)]
     pub(crate) jobs: u32,
-    /// Model to ask for, of all engines or of one [default: each engine's own]
+    /// Model for all engines, or for one engine (repeatable) [default: the engine's own]
     #[arg(long = "model", value_name = "[ENGINE=]MODEL", value_parser = model)]
     pub(crate) models: Vec<ModelChoice>,
-    /// End an attempt after this many seconds
+    /// Terminate an attempt after this many seconds [default: as in a run]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
-    /// Leave engines out that are not installed
+    /// Skip engines that are not installed
     #[arg(long)]
     pub(crate) skip_missing: bool,
-    /// Keep the runs in this folder [default: kept where something failed]
+    /// Keep the runs in this folder [default: runs are kept only if not every test passed]
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
-    /// Write a JUnit report
+    /// Write a JUnit report to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) json: Json,
 }
 
-/// Which model to ask for.
+/// Which model to use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ModelChoice {
-    /// None: of all that have no choice of their own.
+    /// None: for all engines without a choice of their own.
     pub(crate) engine: Option<String>,
     pub(crate) model: String,
 }
@@ -62,9 +62,10 @@ fn model(text: &str) -> Result<ModelChoice, &'static str> {
 }
 
 const TEST_HELP: &str = "\
-Exit codes: 0 all is as expected, 1 something is not, 2 wrong usage,
-4 an engine or the skill is not there, 130 interrupted.
-Ctrl-C cancels what runs and prints what there is; a second one leaves at once.
+Exit codes: 0 all tests passed, 1 a test failed, 2 wrong usage, 4 the skill or
+an engine was not found, 130 interrupted.
+Ctrl-C cancels the active runs and prints the results so far; a second Ctrl-C
+exits at once.
 
   skillrun test ./my-skill
   skillrun test ./my-skill --engines codex,claude --n 3 --junit report.xml

@@ -119,7 +119,7 @@ fn the_order_is_priority_and_then_arrival() {
     let new = lab.new_run(ExecutionMode::Auto, DONE);
     let runs: Vec<RunId> = [0, 5, 0, 5, -1]
         .iter()
-        .map(|priority| runtime.submit(with(new.clone(), |options| options.priority = *priority)).expect("accepted"))
+        .map(|priority| runtime.submit(with(new.clone(), |options| options.priority = Some(*priority))).expect("accepted"))
         .collect();
     runtime.cancel(holds, "the test").expect("canceled");
     runs.iter().for_each(|run| drop(lab.wait_over(*run)));

@@ -30,7 +30,7 @@ pub struct Options {
     pub retry_quota_max: Option<u32>,
     pub env: Vec<String>,
     pub secrets: Vec<String>,
-    pub priority: i32,
+    pub priority: Option<i32>,
 }
 
 /// All of them.

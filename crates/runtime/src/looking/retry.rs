@@ -30,7 +30,7 @@ pub struct Overrides {
     pub script: Option<PathBuf>,
     pub profile: Option<ProfileId>,
     pub continuation: Option<Continuation>,
-    /// Lists that are empty, and a priority of 0, were not given.
+    /// An empty list counts as not given.
     pub options: Options,
 }
 
@@ -119,6 +119,6 @@ fn options(before: &Request, now: Options, is_same_engine: bool) -> Options {
         retry_quota_max: now.retry_quota_max.or(Some(before.retry.quota_max)),
         env: if now.env.is_empty() { before.env.clone() } else { now.env },
         secrets: if now.secrets.is_empty() { before.secrets.clone() } else { now.secrets },
-        priority: if now.priority == 0 { before.priority } else { now.priority },
+        priority: now.priority.or(Some(before.priority)),
     }
 }

@@ -115,7 +115,7 @@ fn without_a_word_it_is_what_it_was() {
         retry_quota_max: Some(3),
         env: vec!["LANG".to_owned()],
         secrets: vec!["KEY".to_owned()],
-        priority: 2,
+        priority: Some(2),
     };
     assert_eq!(new.options, expected);
     assert_eq!((new.retry_of, new.request_id), (Some(record.run_id), None), "a request id names one request");
@@ -149,7 +149,7 @@ fn what_is_given_now_goes_before_what_was() {
         options: Options {
             home: Some(HomeChoice::Run),
             max_bytes: Some(1),
-            priority: -1,
+            priority: Some(0),
             env: vec!["TERM".to_owned()],
             ..Options::default()
         },
@@ -161,7 +161,7 @@ fn what_is_given_now_goes_before_what_was() {
     assert_eq!((new.files["data"].as_path(), new.files.len()), (Path::new("/other.csv"), 2));
     assert_eq!(new.workspace, Some(("/else".into(), Sharing::Alone)));
     assert_eq!((new.options.home, new.options.max_bytes), (Some(HomeChoice::Run), Some(1)));
-    assert_eq!((new.options.priority, new.options.env), (-1, vec!["TERM".to_owned()]));
+    assert_eq!((new.options.priority, new.options.env), (Some(0), vec!["TERM".to_owned()]));
     assert_eq!(new.options.secrets, ["KEY"]);
 }
 
