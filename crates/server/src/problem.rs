@@ -1,5 +1,5 @@
-//! What is said when something cannot be done: `application/problem+json` (RFC 9457), with a code that stays the same,
-//! whether trying again can help, and what to do.
+//! Errors of the service as `application/problem+json` (RFC 9457): a stable code, whether a retry can help, and what to
+//! do.
 
 use std::ops::Deref;
 
@@ -26,7 +26,7 @@ enum Again {
 
 macro_rules! problem_codes {
     ($($(#[$doc:meta])* $variant:ident = $wire:literal, $status:ident, $again:ident, $action:literal;)+) => {
-        /// Every problem the service can tell of.
+        /// Every problem the service can report.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
         pub enum ProblemCode { $($(#[$doc])* #[serde(rename = $wire)] $variant,)+ }
 
@@ -45,7 +45,7 @@ macro_rules! problem_codes {
                 match self { $(Self::$variant => Again::$again,)+ }
             }
 
-            /// What to do about it.
+            /// What to do about the problem.
             pub fn next_action(self) -> &'static str {
                 match self { $(Self::$variant => $action,)+ }
             }
@@ -54,66 +54,66 @@ macro_rules! problem_codes {
 }
 
 problem_codes! {
-    /// A field of the request is missing, misspelled or does not fit.
-    InvalidRequest = "INVALID_REQUEST", BAD_REQUEST, NoUse, "change the fields that are named, and send it again";
+    /// A field of the request is missing, misspelled or has an invalid value.
+    InvalidRequest = "INVALID_REQUEST", BAD_REQUEST, NoUse, "correct the named fields and send the request again";
     Unauthorized = "UNAUTHORIZED", UNAUTHORIZED, NoUse, "send a token as Authorization: Bearer, or open the page with a link of `skillrun open`";
     Forbidden = "FORBIDDEN", FORBIDDEN, NoUse, "use a token with a wider scope; `skillrun token create` makes one";
     HostRefused = "HOST_REFUSED", FORBIDDEN, NoUse, "use the address the server prints, or add this name to server.hosts";
     OriginRefused = "ORIGIN_REFUSED", FORBIDDEN, NoUse, "call it from its own page, or add the origin to server.origins";
-    NotFound = "NOT_FOUND", NOT_FOUND, NoUse, "look at /openapi.json for what there is";
+    NotFound = "NOT_FOUND", NOT_FOUND, NoUse, "see /openapi.json for the available routes";
     RunNotFound = "RUN_NOT_FOUND", NOT_FOUND, NoUse, "list runs with GET /v1/runs";
     /// Retention has removed the run.
     RunRemoved = "RUN_REMOVED", GONE, NoUse, "raise retention if runs are needed for longer";
-    EvidenceRemoved = "EVIDENCE_REMOVED", GONE, NoUse, "the Log is still there: GET /v1/runs/{id}/events/history";
-    /// The file in the workspace is not what the run made any more.
-    ArtifactChanged = "ARTIFACT_CHANGED", GONE, NoUse, "run it again; the file as it is now lies in the workspace of the run";
-    SkillNotFound = "SKILL_NOT_FOUND", NOT_FOUND, NoUse, "list skills with GET /v1/skills, or send it as a zip";
-    MethodNotAllowed = "METHOD_NOT_ALLOWED", METHOD_NOT_ALLOWED, NoUse, "use a method that the Allow header names";
-    /// The question is not open any more, or never was; the body has the run as it is now.
-    StaleInteraction = "STALE_INTERACTION", CONFLICT, NoUse, "look at the current state in this answer";
-    /// The server has other variables than the run was made with; nothing was changed.
+    EvidenceRemoved = "EVIDENCE_REMOVED", GONE, NoUse, "the Log is still available: GET /v1/runs/{id}/events/history";
+    /// The file in the workspace has changed since the run made it.
+    ArtifactChanged = "ARTIFACT_CHANGED", GONE, NoUse, "run it again; the current version of the file is in the workspace of the run";
+    SkillNotFound = "SKILL_NOT_FOUND", NOT_FOUND, NoUse, "list skills with GET /v1/skills, or send the skill as a zip";
+    MethodNotAllowed = "METHOD_NOT_ALLOWED", METHOD_NOT_ALLOWED, NoUse, "use a method that the Allow header lists";
+    /// The question is no longer open, or never was; the body contains the current state of the run.
+    StaleInteraction = "STALE_INTERACTION", CONFLICT, NoUse, "see the current state of the run in this response";
+    /// The environment variables of the server differ from those the run was created with; nothing was changed.
     OtherVariables = "OTHER_VARIABLES", CONFLICT, NoUse, "answer with `skillrun reply` from a shell that has the variables, or cancel the run and start it here";
-    RunOver = "RUN_OVER", CONFLICT, NoUse, "start another one with POST /v1/runs/{id}/retry";
+    RunOver = "RUN_OVER", CONFLICT, NoUse, "start a new run with POST /v1/runs/{id}/retry";
     NotYet = "NOT_YET", CONFLICT, MayHelp, "wait for the end of the run, with GET /v1/runs/{id}?wait=60";
-    SkillExists = "SKILL_EXISTS", CONFLICT, NoUse, "delete the old one first, or send it with replace=true";
-    WorkspaceInUse = "WORKSPACE_IN_USE", CONFLICT, MayHelp, "wait for the run that works there";
-    /// What the client has is not what the Log says any more.
-    CursorReset = "CURSOR_RESET", CONFLICT, NoUse, "forget what you have and read from the beginning";
+    SkillExists = "SKILL_EXISTS", CONFLICT, NoUse, "delete the installed skill first, or send it with replace=true";
+    WorkspaceInUse = "WORKSPACE_IN_USE", CONFLICT, MayHelp, "wait for the run that uses the workspace";
+    /// The events the client has no longer match the Log.
+    CursorReset = "CURSOR_RESET", CONFLICT, NoUse, "discard the events you have and read from the beginning";
     KeyReused = "IDEMPOTENCY_KEY_REUSED", UNPROCESSABLE_ENTITY, NoUse, "use a new Idempotency-Key for another request";
     /// The skill, its schema or its engine does not allow this run.
-    CannotRun = "CANNOT_RUN", UNPROCESSABLE_ENTITY, NoUse, "change the request as the detail says";
-    /// The input does not fit the schema of the skill.
-    InputInvalid = "INPUT_INVALID", UNPROCESSABLE_ENTITY, NoUse, "change the input as the errors say";
-    SkillInvalid = "SKILL_INVALID", UNPROCESSABLE_ENTITY, NoUse, "mend the skill; `skillrun skills validate` tells all that is wrong";
+    CannotRun = "CANNOT_RUN", UNPROCESSABLE_ENTITY, NoUse, "correct the request as described in detail";
+    /// The input does not match the schema of the skill.
+    InputInvalid = "INPUT_INVALID", UNPROCESSABLE_ENTITY, NoUse, "correct the input as listed in errors";
+    SkillInvalid = "SKILL_INVALID", UNPROCESSABLE_ENTITY, NoUse, "fix the skill; `skillrun skills validate` lists every error";
     AddressRefused = "WEBHOOK_ADDRESS_REFUSED", UNPROCESSABLE_ENTITY, NoUse, "use a public http or https address, or set server.webhook_private";
     BodyTooLarge = "BODY_TOO_LARGE", PAYLOAD_TOO_LARGE, NoUse, "send less, or raise server.body_mb";
-    BodyTooSlow = "BODY_TOO_SLOW", REQUEST_TIMEOUT, MayHelp, "send it again without pauses";
+    BodyTooSlow = "BODY_TOO_SLOW", REQUEST_TIMEOUT, MayHelp, "send the request again without pauses";
     MediaType = "UNSUPPORTED_MEDIA_TYPE", UNSUPPORTED_MEDIA_TYPE, NoUse, "send application/json or multipart/form-data";
-    RangeNotSatisfiable = "RANGE_NOT_SATISFIABLE", RANGE_NOT_SATISFIABLE, NoUse, "ask for bytes below the size that is given";
-    QueueFull = "QUEUE_FULL", TOO_MANY_REQUESTS, MayHelp, "send it again after Retry-After seconds, or raise slots.queued";
-    /// The token, or all of them together, have as many requests under way as the server has places for.
-    TooManyRequests = "TOO_MANY_REQUESTS", TOO_MANY_REQUESTS, MayHelp, "send it again after Retry-After seconds, or raise server.connections";
+    RangeNotSatisfiable = "RANGE_NOT_SATISFIABLE", RANGE_NOT_SATISFIABLE, NoUse, "request a range below the given size";
+    QueueFull = "QUEUE_FULL", TOO_MANY_REQUESTS, MayHelp, "send the request again after Retry-After seconds, or raise slots.queued";
+    /// The limit of concurrent requests is reached, for this token or for all tokens together.
+    TooManyRequests = "TOO_MANY_REQUESTS", TOO_MANY_REQUESTS, MayHelp, "send the request again after Retry-After seconds, or raise server.connections";
     TooManyStreams = "TOO_MANY_STREAMS", TOO_MANY_REQUESTS, MayHelp, "close streams, or raise server.connections";
-    Stopping = "STOPPING", SERVICE_UNAVAILABLE, MayHelp, "send it again when the server is back";
+    Stopping = "STOPPING", SERVICE_UNAVAILABLE, MayHelp, "send the request again when the server has restarted";
     DiskFull = "DISK_FULL", INSUFFICIENT_STORAGE, MayHelp, "free space; `skillrun gc` removes old runs";
-    OwnerSilent = "OWNER_SILENT", SERVICE_UNAVAILABLE, MayHelp, "send it again; the process that owns the run does not answer";
-    Internal = "INTERNAL", INTERNAL_SERVER_ERROR, MayHelp, "look at the log of the server";
+    OwnerSilent = "OWNER_SILENT", SERVICE_UNAVAILABLE, MayHelp, "send the request again; the process that owns the run does not respond";
+    Internal = "INTERNAL", INTERNAL_SERVER_ERROR, MayHelp, "see the log of the server";
 }
 
-/// One field that is wrong.
+/// One invalid field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FieldError {
-    /// Where it stands, such as `input.count` or `query.limit`.
+    /// The location of the field, such as `input.count` or `query.limit`.
     pub field: String,
-    /// What is wrong about it.
+    /// What is wrong with the field.
     pub message: String,
 }
 
-/// What went wrong inside, for whoever keeps the service. Goes with the answer to the door, which tells it.
+/// An internal error, for the operator of the service. Travels with the response to `front`, which reports it.
 #[derive(Debug, Clone)]
 pub(crate) struct Fault(pub(crate) String);
 
-/// A problem, on its way to an answer.
+/// A problem, to be returned as a response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem(Box<Told>);
 
@@ -124,30 +124,30 @@ impl Deref for Problem {
     }
 }
 
-/// The body of every answer that tells of a problem.
+/// The body of every response that reports a problem.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Problem")]
 pub struct Told {
-    /// Always `about:blank`: `code` says which one it is.
+    /// Always `about:blank`: `code` identifies the problem.
     pub r#type: &'static str,
-    /// The words of the HTTP status.
+    /// The reason phrase of the HTTP status.
     pub title: String,
     /// The HTTP status.
     pub status: u16,
-    /// One sentence that says what is wrong and what to do.
+    /// One sentence: what is wrong and what to do.
     pub detail: String,
     pub code: ProblemCode,
     /// Whether the same request may succeed later.
     pub retryable: bool,
-    /// What to do about it.
+    /// What to do about the problem.
     pub next_action: String,
-    /// The run it is about.
+    /// The run the problem is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
-    /// The fields that are wrong; left out when there are none.
+    /// The invalid fields; omitted when there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<FieldError>,
-    /// The run as it is now, where the request was about an earlier state of it.
+    /// The current state of the run, if the request referred to an earlier state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current: Option<Value>,
     #[serde(skip)]
@@ -173,7 +173,7 @@ impl Problem {
         }))
     }
 
-    /// The same with these fields named.
+    /// Adds the invalid fields.
     #[must_use]
     fn naming(mut self, errors: Vec<FieldError>) -> Self {
         self.0.errors = errors;
@@ -235,7 +235,7 @@ impl From<LogError> for Problem {
         let run = error.run;
         let problem = match &error.kind {
             LogErrorKind::NotFound => return Self::run_not_found(run),
-            LogErrorKind::Gone => Self::new(ProblemCode::RunRemoved, format!("run {run} was removed to make room")),
+            LogErrorKind::Gone => Self::new(ProblemCode::RunRemoved, format!("run {run} was removed by retention")),
             LogErrorKind::NoSpace { .. } => Self::new(ProblemCode::DiskFull, error.to_string()),
             LogErrorKind::Held { .. } | LogErrorKind::Stale { .. } => {
                 Self::new(ProblemCode::OwnerSilent, error.to_string())
@@ -308,7 +308,7 @@ impl From<RuntimeError> for Problem {
     }
 }
 
-/// Errors of the system that are no fault of ours.
+/// I/O errors caused by the system and not by the server.
 pub(crate) fn of_io(error: &std::io::Error) -> Option<Problem> {
     use std::io::ErrorKind;
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
@@ -358,11 +358,11 @@ impl From<AcceptError> for Problem {
     }
 }
 
-/// Seconds after which a full queue may have room.
+/// Seconds after which a full queue may accept runs again.
 const RETRY_AFTER: u16 = 5;
 
 impl Problem {
-    /// The same words under another code.
+    /// The same text under another code.
     #[must_use]
     pub(crate) fn with_code(self, code: ProblemCode) -> Self {
         let Told { detail, run_id, errors, current, headers, .. } = *self.0;
@@ -380,8 +380,8 @@ mod tests {
 
     use super::*;
 
-    /// Regression: a skill that could not be copied because the disk was full was called invalid, and whoever asked gave
-    /// up. Found by `make chaos`.
+    /// Regression: a skill that could not be copied because the disk was full was reported as invalid, and the caller
+    /// gave up. Found by `make chaos`.
     #[test]
     fn a_full_disk_is_told_as_such_wherever_it_is_met() {
         let skill = |cause: ErrorKind| {

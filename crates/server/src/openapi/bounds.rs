@@ -1,8 +1,9 @@
-//! The bounds of integers, which their formats only hint at: `uint32` is our word, and no reader has to know it.
+//! The bounds of integers, which their formats only imply: `uint32` is not a standard format, and readers need not know
+//! it.
 
 use serde_json::{Value, json};
 
-/// Gives every integer in a document the bounds of its format, unless it has narrower ones.
+/// Adds the bounds of its format to every integer in a document, unless it has narrower ones.
 pub(super) fn add(value: &mut Value) {
     match value {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! The document: routes, parameters, bodies and answers, and every type in them once.
+//! The OpenAPI document: routes, parameters, bodies and responses, and every type in them once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -17,8 +17,8 @@ use crate::routes;
 
 const COMPONENTS: &str = "#/components/schemas/";
 
-/// Makes the schemas of types. A field that may be left out of a request is still always in an answer, so there is
-/// one maker for what is asked and one for what is given.
+/// Generates the schemas of types. A field that may be omitted from a request is always present in a response, so there
+/// is one generator for requests and one for responses.
 struct Types {
     asked: SchemaGenerator,
     given: SchemaGenerator,
@@ -31,7 +31,7 @@ impl Types {
         Self { asked: settings.clone().into_generator(), given: settings.for_serialize().into_generator() }
     }
 
-    /// Every type that was met, by name, first of requests and then of answers.
+    /// Every type used, by name, first those of requests and then those of responses.
     fn definitions(mut self) -> [Map<String, Value>; 2] {
         let events =
             [("RaspEvent", rasp::schema::event(&mut self.given)), ("FcmpEvent", fcmp::schema::event(&mut self.given))];
@@ -41,14 +41,14 @@ impl Types {
     }
 }
 
-/// That something is left out needs no null, and no page of members that are left out too.
+/// An omitted member needs no null default, nor a default object whose members are all omitted.
 fn only_plain_defaults(schema: &mut Schema) {
     if matches!(schema.get("default"), Some(Value::Null | Value::Object(_) | Value::Array(_))) {
         schema.remove("default");
     }
 }
 
-/// The same as text; made once, because it does not change while the program runs.
+/// The document as text; generated once, because it does not change while the program runs.
 pub fn text() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| document().to_string())
@@ -57,7 +57,7 @@ pub fn text() -> &'static str {
 /// OpenAPI 3.1 of the whole service.
 pub fn document() -> Value {
     let (paths, definitions) = parts();
-    // A test sees to it that a name means the same in both.
+    // A test checks that a name means the same in both.
     let schemas: BTreeMap<String, Value> = definitions.into_iter().flatten().collect();
     let mut document = json!({
         "openapi": "3.1.0",
@@ -73,8 +73,8 @@ pub fn document() -> Value {
         "components": {
             "schemas": schemas,
             "securitySchemes": {
-                "token": {"type": "http", "scheme": "bearer", "description": "From the token file of the server, made with `skillrun token create`, or of a browser that was opened with a link of `skillrun open`."},
-                "ticket": {"type": "apiKey", "in": "query", "name": crate::auth::tickets::PARAMETER, "description": "For one file and one minute, from `POST /v1/downloads`; always the last parameter."},
+                "token": {"type": "http", "scheme": "bearer", "description": "The token in the token file of the server, one created with `skillrun token create`, or that of a browser opened with a link of `skillrun open`."},
+                "ticket": {"type": "apiKey", "in": "query", "name": crate::auth::tickets::PARAMETER, "description": "Valid for one file and one minute, from `POST /v1/downloads`; always the last parameter."},
             },
         },
     });
@@ -83,12 +83,12 @@ pub fn document() -> Value {
 }
 
 const INTRODUCTION: &str = "\
-Runs agent skills on coding agents, and tells the truth about what happened.
+Runs agent skills on coding agents and reports exactly what happened.
 
-A conversation frontend reads FCMP (`/v1/runs/{run_id}/chat`), a tool that wants everything reads RASP \
-(`/v1/runs/{run_id}/events`). Both are streams that go on after the last `id` a client has, and both have a history. \
-Every answer that tells of a problem is `application/problem+json` with a `code` that stays the same. More members \
-may be added to answers: pass over what you do not know.";
+A conversation frontend reads FCMP (`/v1/runs/{run_id}/chat`), a tool that needs every event reads RASP \
+(`/v1/runs/{run_id}/events`). Both are streams that resume after the last `id` a client has, and both have a history. \
+Every response that reports a problem is `application/problem+json` with a stable `code`. More members \
+may be added to responses: ignore members you do not know.";
 
 pub(super) type Paths = BTreeMap<String, Map<String, Value>>;
 
@@ -100,7 +100,7 @@ pub(super) fn parts() -> (Paths, [Map<String, Value>; 2]) {
     for route in routes::all() {
         let operation = &route.operation;
         let told = told(operation, &mut types, &problem);
-        // OpenAPI has no word for a parameter of several parts.
+        // OpenAPI cannot express a parameter that spans several path segments.
         paths
             .entry(operation.path.replace("{*", "{"))
             .or_default()
@@ -112,7 +112,7 @@ pub(super) fn parts() -> (Paths, [Map<String, Value>; 2]) {
 fn told(operation: &Operation, types: &mut Types, problem: &Schema) -> Value {
     let mut parameters: Vec<Value> = path_names(operation.path).map(path_parameter).collect();
     if let Some(query) = operation.query {
-        // Parameters are told in place; their types are none of the components.
+        // Parameters are described inline; their types are not components.
         let mut generator = types.asked.clone();
         let schema = query(&mut generator);
         parameters.extend(query_parameters(&schema, &generator));
@@ -152,8 +152,8 @@ fn path_parameter(name: &str) -> Value {
     let bare = name.trim_start_matches('*');
     let (schema, description) = match bare {
         "run_id" => (json!({"type": "string", "format": "uuid"}), "The run."),
-        "path" => (json!({"type": "string"}), "The file, as the list of artifacts tells; slashes stay as they are."),
-        _ => (json!({"type": "string"}), "The skill, as the list of skills tells."),
+        "path" => (json!({"type": "string"}), "The path of the file, as given in the list of artifacts; slashes are not escaped."),
+        _ => (json!({"type": "string"}), "The name of the skill, as given in the list of skills."),
     };
     json!({"name": bare, "in": "path", "required": true, "description": description, "schema": schema})
 }
@@ -176,7 +176,7 @@ fn query_parameters(schema: &Schema, generator: &SchemaGenerator) -> Vec<Value> 
     fields["properties"].as_object().into_iter().flatten().map(each).collect()
 }
 
-/// What a schema refers to in its place; what stands beside the reference wins.
+/// Replaces a reference by its target; members next to the reference take precedence.
 fn in_place(mut schema: Value, generator: &SchemaGenerator) -> Value {
     let Some(fields) = schema.as_object_mut() else { return schema };
     let target = fields.remove("$ref");
@@ -187,7 +187,7 @@ fn in_place(mut schema: Value, generator: &SchemaGenerator) -> Value {
     all.into()
 }
 
-/// A parameter is there or not; it is never null.
+/// A parameter is present or absent; it is never null.
 fn without_null(mut schema: Value) -> Value {
     if let Some(kinds) = schema["type"].as_array() {
         let kinds: Vec<Value> = kinds.iter().filter(|kind| *kind != "null").cloned().collect();
@@ -231,7 +231,7 @@ fn responses(operation: &Operation, generator: &mut SchemaGenerator, problem: &S
                     "required": ["events", "cut"],
                     "properties": {
                         "events": {"type": "array", "items": {"$ref": format!("{COMPONENTS}RaspEvent")}},
-                        "cut": {"type": "boolean", "description": "There are more than these."},
+                        "cut": {"type": "boolean", "description": "There are more events than these."},
                     },
                 });
                 told["content"] = json!({"application/json": {"schema": schema}});
@@ -243,7 +243,7 @@ fn responses(operation: &Operation, generator: &mut SchemaGenerator, problem: &S
     for (status, codes) in problems_of(operation) {
         let codes: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
         let codes = codes.join(", ");
-        // A route may answer with the same status in other words.
+        // A route may use the same status for a response that is not a problem.
         let told = responses.entry(status).or_insert_with(|| json!({}));
         told["description"] = match told["description"].as_str() {
             Some(words) => format!("{words}, or a problem: {codes}").into(),
@@ -254,7 +254,7 @@ fn responses(operation: &Operation, generator: &mut SchemaGenerator, problem: &S
     responses.into()
 }
 
-/// Those of the route, and those that every route has.
+/// The problems of the route, and those that every route has.
 fn problems_of(operation: &Operation) -> BTreeMap<String, BTreeSet<ProblemCode>> {
     let mut all: BTreeSet<ProblemCode> = operation.problems.iter().copied().collect();
     all.extend([

@@ -1,6 +1,6 @@
-//! `/openapi.json`, OpenAPI 3.1, made from the routes and from the types they take and give.
+//! `/openapi.json`, OpenAPI 3.1, generated from the routes and from their request and response types.
 //!
-//! - `operation`: what is told about one route. `document`: all of it put together. `bounds`: of integers.
+//! - `operation`: the description of one route. `document`: the whole document. `bounds`: bounds of integers.
 
 mod bounds;
 mod document;

@@ -1,4 +1,4 @@
-//! What is told about one route.
+//! The description of one route.
 
 use http::{Method, StatusCode};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -17,17 +17,17 @@ fn schema_of<T: JsonSchema>() -> SchemaOf {
 pub(crate) struct Operation {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
-    /// Stays the same for ever: clients are made from it.
+    /// Never changes: clients are generated from it.
     pub(crate) id: &'static str,
     pub(crate) summary: &'static str,
-    /// None: anybody may.
+    /// None: no token is required.
     pub(crate) scope: Option<Scope>,
     pub(crate) query: Option<SchemaOf>,
     pub(crate) headers: Vec<Header>,
     pub(crate) bodies: Vec<Body>,
     pub(crate) answers: Vec<Answer>,
     pub(crate) problems: Vec<ProblemCode>,
-    /// Whether a link of `POST /v1/downloads` leads here.
+    /// Whether the route accepts a ticket of `POST /v1/downloads`.
     pub(crate) takes_ticket: bool,
 }
 
@@ -59,7 +59,7 @@ pub(crate) enum Content {
     Json(SchemaOf),
     /// A page of events of a protocol.
     Events(&'static str),
-    /// Events of RASP that have something in common.
+    /// Related RASP events.
     EventList,
     /// Bytes or text of this kind.
     Media(&'static str),

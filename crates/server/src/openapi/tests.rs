@@ -1,4 +1,4 @@
-//! The document holds together: names mean one thing, references lead somewhere, and everything is described.
+//! The document is consistent: a name has one meaning, every reference resolves, and everything is described.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::document::{document, parts};
 
-/// Every value of the document, with where it stands.
+/// Every value of the document, with its path.
 fn each<'a>(value: &'a Value, path: &str, take: &mut impl FnMut(&str, &'a Value)) {
     take(path, value);
     match value {
@@ -39,7 +39,7 @@ fn every_reference_leads_somewhere() {
     assert!(count > 300, "only {count}");
 }
 
-/// Two types of one name in what is asked, or in what is given, would get a number behind the second.
+/// If two types of requests, or two of responses, had the same name, a number would be appended to the second.
 #[test]
 fn a_name_means_one_thing() {
     let (_, [asked, given]) = parts();
@@ -73,7 +73,7 @@ fn everything_is_described() {
         if path.ends_with("/description")
             && let Some(words) = value.as_str()
         {
-            // Links between our own types mean nothing to whoever reads this.
+            // Links between Rust types mean nothing to readers of the document.
             assert!(!words.contains("[`") && !words.contains("::"), "{path}: {words}");
         }
     });

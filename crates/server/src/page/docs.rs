@@ -1,4 +1,4 @@
-//! `/docs`: what can be asked, for people, made from the same description as `/openapi.json`.
+//! `/docs`: the API reference for people, generated from the same description as `/openapi.json`.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::openapi;
 use crate::problem::ProblemCode;
 
-/// Made once: it does not change while the program runs.
+/// Generated once: it does not change while the program runs.
 pub(super) fn page() -> &'static str {
     static PAGE: OnceLock<String> = OnceLock::new();
     PAGE.get_or_init(|| render(&openapi::document()))
@@ -23,7 +23,7 @@ fn render(document: &Value) -> String {
             methods.as_object().into_iter().flatten().map(|(method, told)| (method.as_str(), path.as_str(), told)),
         );
     }
-    // Runs first, what is about the service itself last.
+    // Runs first, routes about the service itself last.
     all.sort_by_key(|(_, path, _)| (!path.starts_with("/v1/runs"), !path.starts_with("/v1/"), *path));
     let index: String = all.iter().map(index_line).collect();
     let sections: String = all.iter().map(section).collect();
@@ -32,11 +32,11 @@ fn render(document: &Value) -> String {
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>skillrun API</title>\n\
          <link rel=\"stylesheet\" href=\"/page.css\">\n<main>\n<h1>skillrun API</h1>\n\
-         <p>Programs send a token as <code>Authorization: Bearer TOKEN</code>. The same for programs is \
-         <a href=\"/openapi.json\"><code>/openapi.json</code></a>. Whatever cannot be done is answered with \
+         <p>Programs send a token as <code>Authorization: Bearer TOKEN</code>. The machine-readable description is \
+         <a href=\"/openapi.json\"><code>/openapi.json</code></a>. Every error is returned as \
          <code>application/problem+json</code>, see <a href=\"#problems\">problems</a>.</p>\n\
          <nav><table>\n{index}</table></nav>\n{sections}\
-         <section id=\"problems\">\n<h2>Problems</h2>\n<p>Each has its code, whether trying again can help, and what to \
+         <section id=\"problems\">\n<h2>Problems</h2>\n<p>Each has a code, whether a retry can help, and what to \
          do. These can come from every route: INVALID_REQUEST, UNAUTHORIZED, FORBIDDEN, HOST_REFUSED, ORIGIN_REFUSED, \
          STOPPING.</p>\n<table>\n{problems}</table>\n</section>\n</main>\n"
     )

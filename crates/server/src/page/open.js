@@ -16,7 +16,7 @@ async function open() {
   });
   const body = await answer.json().catch(() => ({}));
   if (!answer.ok) {
-    state.textContent = body.detail ?? "It could not be opened. Run `skillrun open` for a new link.";
+    state.textContent = body.detail ?? "The login failed. Run `skillrun open` for a new link.";
     return;
   }
   try {
@@ -24,12 +24,12 @@ async function open() {
     localStorage.setItem("skillrun.token", body.token);
   } catch {
     await fetch("/v1/session/end", { method: "POST", headers: { authorization: `Bearer ${body.token}` } });
-    state.textContent = "This browser stores nothing for this page. Allow it to, then run `skillrun open` for a new link.";
+    state.textContent = "This browser does not allow this page to store data. Allow it, then run `skillrun open` for a new link.";
     return;
   }
   location.replace("/");
 }
 
 open().catch(() => {
-  state.textContent = "The server does not answer. Is it running?";
+  state.textContent = "The server does not respond. Is it running?";
 });

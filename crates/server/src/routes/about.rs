@@ -1,4 +1,4 @@
-//! About the service itself: numbers, its description, and how a browser gets in.
+//! Routes about the service itself: metrics, its description, and the login of browsers.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::places::Place;
 use crate::problem::{Problem, ProblemCode, Result, of_io};
 use crate::service::Service;
 
-/// Anybody may send this body, so little of it is held.
+/// This body needs no token, so its size limit is small.
 const BEGIN_MAX: usize = 4 << 10;
 
 /// Longest address of a download, in bytes.
@@ -32,25 +32,25 @@ const SECOND_NANOS: u64 = 1_000_000_000;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        // The door answers these two itself, before there is a router; they stand here to be described.
+        // `front` answers these two itself, before there is a router; they are declared here for the description.
         Route {
-            operation: Operation::get("/healthz", "healthz", "Whether the process answers").answers_media(
+            operation: Operation::get("/healthz", "healthz", "Check that the process responds").answers_media(
                 StatusCode::OK,
                 "text/plain",
-                "It does",
+                "The process responds",
             ),
             handler: get(|| async { "ok\n" }),
         },
         Route {
-            operation: Operation::get("/readyz", "readyz", "Whether the runs of before are found")
-                .answers_media(StatusCode::OK, "text/plain", "They are")
-                .answers_media(StatusCode::SERVICE_UNAVAILABLE, "text/plain", "Not yet"),
+            operation: Operation::get("/readyz", "readyz", "Check that the server has loaded the existing runs")
+                .answers_media(StatusCode::OK, "text/plain", "The server is ready")
+                .answers_media(StatusCode::SERVICE_UNAVAILABLE, "text/plain", "The server is not ready yet"),
             handler: get(|| async { "ready\n" }),
         },
         Route {
-            operation: Operation::get("/metrics", "metrics", "Numbers, in the text format of OpenMetrics")
+            operation: Operation::get("/metrics", "metrics", "Metrics, in the OpenMetrics text format")
                 .scope(Scope::Read)
-                .answers_media(StatusCode::OK, "application/openmetrics-text", "The numbers"),
+                .answers_media(StatusCode::OK, "application/openmetrics-text", "The metrics"),
             handler: get(metrics),
         },
         Route {
@@ -65,7 +65,7 @@ pub(super) fn routes() -> Vec<Route> {
             operation: Operation::post(
                 "/v1/session",
                 "begin_session",
-                "Let a browser in, with the code of a one-time link",
+                "Log a browser in with the code of a one-time link",
             )
             .json_body::<Begin>(json!({"code": "the code of a link"}))
             .answers::<SessionView>(StatusCode::OK, "The token of this browser")
@@ -75,20 +75,20 @@ pub(super) fn routes() -> Vec<Route> {
         Route {
             operation: Operation::post("/v1/session/end", "end_session", "Log this browser out: its token is revoked")
                 .scope(Scope::Read)
-                .answers_nothing(StatusCode::NO_CONTENT, "The token is refused from now on"),
+                .answers_nothing(StatusCode::NO_CONTENT, "The token is revoked"),
             handler: post(end),
         },
         Route {
             operation: Operation::post(
                 "/v1/downloads",
                 "create_download",
-                "An address for one file that needs no token, good for one minute",
+                "Create a download link for one file, valid for one minute without a token",
             )
             .scope(Scope::Read)
             .json_body::<CreateDownload>(
                 json!({"path": "/v1/runs/0190c0de-0000-7000-8000-000000000000/bundle?full=true"}),
             )
-            .answers::<DownloadView>(StatusCode::OK, "The address"),
+            .answers::<DownloadView>(StatusCode::OK, "The link"),
             handler: post(download),
         },
     ]
@@ -100,23 +100,23 @@ async fn metrics(_: Reads, State(service): State<Arc<Service>>) -> Result<Respon
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }
 
-/// What lets a browser in.
+/// The credential of a browser login.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "BeginSession")]
 pub(crate) struct Begin {
-    /// What stands behind `#code=` in a link of `skillrun open`; good once.
+    /// The value after `#code=` in a link of `skillrun open`; valid once.
     #[schemars(length(max = 200))]
     code: String,
 }
 
-/// A browser that was let in.
+/// A browser session.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Session")]
 pub(crate) struct SessionView {
-    /// To be sent as `Authorization: Bearer`; shown this one time.
+    /// The token to send as `Authorization: Bearer`; shown only here.
     token: String,
-    /// When the browser has to come by a link again.
+    /// When the browser needs a new link.
     expires_at: Timestamp,
 }
 
@@ -126,7 +126,7 @@ async fn begin(
     request: Request,
 ) -> Result<Json<SessionView>> {
     if matches!(from, From::Allowed(_)) {
-        return Err(Problem::new(ProblemCode::OriginRefused, "a session is for the page of this server alone"));
+        return Err(Problem::new(ProblemCode::OriginRefused, "only the page of this server can open a session"));
     }
     if !is_json(request.headers()) {
         return Err(Problem::new(ProblemCode::MediaType, "the body must be application/json"));
@@ -135,7 +135,7 @@ async fn begin(
     let begun = blocking(move || {
         let now = service.now();
         if !links::take(&service.data, &body.code, now) {
-            let detail = "this link was used or is too old; `skillrun open` prints a new one";
+            let detail = "this link was already used or has expired; `skillrun open` prints a new one";
             return Err(Problem::new(ProblemCode::Unauthorized, detail));
         }
         random::bytes().and_then(|random| service.guard.sessions().begin(now, random)).map_err(of_auth)
@@ -159,27 +159,27 @@ async fn end(
         return Err(Problem::new(ProblemCode::Forbidden, detail));
     };
     blocking(move || service.guard.sessions().end(id)).await.map_err(of_auth)?;
-    // Streams that began before.
+    // Streams opened before.
     place.close_others(&who.name);
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// A file that is to be downloaded.
+/// A file to download.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateDownload {
-    /// Path and query of an artifact, a bundle, a recording or the bytes of an attempt, as they are without a link.
+    /// Path and query of an artifact, a bundle, a recording or the bytes of an attempt, without a ticket.
     #[schemars(length(max = 8192), regex(pattern = FILE_PATTERN))]
     path: String,
 }
 
-/// An address for one file.
+/// A download link for one file.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Download")]
 pub(crate) struct DownloadView {
-    /// Path and query, with a ticket for GET in it. Whoever has it gets the file, and nothing else.
+    /// Path and query, with a ticket for GET. It gives access to this file and to nothing else.
     url: String,
-    /// One minute from now.
+    /// When the link expires, one minute from now.
     expires_at: Timestamp,
 }
 
@@ -189,7 +189,7 @@ async fn download(
     JsonBody(body): JsonBody<CreateDownload>,
 ) -> Result<Json<DownloadView>> {
     if !is_file(&body.path) {
-        return Err(Problem::field("path", "must be that of an artifact, a bundle, a recording or of raw bytes"));
+        return Err(Problem::field("path", "must be the path of an artifact, a bundle, a recording or raw bytes"));
     }
     let now = service.now();
     let ticket = service.guard.tickets().make(&body.path, &who.name, now);
@@ -197,10 +197,10 @@ async fn download(
     Ok(Json(DownloadView { url: tickets::with_ticket(&body.path, &ticket), expires_at }))
 }
 
-/// What [`is_file`] accepts, for those who read the description.
+/// The pattern that [`is_file`] accepts, for the OpenAPI description.
 const FILE_PATTERN: &str = r"^/v1/runs/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/(artifacts/[A-Za-z0-9._~%!*'()/-]+|bundle|raw|recording\.cast)(\?[A-Za-z0-9._~%&=-]*)?$";
 
-/// Whether it is an address as a browser sends it, of something that is downloaded.
+/// Whether it is the address, as browsers send it, of a file that can be downloaded.
 fn is_file(path: &str) -> bool {
     let (address, query) = path.split_once('?').unwrap_or((path, ""));
     let Some((run, rest)) = address.strip_prefix("/v1/runs/").and_then(|rest| rest.split_once('/')) else {
@@ -214,7 +214,7 @@ fn is_file(path: &str) -> bool {
         && run.parse::<RunId>().is_ok_and(|id| id.to_string() == run)
         && (is_known || rest.strip_prefix("artifacts/").is_some_and(is_named))
         && query.bytes().all(|byte| is_plain(byte) || b"&=".contains(&byte))
-        // The link gets one of its own.
+        // The link gets its own ticket.
         && !query.split('&').any(|pair| pair.split('=').next() == Some(tickets::PARAMETER))
 }
 

@@ -1,4 +1,4 @@
-//! For those who write skills: what an agent will read of one, and what is wrong with one that is not installed yet.
+//! Routes for authors of skills: what an agent reads of a skill, and the errors of a skill that is not installed yet.
 
 use std::sync::Arc;
 
@@ -29,24 +29,24 @@ pub(super) fn routes() -> Vec<Route> {
             operation: Operation::get(
                 "/v1/skills/{name}/patched",
                 "get_patched_skill",
-                "A skill as the agent will read it, with the rules that are added in a run",
+                "Show a skill as the agent reads it, with the rules that a run adds",
             )
             .scope(Scope::Read)
             .query::<PatchedParams>()
-            .answers::<PatchedSkill>(StatusCode::OK, "Its text, and which lines were added")
+            .answers::<PatchedSkill>(StatusCode::OK, "The text, and which lines were added")
             .problems(&[ProblemCode::SkillNotFound, ProblemCode::SkillInvalid, ProblemCode::CannotRun]),
             handler: get(patched_skill),
         },
-        // Not below `/v1/skills/`: there a skill of that name would be out of reach.
+        // Not below `/v1/skills/`: a skill of that name would be unreachable there.
         Route {
             operation: Operation::post(
                 "/v1/validate",
                 "validate_skill",
-                "What is wrong with a skill in a zip; nothing is kept",
+                "Validate a skill in a zip without storing it",
             )
             .scope(Scope::Run)
             .multipart_body::<SkillForm>()
-            .answers::<SkillCheck>(StatusCode::OK, "The skill, and what is wrong or odd about it")
+            .answers::<SkillCheck>(StatusCode::OK, "The skill, with its errors and warnings")
             .problems(&[ProblemCode::SkillInvalid]),
             handler: post(validate_skill),
         },
@@ -55,9 +55,9 @@ pub(super) fn routes() -> Vec<Route> {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct PatchedParams {
-    /// Left out: what the skill prefers.
+    /// Default: the mode the skill prefers.
     mode: Option<ExecutionMode>,
-    /// One of `GET /v1/engines`, whose first words are told. Left out: those of engines that have no words of their own.
+    /// One of `GET /v1/engines`, whose opening text is shown. Default: the text of engines that have none of their own.
     engine: Option<String>,
 }
 
@@ -82,21 +82,21 @@ async fn patched_skill(
     .await
 }
 
-/// A skill that was looked at and not kept.
+/// A skill that was validated and not stored.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SkillCheck {
-    /// As it would be installed.
+    /// The name under which it would be installed.
     name: String,
-    /// When to use it, in its own words.
+    /// When to use the skill, from its own description.
     description: String,
     version: Option<String>,
-    /// The modes it can be run in.
+    /// The supported modes.
     modes: Vec<ExecutionMode>,
-    /// Empty: all of them.
+    /// The supported engines; empty: all.
     engines: Vec<String>,
-    /// Why it could not be run, if it could not.
+    /// Why the skill could not be run; null if it could.
     problem: Option<String>,
-    /// Whether one of this name is installed, which this one would replace.
+    /// Whether a skill of this name is installed, which this one would replace.
     is_installed: bool,
     #[serde(flatten)]
     words: SkillWords,
@@ -109,7 +109,7 @@ async fn validate_skill(_: Runs, State(service): State<Arc<Service>>, request: R
     service
         .clone()
         .heavily(move || {
-            // Beside the zip, in the folder that is gone with the form.
+            // Next to the zip, in the folder that is removed with the form.
             let folder = form.folder.path().join("skill");
             let installed = archive::install(&zip, &folder, Existing::Refuse).map_err(|error| refused(&error.kind))?;
             let check = skill_check(&service, &installed.skill);
@@ -122,11 +122,11 @@ async fn validate_skill(_: Runs, State(service): State<Arc<Service>>, request: R
 fn skill_check(service: &Service, skill: &Skill) -> SkillCheck {
     let runner = &skill.runner;
     let problem = skill.check_usable().err().map(|error| {
-        // Where it lies for this moment is nobody's business.
+        // Its temporary path is not disclosed.
         let file = error.path.strip_prefix(&skill.root).unwrap_or(&error.path).display().to_string();
         format!("{file}: {}", error.kind)
     });
-    // It lies under the name it would get.
+    // Its folder has the name under which it would be installed.
     let place = skill.root.file_name().map(|name| service.data.skills().join(name));
     SkillCheck {
         name: skill.name.clone(),

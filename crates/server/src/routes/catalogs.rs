@@ -1,4 +1,4 @@
-//! What runs are made of: skills and engines.
+//! The catalogs that runs draw on: skills and engines.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,9 +31,9 @@ use crate::upload;
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route {
-            operation: Operation::get("/v1/skills", "list_skills", "Skills that can be run by their names")
+            operation: Operation::get("/v1/skills", "list_skills", "List skills that can be run by name")
                 .scope(Scope::Read)
-                .answers::<SkillList>(StatusCode::OK, "By name"),
+                .answers::<SkillList>(StatusCode::OK, "Sorted by name"),
             handler: get(list),
         },
         Route {
@@ -41,21 +41,21 @@ pub(super) fn routes() -> Vec<Route> {
                 .scope(Scope::Admin)
                 .query::<InstallParams>()
                 .multipart_body::<SkillForm>()
-                .answers::<SkillView>(StatusCode::CREATED, "It is installed")
+                .answers::<SkillView>(StatusCode::CREATED, "The skill was installed")
                 .problems(&[ProblemCode::SkillInvalid, ProblemCode::SkillExists]),
             handler: post(install),
         },
         Route {
-            operation: Operation::get("/v1/skills/{name}", "get_skill", "Everything about a skill")
+            operation: Operation::get("/v1/skills/{name}", "get_skill", "Show a skill with its schemas")
                 .scope(Scope::Read)
                 .answers::<SkillView>(StatusCode::OK, "The skill")
                 .problems(&[ProblemCode::SkillNotFound, ProblemCode::SkillInvalid]),
             handler: get(one),
         },
         Route {
-            operation: Operation::delete("/v1/skills/{name}", "remove_skill", "Remove a skill that was installed")
+            operation: Operation::delete("/v1/skills/{name}", "remove_skill", "Remove an installed skill")
                 .scope(Scope::Admin)
-                .answers_nothing(StatusCode::NO_CONTENT, "It is gone; runs of it keep their copies")
+                .answers_nothing(StatusCode::NO_CONTENT, "The skill was removed; runs keep their copies of it")
                 .problems(&[ProblemCode::SkillNotFound]),
             handler: delete(remove),
         },
@@ -63,11 +63,11 @@ pub(super) fn routes() -> Vec<Route> {
             operation: Operation::get(
                 "/v1/engines",
                 "list_engines",
-                "Engines: what is installed, and how far each can be trusted",
+                "List engines, whether each is installed, and how well it is supported",
             )
             .scope(Scope::Read)
             .query::<EngineParams>()
-            .answers::<EngineList>(StatusCode::OK, "By name"),
+            .answers::<EngineList>(StatusCode::OK, "Sorted by name"),
             handler: get(engines),
         },
     ]
@@ -77,17 +77,17 @@ pub(super) fn routes() -> Vec<Route> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "SkillSummary")]
 pub(crate) struct SkillEntry {
-    /// As a request says it.
+    /// The name to use in a request.
     name: String,
-    /// When to use it, in its own words.
+    /// When to use the skill, from its own description.
     description: String,
     origin: Origin,
     version: Option<String>,
-    /// The modes it can be run in.
+    /// The supported modes.
     modes: Vec<ExecutionMode>,
-    /// Empty: all of them.
+    /// The supported engines; empty: all.
     engines: Vec<String>,
-    /// Why it cannot be run, if it cannot.
+    /// Why the skill cannot be run; null if it can.
     problem: Option<String>,
 }
 
@@ -95,42 +95,42 @@ pub(crate) struct SkillEntry {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SkillList {
     skills: Vec<SkillEntry>,
-    /// Folders that cannot be looked into, each with why.
+    /// Folders that cannot be read, each with the reason.
     unreadable: Vec<String>,
 }
 
-/// A skill, with the schemas a form can be made from.
+/// A skill, with the schemas from which a form can be generated.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Skill")]
 pub(crate) struct SkillView {
     #[serde(flatten)]
     entry: SkillEntry,
-    /// Where it lies on the machine of the server.
+    /// The folder of the skill on the machine of the server.
     folder: String,
     #[serde(flatten)]
     words: SkillWords,
 }
 
-/// What a skill says of itself, wherever it lies, and what is wrong with it.
+/// What a skill declares about itself, wherever it is stored, and its errors.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SkillWords {
-    /// Engines it cannot be run on.
+    /// Engines that the skill does not support.
     unsupported_engines: Vec<String>,
-    /// So many turns a run may have; null: as the settings say.
+    /// Maximum number of turns of a run; null: the setting applies.
     max_attempt: Option<u32>,
-    /// Whether an auto run fails when the agent gives no done marker; null: as the settings say.
+    /// Whether an auto run fails when the agent gives no done marker; null: the setting applies.
     require_marker: Option<bool>,
-    /// JSON Schemas of input, parameter and output, those there are.
+    /// The JSON Schemas of input, parameter and output that the skill has.
     schemas: BTreeMap<String, Value>,
     /// Patterns of files that count as artifacts.
     artifacts: Vec<String>,
     /// blake3 of all its files.
     hash: Option<String>,
-    /// What is wrong or odd about it.
+    /// Errors and warnings about the skill.
     findings: Vec<Finding>,
 }
 
-/// Something that loading a skill does not look at, such as a schema that is none.
+/// Something that loading a skill does not check, such as an invalid schema.
 fn first_error(skill: &Skill) -> Option<String> {
     let findings = validate(&skill.root).findings;
     let error = findings.into_iter().find(|finding| finding.severity == Severity::Error)?;
@@ -176,7 +176,7 @@ impl SkillWords {
         let runner = &skill.runner;
         let schema = |role: &SchemaRole| {
             let path = skill.root.join(runner.schema(*role)?.as_path());
-            // Checked when the skill was loaded; bounded there too.
+            // Checked and bounded when the skill was loaded.
             let schema = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
             Some((role.as_str().to_owned(), schema))
         };
@@ -205,7 +205,7 @@ fn not_found(name: &str) -> Problem {
     Problem::new(ProblemCode::SkillNotFound, format!("there is no skill \"{name}\""))
 }
 
-/// The skill that a name stands for. Blocking.
+/// The skill of a name. Blocking.
 pub(super) fn found(service: &Service, name: &str) -> Result<Skill> {
     service.around.skills.find(name).map_err(|error| match error {
         FindError::NotFound { .. } => not_found(name),
@@ -219,7 +219,7 @@ async fn one(_: Reads, State(service): State<Arc<Service>>, InPath(name): InPath
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct InstallParams {
-    /// Whether a skill of the same name is replaced.
+    /// Whether an installed skill of the same name is replaced.
     #[serde(default)]
     replace: bool,
 }
@@ -234,7 +234,7 @@ pub(crate) struct SkillForm {
     skill: String,
 }
 
-/// Why a package is not taken. Where it lies on our disk is nobody's business.
+/// Why a package is refused. Its path on the disk of the server is not disclosed.
 pub(super) fn refused(kind: &ArchiveErrorKind) -> Problem {
     Problem::field("skill", kind.to_string()).with_code(archive_code(kind))
 }
@@ -297,7 +297,7 @@ async fn remove(
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct EngineParams {
-    /// Whether programs are asked for their versions, which takes a moment.
+    /// Whether the versions of the programs are determined, which takes a moment.
     #[serde(default)]
     probe: bool,
 }

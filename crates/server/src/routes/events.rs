@@ -1,4 +1,4 @@
-//! Streams and histories of a run: RASP and FCMP.
+//! Event streams and histories of a run: RASP and FCMP.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -36,13 +36,13 @@ use crate::sse::{self, Giver, LAST_EVENT_ID};
 const PAGE: usize = 100;
 const PAGE_MAX: usize = 1000;
 
-/// Bytes on one page, beside one event of any size.
+/// Bytes on one page; one event of any size is always allowed.
 const PAGE_BYTES: usize = 4 << 20;
 
-/// So many are looked at together, however few are wanted.
+/// Number of events read at once, even if fewer are requested.
 const LOOK: usize = 100;
 
-/// Events that are looked at for one page when most of them do not fit.
+/// Maximum number of events examined for one page when most of them do not match.
 const LOOKED_AT: usize = 20_000;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -52,9 +52,9 @@ pub(super) fn routes() -> Vec<Route> {
                 .scope(Scope::Read)
                 .query::<StreamParams>()
                 .streams(
-                    "Server-sent events `run_event`, whose `id` is the cursor; `reset` when the cursor does not hold",
+                    "Server-sent events `run_event`, whose `id` is the cursor; `reset` when the cursor is no longer valid",
                 )
-                .answers_nothing(StatusCode::NO_CONTENT, "The run is over and you have everything")
+                .answers_nothing(StatusCode::NO_CONTENT, "The run is over and the client has every event")
                 .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::TooManyStreams]),
             handler: get(events),
         },
@@ -66,8 +66,8 @@ pub(super) fn routes() -> Vec<Route> {
             )
             .scope(Scope::Read)
             .query::<ChatParams>()
-            .streams("Server-sent events `chat_event`, whose `id` is the cursor; `reset` when the cursor does not hold")
-            .answers_nothing(StatusCode::NO_CONTENT, "The run is over and you have everything")
+            .streams("Server-sent events `chat_event`, whose `id` is the cursor; `reset` when the cursor is no longer valid")
+            .answers_nothing(StatusCode::NO_CONTENT, "The run is over and the client has every event")
             .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved, ProblemCode::TooManyStreams]),
             handler: get(chat),
         },
@@ -75,7 +75,7 @@ pub(super) fn routes() -> Vec<Route> {
             operation: Operation::get(
                 "/v1/runs/{run_id}/events/history",
                 "events_history",
-                "Events of a run, page by page (RASP)",
+                "List events of a run, page by page (RASP)",
             )
             .scope(Scope::Read)
             .query::<HistoryParams>()
@@ -87,7 +87,7 @@ pub(super) fn routes() -> Vec<Route> {
             operation: Operation::get(
                 "/v1/runs/{run_id}/chat/history",
                 "chat_history",
-                "The conversation of a run, page by page (FCMP)",
+                "List the conversation of a run, page by page (FCMP)",
             )
             .scope(Scope::Read)
             .query::<ChatHistoryParams>()
@@ -99,7 +99,7 @@ pub(super) fn routes() -> Vec<Route> {
             operation: Operation::get(
                 "/v1/runs/{run_id}/events/at",
                 "events_at",
-                "The events that are made of a byte of evidence",
+                "List the events derived from a byte of evidence",
             )
             .scope(Scope::Read)
             .query::<AtParams>()
@@ -116,13 +116,13 @@ pub(super) fn routes() -> Vec<Route> {
 pub(crate) enum Taxonomy {
     #[default]
     All,
-    /// Without those the runtime needs for itself; seqs then have holes.
+    /// Without internal events of the runtime; seqs then have gaps.
     Frontend,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct StreamParams {
-    /// The id of the last event you have; `Last-Event-ID` does the same and wins.
+    /// The id of the last event the client has; the header `Last-Event-ID` takes precedence.
     #[schemars(regex(pattern = CURSOR_PATTERN))]
     cursor: Option<String>,
     #[serde(default)]
@@ -131,7 +131,7 @@ pub(crate) struct StreamParams {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ChatParams {
-    /// The id of the last event you have; `Last-Event-ID` does the same and wins.
+    /// The id of the last event the client has; the header `Last-Event-ID` takes precedence.
     #[schemars(regex(pattern = CURSOR_PATTERN))]
     cursor: Option<String>,
 }
@@ -141,7 +141,7 @@ fn position(headers: &HeaderMap, cursor: Option<&str>) -> Result<Position> {
     let (field, text) = match header {
         Some(Ok("")) | None => ("query.cursor", cursor),
         Some(Ok(id)) => ("header.Last-Event-ID", Some(id)),
-        Some(Err(_)) => return Err(Problem::field("header.Last-Event-ID", "is no cursor")),
+        Some(Err(_)) => return Err(Problem::field("header.Last-Event-ID", "is not a cursor")),
     };
     let Some(text) = text else { return Ok(Position::BEGINNING) };
     text.parse().map_err(|error: crate::feed::position::NoCursor| Problem::field(field, error.to_string()))
@@ -198,7 +198,7 @@ impl Giver for Reader {
     async fn next(&mut self) -> Option<Bytes> {
         match Reader::next(self).await {
             Next::Bytes(bytes) => Some(bytes),
-            // What is wrong is told when the client comes again.
+            // The error is reported when the client reconnects.
             Next::End | Next::Failed => None,
         }
     }
@@ -206,18 +206,18 @@ impl Giver for Reader {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct HistoryParams {
-    /// After this event; as `next_cursor` of the page before.
+    /// Return events after this one: `next_cursor` of the previous page.
     #[schemars(regex(pattern = CURSOR_PATTERN))]
     cursor: Option<String>,
-    /// The first seq that is wanted.
+    /// The first seq to return.
     from_seq: Option<u64>,
-    /// The last seq that is wanted.
+    /// The last seq to return.
     to_seq: Option<u64>,
-    /// Not before this moment (RFC 3339).
+    /// Only events at or after this time (RFC 3339).
     from_ts: Option<Timestamp>,
-    /// Not after this moment (RFC 3339).
+    /// Only events at or before this time (RFC 3339).
     to_ts: Option<Timestamp>,
-    /// At most so many, 100 unless told, 1000 at most.
+    /// Maximum number of events; default 100, at most 1000.
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<usize>,
     #[serde(default)]
@@ -226,23 +226,23 @@ pub(crate) struct HistoryParams {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ChatHistoryParams {
-    /// After this event; as `next_cursor` of the page before.
+    /// Return events after this one: `next_cursor` of the previous page.
     #[schemars(regex(pattern = CURSOR_PATTERN))]
     cursor: Option<String>,
-    /// The first seq that is wanted.
+    /// The first seq to return.
     from_seq: Option<u64>,
-    /// The last seq that is wanted.
+    /// The last seq to return.
     to_seq: Option<u64>,
-    /// Not before this moment (RFC 3339).
+    /// Only events at or after this time (RFC 3339).
     from_ts: Option<Timestamp>,
-    /// Not after this moment (RFC 3339).
+    /// Only events at or before this time (RFC 3339).
     to_ts: Option<Timestamp>,
-    /// At most so many, 100 unless told, 1000 at most.
+    /// Maximum number of events; default 100, at most 1000.
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<usize>,
 }
 
-/// What a page of a history has.
+/// The filters of a page of a history.
 #[derive(Debug, Clone, Copy)]
 struct Wanted {
     after: Option<Position>,
@@ -280,18 +280,18 @@ impl HistoryParams {
     }
 }
 
-/// A page that is being filled with events as they stand in a file.
+/// A page being filled with events as stored in a file.
 struct Filling {
     wanted: Wanted,
     json: Vec<u8>,
     count: usize,
     looked_at: usize,
-    /// The last that was looked at.
+    /// The last event examined.
     last: Option<u64>,
     is_full: bool,
 }
 
-/// What is needed to choose an event, and nothing else of it.
+/// The fields needed to select an event.
 #[derive(Deserialize)]
 struct Moment {
     ts: Timestamp,
@@ -351,21 +351,21 @@ impl Filling {
     }
 }
 
-/// What comes after the events of a page.
+/// The members after the events of a page.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct PageFoot {
-    /// A stream that is opened with it goes on after this page.
+    /// The cursor with which a stream continues after this page.
     pub(crate) cursor: String,
-    /// Give it as `cursor` for the next page; null when there is none.
+    /// The `cursor` of the next page; null when there is none.
     pub(crate) next_cursor: Option<String>,
-    /// The last event the run has at this moment.
+    /// The seq of the last event the run has at this moment.
     pub(crate) last_seq: u64,
-    /// Changes when events were lost that somebody may have seen.
+    /// Changes when events were lost that a client may have seen.
     pub(crate) epoch: u32,
 }
 
 pub(super) fn is_reset(run: RunId) -> Problem {
-    Problem::new(ProblemCode::CursorReset, "this cursor is not one of this run any more").of_run(run)
+    Problem::new(ProblemCode::CursorReset, "this cursor is no longer valid for this run").of_run(run)
 }
 
 async fn events_history(
@@ -457,7 +457,7 @@ impl Taker for Filling {
     fn begin(&mut self, _: Position) {}
 }
 
-/// Streams that events are made of.
+/// Streams that events are derived from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum AtStream {
@@ -467,18 +467,18 @@ pub(crate) enum AtStream {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct AtParams {
-    /// From 1.
+    /// The attempt, from 1.
     attempt: NonZeroU32,
     stream: AtStream,
-    /// Of the byte in that stream of that attempt.
+    /// The offset of the byte in that stream of that attempt.
     offset: u64,
 }
 
-/// Events that are made of a byte.
+/// Events derived from a byte.
 #[derive(Debug, Serialize)]
 struct AtPage {
     events: Vec<Box<serde_json::value::RawValue>>,
-    /// There are more than these.
+    /// There are more events than these.
     cut: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the engine wrote: bytes, attempts, and a recording to play.
+//! The output of the engine: raw bytes, attempts, and a recording.
 
 use std::io;
 use std::num::NonZeroU32;
@@ -36,23 +36,23 @@ pub(super) fn routes() -> Vec<Route> {
             operation: Operation::get(
                 "/v1/runs/{run_id}/raw",
                 "get_raw",
-                "Bytes the engine wrote or was given, secrets masked",
+                "Download bytes the engine wrote or received, with secrets masked",
             )
             .scope(Scope::Read)
             .takes_ticket()
             .query::<RawParams>()
-            .answers_media(StatusCode::OK, "application/octet-stream", "All of them")
+            .answers_media(StatusCode::OK, "application/octet-stream", "All bytes")
             .answers_media(
                 StatusCode::PARTIAL_CONTENT,
                 "application/octet-stream",
-                "Those asked for; Content-Range has the size",
+                "The requested range; Content-Range has the total size",
             )
             .problems(&missing)
             .problems(&[ProblemCode::NotFound, ProblemCode::RangeNotSatisfiable]),
             handler: get(raw),
         },
         Route {
-            operation: Operation::get("/v1/runs/{run_id}/attempts", "list_attempts", "What happened in each attempt")
+            operation: Operation::get("/v1/runs/{run_id}/attempts", "list_attempts", "Show what happened in each attempt")
                 .scope(Scope::Read)
                 .answers::<AttemptList>(StatusCode::OK, "The attempts")
                 .problems(&missing[..2]),
@@ -62,7 +62,7 @@ pub(super) fn routes() -> Vec<Route> {
             operation: Operation::get(
                 "/v1/runs/{run_id}/recording.cast",
                 "get_recording",
-                "The run as a recording for a terminal player (asciicast v3)",
+                "Download the run as a recording for a terminal player (asciicast v3)",
             )
             .scope(Scope::Read)
             .takes_ticket()
@@ -98,12 +98,12 @@ impl From<RawName> for RawKind {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct RawParams {
-    /// From 1.
+    /// The attempt, from 1.
     attempt: NonZeroU32,
     stream: RawName,
-    /// The first byte; `Range` does the same.
+    /// The offset of the first byte; the header `Range` has the same effect.
     from: Option<u64>,
-    /// After the last byte.
+    /// The offset after the last byte.
     to: Option<u64>,
 }
 
@@ -117,7 +117,7 @@ impl Bytewise for RawStream {
     }
 }
 
-/// The record of a run that is there.
+/// The record of an existing run.
 pub(super) fn record(service: &Service, run: RunId) -> Result<RunRecord> {
     service.log.head(run)?;
     RunRecord::read(&service.data.run(run).record()).map_err(|error| Problem::from(error).of_run(run))
@@ -155,7 +155,7 @@ fn raw_problem(error: &RawError) -> Problem {
     Problem::new(code, error.to_string())
 }
 
-/// Attempts, the first first.
+/// Attempts, oldest first.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct AttemptList {
     attempts: Vec<Attempt>,
@@ -174,7 +174,7 @@ pub(super) fn each_event(service: &Service, run: RunId, mut take: impl FnMut(Eve
                 cursor = page.cursor();
             }
             Answer::Reset(_) => {
-                return Err(Problem::new(ProblemCode::CursorReset, "the Log was mended while it was read").of_run(run));
+                return Err(Problem::new(ProblemCode::CursorReset, "the Log was repaired while it was being read").of_run(run));
             }
         }
     }

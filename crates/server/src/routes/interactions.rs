@@ -1,4 +1,4 @@
-//! Questions: those that wait, those that were, and answers.
+//! Questions: pending and earlier ones, and answers.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,21 +41,21 @@ pub(super) fn routes() -> Vec<Route> {
             operation: Operation::get(
                 "/v1/interactions",
                 "list_open_interactions",
-                "All questions that wait, of all runs",
+                "List the pending questions of all runs",
             )
             .scope(Scope::Read)
-            .answers::<OpenList>(StatusCode::OK, "Those with the nearest deadline first"),
+            .answers::<OpenList>(StatusCode::OK, "Nearest deadline first"),
             handler: get(open),
         },
         Route {
             operation: Operation::get(
                 "/v1/runs/{run_id}/interaction",
                 "get_interaction",
-                "The question of a run that waits",
+                "Show the pending question of a run",
             )
             .scope(Scope::Read)
             .answers::<Pending>(StatusCode::OK, "The question")
-            .answers_nothing(StatusCode::NO_CONTENT, "The run asks nothing at this moment")
+            .answers_nothing(StatusCode::NO_CONTENT, "The run has no pending question")
             .problems(&missing),
             handler: get(pending),
         },
@@ -63,20 +63,20 @@ pub(super) fn routes() -> Vec<Route> {
             operation: Operation::get(
                 "/v1/runs/{run_id}/interactions",
                 "list_interactions",
-                "All questions of a run and what became of them",
+                "List all questions of a run and their outcomes",
             )
             .scope(Scope::Read)
-            .answers::<HistoryList>(StatusCode::OK, "The first first")
+            .answers::<HistoryList>(StatusCode::OK, "Oldest first")
             .problems(&missing),
             handler: get(history),
         },
         Route {
-            operation: Operation::post("/v1/runs/{run_id}/interaction/reply", "reply", "Answer the question of a run")
+            operation: Operation::post("/v1/runs/{run_id}/interaction/reply", "reply", "Answer the pending question of a run")
                 .scope(Scope::Run)
                 .query::<WaitParams>()
                 .json_body::<ReplyBody>(json!({"interaction_id": 1, "text": "Aurora"}))
                 .multipart_body::<ReplyForm>()
-                .answers::<RunView>(StatusCode::OK, "It was heard; the run as it is now")
+                .answers::<RunView>(StatusCode::OK, "The answer was accepted; the current state of the run")
                 .problems(&missing)
                 .problems(&[
                     ProblemCode::StaleInteraction,
@@ -124,17 +124,17 @@ async fn history(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRu
         .await
 }
 
-/// An answer: free text, whatever kind of question it is.
+/// An answer: free text, whatever the kind of question.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Reply")]
 pub(crate) struct ReplyBody {
-    /// Of the question that is answered.
+    /// The id of the question being answered.
     #[serde(deserialize_with = "interaction_id")]
     interaction_id: InteractionId,
     /// The answer, or the `value` of an option.
     text: String,
-    /// The same key again has no second effect.
+    /// A repeated request with the same key has no second effect.
     #[serde(default)]
     #[schemars(length(max = 255))]
     idempotency_key: Option<String>,
@@ -149,9 +149,9 @@ fn interaction_id<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Re
 #[expect(dead_code, reason = "only its schema is used: parts are read as they come")]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct ReplyForm {
-    /// JSON, as when it is sent alone.
+    /// The request as JSON, as when it is sent without files.
     request: ReplyBody,
-    /// As many as there are.
+    /// Any number of files.
     #[schemars(default, with = "Vec<String>", extend("contentMediaType" = "application/octet-stream"))]
     files: (),
 }
@@ -193,7 +193,7 @@ async fn answer(service: &Service, request: Request) -> Result<(ReplyBody, Optio
             Ok((parsed(json, "request")?, Some(form)))
         }
         Some(_) | None => {
-            let detail = "the body must be application/json, or multipart/form-data when files come with it";
+            let detail = "the body must be application/json, or multipart/form-data when files are included";
             Err(Problem::new(ProblemCode::MediaType, detail))
         }
     }
@@ -207,7 +207,7 @@ fn say(service: &Service, run: RunId, body: ReplyBody, form: Option<&Form>) -> R
     let files = reply_files(&service.data.run(run), interaction_id, &paths)?;
     let names = files.clone();
     let heard = service.runtime.reply_anywhere(run, Reply { interaction_id, text, files, request_id: idempotency_key });
-    // What came with an answer that does not count is of no use. Where nobody knows whether it does, it stays.
+    // Files of a rejected answer are removed. If it is unknown whether the answer was accepted, they are kept.
     let is_of_no_use = match &heard {
         Ok(Heard::Here | Heard::Elsewhere) => false,
         Ok(Heard::Before) => true,

@@ -1,5 +1,5 @@
-//! What can be asked, one file per thing asked about. Each route is declared with its documentation, from which
-//! `/openapi.json` is made: one cannot be without the other.
+//! The routes, one file per topic. Each route is declared together with its documentation, from which `/openapi.json`
+//! is generated, so neither exists without the other.
 
 mod about;
 mod authoring;
@@ -31,13 +31,13 @@ use crate::page;
 use crate::problem::{Problem, ProblemCode};
 use crate::service::Service;
 
-/// One thing that can be asked.
+/// One route.
 pub(crate) struct Route {
     pub(crate) operation: Operation,
     pub(crate) handler: MethodRouter<Arc<Service>>,
 }
 
-/// All of them.
+/// All routes.
 pub(crate) fn all() -> Vec<Route> {
     let groups = [
         runs::routes(),
@@ -66,11 +66,11 @@ pub(crate) fn router(service: Arc<Service>) -> Router {
         .merge(page::router())
         .layer(DefaultBodyLimit::disable())
         .method_not_allowed_fallback(|| async {
-            Problem::new(ProblemCode::MethodNotAllowed, "this cannot be done here")
+            Problem::new(ProblemCode::MethodNotAllowed, "this method is not allowed here")
         })
         .fallback(|| async { Problem::new(ProblemCode::NotFound, "there is nothing here") })
         .layer(CatchPanicLayer::custom(|_| {
-            Problem::new(ProblemCode::Internal, "skillrun has a fault in it and could not answer").into_response()
+            Problem::new(ProblemCode::Internal, "the request failed because of a bug in skillrun").into_response()
         }))
         .route_layer(from_fn(tell_route))
         .with_state(service)

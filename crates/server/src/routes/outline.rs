@@ -1,7 +1,8 @@
-//! The outline of a run: many events in a few numbers each, for whoever draws them all at once.
+//! The outline of a run: many events in a few numbers each, for clients that draw all of them at once.
 //!
-//! It is made of columns. What stands at one place in `ts`, `types`, `levels`, `attempts` and `groups_of` is about one
-//! event, whose seq is `first_seq` plus that place. Words that come again and again stand once, in `names` and `groups`.
+//! The outline consists of columns. The values at one index in `ts`, `types`, `levels`, `attempts` and `groups_of`
+//! describe one event, whose seq is `first_seq` plus that index. Repeated strings are stored once, in `names` and
+//! `groups`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -27,21 +28,20 @@ use crate::openapi::Operation;
 use crate::problem::{Problem, ProblemCode, Result};
 use crate::service::Service;
 
-/// Events in one answer.
+/// Maximum number of events in one response.
 const MANY: u64 = 20_000;
 const MANY_MAX: u64 = 50_000;
 
-/// What is read of a Log at once.
+/// Size of one read of a Log.
 const PIECE: usize = 1 << 20;
 
-/// How much an answer has at most. Only events are counted one by one: the last piece that is read may go beyond the
-/// others.
+/// Limits of a response. Only the number of events is exact: the last piece that is read may exceed the other limits.
 #[derive(Debug, Clone, Copy)]
 struct Most {
     events: u64,
-    /// Bytes of the Log that are read for it: events may be large.
+    /// Bytes of the Log read for one response: events may be large.
     read: usize,
-    /// Bytes of the ids of groups, which engines choose.
+    /// Bytes of group ids, which engines choose.
     ids: usize,
 }
 
@@ -68,50 +68,50 @@ pub(super) fn routes() -> Vec<Route> {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct OutlineParams {
-    /// The first seq that is wanted, 1 unless told.
+    /// The first seq to return; default 1.
     from_seq: Option<u64>,
-    /// At most so many, 20000 unless told, 50000 at most.
+    /// Maximum number of events; default 20000, at most 50000.
     #[schemars(range(min = 1, max = 50_000))]
     limit: Option<u64>,
 }
 
-/// Events in columns: what stands at one place in each of them is about one event. There may be fewer than were asked
-/// for; go on with `from_seq` after the last one until you have `last_seq`.
+/// Events in columns: the values at one index describe one event. There may be fewer events than requested; continue
+/// with `from_seq` after the last one until `last_seq` is reached.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Outline {
-    /// Changes when events were lost that somebody may have seen.
+    /// Changes when events were lost that a client may have seen.
     epoch: u32,
-    /// The last event the run has at this moment.
+    /// The seq of the last event the run has at this moment.
     last_seq: u64,
-    /// The seq of the first event here, and each has the one after that before it. Where there is no event, what was
-    /// asked for.
+    /// The seq of the first event in this response; the seqs of the others follow without gaps. If there are no events,
+    /// the requested `from_seq`.
     first_seq: u64,
-    /// The types that occur here.
+    /// The event types that occur in this response.
     names: Vec<EventType>,
-    /// What the events here belong to.
+    /// The groups that the events in this response belong to.
     groups: Vec<OutlineGroup>,
-    /// When it happened, in milliseconds since 1970.
+    /// The time of each event, in milliseconds since 1970.
     ts: Vec<u64>,
-    /// Its type, as a place in `names`.
+    /// The type of each event, as an index into `names`.
     types: Vec<u32>,
-    /// How bad it is: 0 info, 1 warning, 2 error.
+    /// The level of each event: 0 info, 1 warning, 2 error.
     #[schemars(inner(range(max = 2)))]
     levels: Vec<u8>,
-    /// Its attempt; 0 before the first.
+    /// The attempt of each event; 0 before the first attempt.
     attempts: Vec<u32>,
-    /// What it belongs to, as a place in `groups`; null where it stands alone.
+    /// The group of each event, as an index into `groups`; null if it belongs to none.
     groups_of: Vec<Option<u32>>,
 }
 
-/// Something that several events are about.
+/// A group of related events.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 pub(crate) struct OutlineGroup {
     kind: OutlineGroupKind,
-    /// As in the correlation of the events.
+    /// The id, as in the correlation of the events.
     id: String,
 }
 
-/// What several events can be about.
+/// The kind of a group of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum OutlineGroupKind {
@@ -120,7 +120,7 @@ pub(crate) enum OutlineGroupKind {
     Artifact,
 }
 
-/// An event of the Log without what it says.
+/// An event of the Log without its data.
 #[derive(Deserialize)]
 struct Entry<'a> {
     ts: Timestamp,
@@ -136,7 +136,7 @@ struct Kind {
     level: Level,
 }
 
-/// Session and request are left out: nearly all events of a run share them, so they tell nothing apart.
+/// Session and request are omitted: nearly all events of a run share them, so they distinguish nothing.
 #[derive(Deserialize)]
 struct BelongsTo<'a> {
     #[serde(borrow)]
@@ -166,7 +166,7 @@ fn number(level: Level) -> u8 {
     }
 }
 
-/// An outline that grows.
+/// An outline under construction.
 struct Drawing {
     outline: Outline,
     places: HashMap<OutlineGroup, u32>,
@@ -195,7 +195,7 @@ impl Drawing {
         self.read < most.read && self.ids < most.ids
     }
 
-    /// Adds the next event, if it is one.
+    /// Adds the next line, if it is an event.
     fn add(&mut self, json: &[u8]) -> serde_json::Result<()> {
         let Entry { ts, attempt_number, event, correlation } = serde_json::from_slice(json)?;
         let outline = &mut self.outline;
@@ -227,7 +227,7 @@ fn place(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
-/// The events from `from_seq` on.
+/// The outline of the events from `from_seq` on.
 fn outline(log: &impl EventLog, run: RunId, from_seq: u64, most: Most) -> Result<Outline> {
     let head = log.head(run)?;
     let end = Position { epoch: head.epoch, after: head.next_seq.0.saturating_sub(1) };
@@ -244,7 +244,7 @@ fn outline(log: &impl EventLog, run: RunId, from_seq: u64, most: Most) -> Result
         };
         for line in page.lines() {
             drawing.add(line.json()).map_err(|error| {
-                let words = format!("event {} cannot be read ({error})", line.seq.0);
+                let words = format!("failed to read event {} ({error})", line.seq.0);
                 Problem::new(ProblemCode::Internal, words).of_run(run)
             })?;
         }

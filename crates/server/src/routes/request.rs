@@ -1,5 +1,5 @@
-//! What was asked for, as it was accepted. Names of variables are told, values never; secrets that stand in the request
-//! itself are masked.
+//! The request of a run, as it was accepted. Names of variables are shown, values never; secrets in the request itself
+//! are masked.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ use crate::service::Service;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![Route {
-        operation: Operation::get("/v1/runs/{run_id}/request", "get_request", "What was asked for, as it was accepted")
+        operation: Operation::get("/v1/runs/{run_id}/request", "get_request", "Show the request of a run, as it was accepted")
             .scope(Scope::Read)
             .answers::<RunRequest>(StatusCode::OK, "The request, with every default filled in and secrets masked")
             .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved]),
@@ -39,30 +39,30 @@ pub(super) fn routes() -> Vec<Route> {
     }]
 }
 
-/// What was asked for, with every default filled in.
+/// The request of a run, with every default filled in.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct RunRequest {
     run_id: RunId,
     created_at: Timestamp,
     /// The run that this one is a retry of.
     retry_of: Option<RunId>,
-    /// It does not begin before this; null: as soon as there is a slot.
+    /// The run does not begin before this time; null: as soon as a slot is free.
     not_before: Option<Timestamp>,
     /// The caller's own name for the request.
     request_id: Option<String>,
     skill: RequestSkill,
     engine: RequestEngine,
     mode: ExecutionMode,
-    /// In the engine's own words; null: the engine's choice.
+    /// The engine's name of the model; null: the engine's choice.
     model: Option<String>,
     input: Map<String, Value>,
     parameter: Map<String, Value>,
-    /// By slot.
+    /// Input files by slot.
     files: Vec<RequestFile>,
-    /// Null: a folder inside the run.
+    /// The workspace; null: a folder inside the run.
     workspace: Option<RequestWorkspace>,
     options: AcceptedOptions,
-    /// Runs the same again, as a new run.
+    /// A command that starts a new run with the same request.
     command: String,
 }
 
@@ -79,22 +79,22 @@ pub(crate) struct RequestSkill {
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct RequestEngine {
     name: String,
-    /// Null when it told none.
+    /// Null when the engine reported none.
     version: Option<String>,
-    /// Whether it keeps to the permission of the run.
+    /// Whether the engine enforces the permission of the run.
     posture: Posture,
 }
 
-/// A file that came with the request.
+/// A file sent with the request.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct RequestFile {
     slot: String,
     name: String,
-    /// Null when it is not there any more.
+    /// Null when the file no longer exists.
     size: Option<u64>,
 }
 
-/// A folder of the user that the engine works in.
+/// A folder of the user in which the engine works.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct RequestWorkspace {
     path: String,
@@ -102,56 +102,56 @@ pub(crate) struct RequestWorkspace {
     share: bool,
 }
 
-/// How a run is carried out: what the request says, else the skill, else the settings.
+/// The options of a run: from the request, else the skill, else the settings.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct AcceptedOptions {
     permission: Permission,
     /// The engine's home folder.
     home: HomeChoice,
-    /// How hard the model thinks, in the engine's own words; null: the engine's choice.
+    /// The reasoning effort, in the terms of the engine; null: the engine's choice.
     effort: Option<String>,
-    /// An attempt that takes longer is ended.
+    /// An attempt that takes longer is terminated.
     hard_timeout_sec: f64,
-    /// An attempt that is silent for longer is ended.
+    /// An attempt without output for longer is terminated.
     stall_timeout_sec: f64,
-    /// So long a process may stay after it has finished its answer; null: the engine's own time.
+    /// How long the engine process may keep running after the end of its turn; null: the engine's default.
     linger_sec: Option<f64>,
-    /// An attempt that writes more is ended.
+    /// An attempt that writes more is terminated.
     max_bytes: u64,
-    /// False: when nobody answers in time, it is decided without a person.
+    /// False: when no user answers in time, the question is answered automatically.
     interactive_require_user_reply: bool,
-    /// So long a question waits.
+    /// How long a question waits for an answer.
     session_timeout_sec: f64,
-    /// So often it is decided without a person.
+    /// Maximum number of questions answered automatically.
     auto_decision_limit: u32,
-    /// What to do when nobody answers; null: what the skill says, else the question.
+    /// What to do when no user answers; null: as the skill says, else as the question says.
     default_decision_policy: Option<DecisionPolicy>,
-    /// So many turns the run may have; null: any number.
+    /// Maximum number of turns; null: no limit.
     max_attempt: Option<u32>,
     /// Whether an auto run fails when the agent gives no done marker.
     require_marker: bool,
-    /// Whether the workspace is compared before and after.
+    /// Whether changes of the workspace are recorded.
     snapshot: Snapshot,
-    /// When the same is tried again by itself.
+    /// When a failed run is retried automatically.
     retry: AcceptedRetry,
-    /// Names of variables that the engine gets.
+    /// Names of environment variables passed to the engine.
     env: Vec<String>,
-    /// The same, and their values are masked wherever they turn up.
+    /// Names of environment variables passed to the engine, whose values are masked wherever they occur.
     secrets: Vec<String>,
-    /// Higher is sooner.
+    /// Runs with a higher priority start sooner.
     priority: i32,
     /// How the engine's output is read.
     profile: ProfileId,
-    /// How the engine goes on after a question.
+    /// How the engine resumes after a question.
     continuation: Continuation,
 }
 
-/// When a run that failed is tried again by itself, as a new run of the same.
+/// When a failed run is retried automatically, as a new run with the same request.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct AcceptedRetry {
-    /// When the engine has no quota left.
+    /// What to do when the quota of the engine is exhausted.
     quota: OnQuota,
-    /// So many runs are made so, one after the other.
+    /// Maximum number of consecutive automatic retries.
     quota_max: u32,
 }
 
@@ -160,7 +160,7 @@ async fn request(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRu
         .clone()
         .heavily(move || {
             let record = record(&service, run)?;
-            // What is to be hidden is not known: then nothing is shown.
+            // The redaction patterns are unknown: nothing is shown.
             let hidden = service.runtime.hidden(&record).map_err(|error| Problem::from(error).of_run(run))?;
             Ok(Json(shown(&record, &hidden, &service.data.run(run).inputs())))
         })
@@ -228,7 +228,7 @@ fn shown(record: &RunRecord, hidden: &Hidden, inputs: &Path) -> RunRequest {
 }
 
 fn file(slot: &str, kept: &str, hidden: &Hidden, inputs: &Path) -> RequestFile {
-    // In the run it has a number before its name, because two slots may have files of one name.
+    // In the run, its name has a number as a prefix, because two slots may have files of the same name.
     let name = kept.split_once('-').map_or(kept, |(_, name)| name);
     let found = std::fs::symlink_metadata(inputs.join(kept)).ok().filter(std::fs::Metadata::is_file);
     RequestFile { slot: hidden.text(slot), name: hidden.text(name), size: found.map(|found| found.len()) }

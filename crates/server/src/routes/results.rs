@@ -1,4 +1,4 @@
-//! What came of a run: result, artifacts, bundle, changed files, and why it is as it is.
+//! The outcome of a run: result, artifacts, bundle, changed files, diagnosis.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -36,14 +36,14 @@ use crate::problem::{Problem, ProblemCode, Result};
 use crate::service::Service;
 use crate::webhooks::Delivery;
 
-/// Changes in one answer.
+/// Maximum number of changes in one response.
 const CHANGES: usize = 10_000;
 
 pub(super) fn routes() -> Vec<Route> {
     let missing = [ProblemCode::RunNotFound, ProblemCode::RunRemoved];
     vec![
         Route {
-            operation: Operation::get("/v1/runs/{run_id}/result", "get_result", "The result of a run that is over")
+            operation: Operation::get("/v1/runs/{run_id}/result", "get_result", "Show the result of a run that is over")
                 .scope(Scope::Read)
                 .answers::<RunResult>(StatusCode::OK, "The result")
                 .problems(&missing)
@@ -51,29 +51,29 @@ pub(super) fn routes() -> Vec<Route> {
             handler: get(run_result),
         },
         Route {
-            operation: Operation::get("/v1/runs/{run_id}/artifacts", "list_artifacts", "Files the run has made")
+            operation: Operation::get("/v1/runs/{run_id}/artifacts", "list_artifacts", "List the artifacts of a run")
                 .scope(Scope::Read)
-                .answers::<ArtifactList>(StatusCode::OK, "The files, by path")
+                .answers::<ArtifactList>(StatusCode::OK, "The artifacts, sorted by path")
                 .problems(&missing),
             handler: get(list),
         },
         Route {
-            operation: Operation::get("/v1/runs/{run_id}/artifacts/{*path}", "get_artifact", "One of these files")
+            operation: Operation::get("/v1/runs/{run_id}/artifacts/{*path}", "get_artifact", "Download one artifact")
                 .scope(Scope::Read)
                 .takes_ticket()
                 .answers_media(StatusCode::OK, "application/octet-stream", "The file")
-                .answers_media(StatusCode::PARTIAL_CONTENT, "application/octet-stream", "The part asked for")
+                .answers_media(StatusCode::PARTIAL_CONTENT, "application/octet-stream", "The requested range")
                 .problems(&missing)
                 .problems(&[ProblemCode::NotFound, ProblemCode::ArtifactChanged, ProblemCode::RangeNotSatisfiable]),
             handler: get(artifact),
         },
         Route {
-            operation: Operation::get("/v1/runs/{run_id}/bundle", "get_bundle", "Result and files of a run as a zip")
+            operation: Operation::get("/v1/runs/{run_id}/bundle", "get_bundle", "Download result and artifacts of a run as a zip")
                 .scope(Scope::Read)
                 .takes_ticket()
                 .query::<BundleParams>()
                 .answers_media(StatusCode::OK, "application/zip", "The bundle")
-                .answers_media(StatusCode::PARTIAL_CONTENT, "application/zip", "The part asked for")
+                .answers_media(StatusCode::PARTIAL_CONTENT, "application/zip", "The requested range")
                 .problems(&missing)
                 .problems(&[ProblemCode::NotYet, ProblemCode::RangeNotSatisfiable]),
             handler: get(bundle),
@@ -82,7 +82,7 @@ pub(super) fn routes() -> Vec<Route> {
             operation: Operation::get(
                 "/v1/runs/{run_id}/diff",
                 "get_diff",
-                "Files each attempt created, changed and deleted",
+                "List the files each attempt created, changed and deleted",
             )
             .scope(Scope::Read)
             .query::<DiffParams>()
@@ -95,7 +95,7 @@ pub(super) fn routes() -> Vec<Route> {
             operation: Operation::get(
                 "/v1/runs/{run_id}/diagnosis",
                 "get_diagnosis",
-                "Why a run is as it is, and what to do",
+                "Explain the state of a run and what to do",
             )
             .scope(Scope::Read)
             .answers::<Diagnosis>(StatusCode::OK, "The diagnosis")
@@ -106,11 +106,11 @@ pub(super) fn routes() -> Vec<Route> {
             operation: Operation::get(
                 "/v1/runs/{run_id}/verification",
                 "verify_run",
-                "Whether everything that is kept of a run is what it should be",
+                "Verify the stored files of a run",
             )
             .scope(Scope::Read)
             .query::<VerifyParams>()
-            .answers::<Verification>(StatusCode::OK, "What was compared, and what came of it")
+            .answers::<Verification>(StatusCode::OK, "The checks and their results")
             .problems(&missing)
             .problems(&[ProblemCode::InvalidRequest]),
             handler: get(verification),
@@ -119,10 +119,10 @@ pub(super) fn routes() -> Vec<Route> {
             operation: Operation::get(
                 "/v1/runs/{run_id}/webhooks",
                 "list_deliveries",
-                "What addresses were told of the run, and whether they heard it",
+                "List the webhook messages of a run and their delivery state",
             )
             .scope(Scope::Read)
-            .answers::<DeliveryList>(StatusCode::OK, "The first first")
+            .answers::<DeliveryList>(StatusCode::OK, "Oldest first")
             .problems(&missing),
             handler: get(deliveries),
         },
@@ -132,12 +132,12 @@ pub(super) fn routes() -> Vec<Route> {
 async fn run_result(_: Reads, State(service): State<Arc<Service>>, OfRun(run): OfRun) -> Result<Json<RunResult>> {
     let view = blocking(move || view(&service, run)).await?;
     view.result.map(Json).ok_or_else(|| {
-        let status = view.row.status.map_or("not there", RunStatus::as_str);
+        let status = view.row.status.map_or("does not exist", RunStatus::as_str);
         Problem::new(ProblemCode::NotYet, format!("the run is {status} and has no result yet")).of_run(run)
     })
 }
 
-/// A file that a run has made.
+/// A file that a run made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct ArtifactEntry {
     path: String,
@@ -148,13 +148,13 @@ pub(crate) struct ArtifactEntry {
     role: Option<String>,
 }
 
-/// Files that a run has made.
+/// Files that a run made.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ArtifactList {
     artifacts: Vec<ArtifactEntry>,
 }
 
-/// As the Log tells them. Blocking.
+/// As recorded in the Log. Blocking.
 fn artifacts_of(service: &Service, run: RunId) -> Result<Vec<ArtifactEntry>> {
     let mut found = BTreeMap::new();
     each_event(service, run, |event| {
@@ -190,7 +190,7 @@ async fn artifact(
     let file = service
         .clone()
         .heavily(move || {
-            // Only what the run has named, and only as long as it is what the run made; no link is followed on the way.
+            // Only files that the run declared, and only while they are unchanged; symbolic links are not followed.
             let artifacts = artifacts_of(&service, run)?;
             let entry = artifacts.iter().find(|entry| entry.path == path).ok_or_else(missing)?;
             let workspace = service.data.run(run).workspace();
@@ -209,7 +209,7 @@ async fn artifact(
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct BundleParams {
-    /// With the Log and the evidence; secrets are masked.
+    /// Include the Log and the evidence; secrets are masked.
     #[serde(default)]
     full: bool,
 }
@@ -233,7 +233,7 @@ async fn bundle(
                 None
             };
             let contents = hidden.as_ref().map_or(Contents::Result, Contents::Full);
-            // The bundle has the file; one that is damaged is made again.
+            // The bundle contains the file; a damaged one is regenerated.
             result::read_or_make(&service.log, &folder, run).ok();
             Whole::made(service.data.root(), |file| {
                 bundle::write(&folder, contents, file).map(drop).map_err(|error| {
@@ -255,7 +255,7 @@ async fn bundle(
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct DiffParams {
-    /// This attempt alone.
+    /// Only this attempt.
     attempt: Option<NonZeroU32>,
 }
 
@@ -270,7 +270,7 @@ pub(crate) struct Diff {
 pub(crate) struct AttemptChanges {
     attempt: AttemptNumber,
     changes: Vec<Change>,
-    /// There are more than these.
+    /// There are more changes than these.
     cut: bool,
 }
 
@@ -320,12 +320,12 @@ async fn diagnosis(_: Reads, State(service): State<Arc<Service>>, OfRun(run): Of
         .await
 }
 
-/// What [`NotedHead`] understands.
+/// The pattern that [`NotedHead`] accepts.
 const HEAD_PATTERN: &str = "^([1-9][0-9]{0,18}:)?[0-9a-f]{64}$";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct VerifyParams {
-    /// A `log_head` that an earlier answer had, as `HASH` or `SEQ:HASH`; the Log must still have it.
+    /// A `log_head` from an earlier response, as `HASH` or `SEQ:HASH`; the Log must still contain it.
     #[schemars(regex(pattern = HEAD_PATTERN))]
     head: Option<String>,
 }
@@ -347,7 +347,7 @@ async fn verification(
         .await
 }
 
-/// Who works on it: this process, or another one that answers.
+/// Whether a process owns the run: this one, or another one that responds.
 fn owner(service: &Service, run: RunId) -> Owner {
     if service.runtime.has(run) {
         return Owner::Somebody { pid: Some(std::process::id()) };

@@ -1,4 +1,4 @@
-//! Runs: made, listed, looked at, canceled, tried again.
+//! Routes for runs: create, list, show, cancel, retry.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ use crate::service::Service;
 use crate::stopping::stopped;
 use crate::upload::{self, Form};
 
-/// For the description of the service.
+/// For the OpenAPI description.
 const KEY_PATTERN: &str = "^[!-~]{1,255}$";
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -44,20 +44,20 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Longest wait for an end or a question.
 const WAIT_MAX: u32 = 600;
 
-/// A run that writes without a pause is looked at so often.
+/// Interval at which a run that writes without a pause is checked.
 const LOOK: Duration = Duration::from_millis(20);
 
 const LIST: usize = 50;
 const LIST_MAX: usize = 500;
 
 pub(super) fn routes() -> Vec<Route> {
-    let created = "The run as it is now: over or waiting for an answer when `wait` was long enough";
+    let created = "The current state of the run: over or waiting for an answer, if `wait` was long enough";
     vec![
         Route {
             operation: Operation::post("/v1/runs", "create_run", "Run a skill")
                 .scope(Scope::Run)
                 .query::<WaitParams>()
-                .header("Idempotency-Key", KEY_PATTERN, "The same key with the same request makes no second run")
+                .header("Idempotency-Key", KEY_PATTERN, "A repeated request with the same key does not create a second run")
                 .json_body::<CreateRun>(
                     json!({"skill": "count-words", "engine": "scripted", "input": {"text": "one two three"}}),
                 )
@@ -85,7 +85,7 @@ pub(super) fn routes() -> Vec<Route> {
             handler: get(list),
         },
         Route {
-            operation: Operation::get("/v1/runs/{run_id}", "get_run", "Look at a run, or wait for it")
+            operation: Operation::get("/v1/runs/{run_id}", "get_run", "Show a run, or wait for it")
                 .scope(Scope::Read)
                 .query::<WaitParams>()
                 .answers::<RunView>(StatusCode::OK, "The run")
@@ -96,8 +96,8 @@ pub(super) fn routes() -> Vec<Route> {
             operation: Operation::post("/v1/runs/{run_id}/cancel", "cancel_run", "Cancel a run")
                 .scope(Scope::Run)
                 .query::<WaitParams>()
-                .answers::<RunView>(StatusCode::OK, "It is canceled")
-                .answers::<RunView>(StatusCode::ACCEPTED, "It is being canceled")
+                .answers::<RunView>(StatusCode::OK, "The run is canceled")
+                .answers::<RunView>(StatusCode::ACCEPTED, "The run is being canceled")
                 .problems(&[
                     ProblemCode::RunNotFound,
                     ProblemCode::RunRemoved,
@@ -107,10 +107,10 @@ pub(super) fn routes() -> Vec<Route> {
             handler: post(cancel),
         },
         Route {
-            operation: Operation::post("/v1/runs/{run_id}/retry", "retry_run", "Run the same again, as a new run")
+            operation: Operation::post("/v1/runs/{run_id}/retry", "retry_run", "Start a new run with the same request, optionally with changes")
                 .scope(Scope::Run)
                 .query::<WaitParams>()
-                .header("Idempotency-Key", KEY_PATTERN, "The same key with the same request makes no second run")
+                .header("Idempotency-Key", KEY_PATTERN, "A repeated request with the same key does not create a second run")
                 .json_body::<RetryRun>(json!({"input": {"text": "four five"}}))
                 .answers::<RunView>(StatusCode::ACCEPTED, "The new run was accepted")
                 .answers::<RunView>(StatusCode::OK, created)
@@ -132,7 +132,7 @@ pub(super) fn routes() -> Vec<Route> {
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 pub(crate) struct WaitParams {
-    /// Seconds to wait for the end of the run or a question of it; 600 at most.
+    /// Seconds to wait for the end of the run or for a question; at most 600.
     #[schemars(range(max = 600))]
     wait: Option<u32>,
 }
@@ -147,7 +147,7 @@ impl WaitParams {
     }
 }
 
-/// A request and what came with it.
+/// A request and the files sent with it.
 struct Asked {
     create: CreateRun,
     form: Option<Form>,
@@ -168,7 +168,7 @@ async fn asked(service: &Service, request: Request) -> Result<Asked> {
             Ok(Asked { create, form: Some(form), fingerprint })
         }
         Some(_) | None => {
-            let detail = "the body must be application/json, or multipart/form-data when files come with it";
+            let detail = "the body must be application/json, or multipart/form-data when files are included";
             Err(Problem::new(ProblemCode::MediaType, detail))
         }
     }
@@ -197,7 +197,7 @@ async fn create(
     let run = service
         .heavily(move || {
             let run = submit(&making, key, fingerprint, || new_run(&making, &who, &create, form.as_ref()))?;
-            // What came with it is in the run now.
+            // The files are stored in the run by now.
             drop(form);
             watch(&making, run, urls);
             Ok::<_, Problem>(run)
@@ -213,14 +213,15 @@ fn webhooks(service: &Service, urls: &[String]) -> Result<Vec<crate::webhooks::U
         .map_err(|error| Problem::field("webhooks", error.to_string()).with_code(ProblemCode::AddressRefused))
 }
 
-/// The run is made, so it is told whatever happens to this: a client that sent it again would have two.
+/// The run exists, so it is reported even if the webhooks fail: a client that repeated the request would create a
+/// second run.
 fn watch(service: &Service, run: RunId, urls: Vec<crate::webhooks::Url>) {
     if let Err(error) = service.webhooks.watch(run, urls) {
-        (service.complain)(&format!("run {run}: nobody is told of it ({error})"));
+        (service.complain)(&format!("run {run}: failed to register its webhooks ({error})"));
     }
 }
 
-/// Why there is no run: of the request, or of the runtime.
+/// Why no run was created: an error in the request, or one of the runtime.
 fn submit(
     service: &Service,
     key: Option<RequestKey>,
@@ -232,7 +233,7 @@ fn submit(
     let made = service.runtime.submit_once(&key, fingerprint, || {
         make().map_err(|problem| {
             refused = Some(problem);
-            // Nothing but a word to go back with.
+            // Only a value to return.
             AcceptError::QueueFull { queued: 0 }
         })
     });
@@ -261,7 +262,7 @@ fn new_run(service: &Service, who: &Granted, create: &CreateRun, form: Option<&F
         (Some(engine), _, _) | (None, Some(engine), _) => engine.clone(),
         (None, None, [only]) => only.to_string(),
         (None, None, _) => {
-            return Err(Problem::field("engine", "none was named; give one of GET /v1/engines"));
+            return Err(Problem::field("engine", "is missing; use one of GET /v1/engines"));
         }
     };
     let workspace = create.workspace.as_ref().map(|chosen| (PathBuf::from(&chosen.path), chosen.sharing()));
@@ -289,7 +290,7 @@ fn only_admin(field: &str) -> Problem {
     Problem::field(field, "needs a token with the scope admin").with_code(ProblemCode::Forbidden)
 }
 
-/// What reaches beyond the run is for those who may do everything.
+/// Options that reach beyond the run need the scope `admin`.
 fn may(who: &Granted, options: &RunOptions) -> Result<()> {
     if who.scope.allows(Scope::Admin) {
         return Ok(());
@@ -303,7 +304,8 @@ fn may(who: &Granted, options: &RunOptions) -> Result<()> {
     reaching.into_iter().find(|(_, reaches)| *reaches).map_or(Ok(()), |(field, _)| Err(only_admin(field)))
 }
 
-/// The same of a run that somebody else may have made: whoever changes its input and tries it again uses all it had.
+/// The same check for a retry. Another user may have created the run, and a retry with changed input uses all options
+/// of that run.
 fn may_again(service: &Service, who: &Granted, again: &Again) -> Result<()> {
     if who.scope.allows(Scope::Admin) {
         return Ok(());
@@ -328,8 +330,8 @@ fn skill(service: &Service, is_admin: bool, create: &CreateRun, form: Option<&Fo
     let sent = form.map(|form| form.one("skill").map(|zip| Some((zip?, form.folder.path())))).transpose()?.flatten();
     let cannot_run = |message| Err(Problem::field("skill", message).with_code(ProblemCode::CannotRun));
     match (&create.skill, sent) {
-        (Some(_), Some(_)) => cannot_run("was both named and sent; do one of the two"),
-        (None, None) => cannot_run("is missing; name one of GET /v1/skills, or send a zip"),
+        (Some(_), Some(_)) => cannot_run("was both named and sent; do only one of these"),
+        (None, None) => cannot_run("is missing; use one of GET /v1/skills, or send a zip"),
         (None, Some((zip, folder))) => unpacked(&zip, folder),
         (Some(name), None) => {
             let is_path = name.contains('/');
@@ -399,7 +401,7 @@ async fn retry(
     accepted(&service, new, wait).await
 }
 
-/// The answer to somebody who has made a run.
+/// The response to the creation of a run.
 async fn accepted(service: &Arc<Service>, run: RunId, wait: Duration) -> Result<Response> {
     let view = waited_for(service, run, wait, Until::Rest).await?;
     let status = if rests(&view) && !wait.is_zero() { StatusCode::OK } else { StatusCode::ACCEPTED };
@@ -409,10 +411,10 @@ async fn accepted(service: &Arc<Service>, run: RunId, wait: Duration) -> Result<
     Ok(response)
 }
 
-/// What a wait is for.
+/// The condition of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Until {
-    /// The end, or a question.
+    /// Until the end, or a question.
     Rest,
     End,
 }
@@ -421,7 +423,7 @@ fn rests(view: &RunView) -> bool {
     view.row.status.is_some_and(|status| status.is_terminal() || status == RunStatus::WaitingUser)
 }
 
-/// Looks at a run until it is so, or the time is up.
+/// Polls a run until the condition holds or the time is up.
 pub(super) async fn waited_for(service: &Arc<Service>, run: RunId, wait: Duration, until: Until) -> Result<RunView> {
     let deadline = Instant::now() + wait;
     let bell = Arc::new(Notify::new());
@@ -429,7 +431,7 @@ pub(super) async fn waited_for(service: &Arc<Service>, run: RunId, wait: Duratio
     loop {
         if subscription.is_none() && !wait.is_zero() {
             let (log, rung) = (service.log.clone(), bell.clone());
-            // Before the first look: what comes after it rings.
+            // Subscribed before the first read: later appends ring the bell.
             subscription = Some(blocking(move || log.subscribe(run, Arc::new(move || rung.notify_one()))).await?);
         }
         let looking = service.clone();
@@ -454,7 +456,7 @@ pub(super) async fn waited_for(service: &Arc<Service>, run: RunId, wait: Duratio
 /// Blocking.
 pub(super) fn view(service: &Service, run: RunId) -> Result<RunView> {
     let Some(row) = service.summaries.get(run)? else {
-        // Removed, or never there.
+        // Removed, or never existed.
         service.log.head(run)?;
         return Err(Problem::run_not_found(run));
     };
@@ -464,7 +466,7 @@ pub(super) fn view(service: &Service, run: RunId) -> Result<RunView> {
         Some(_) | None => None,
     };
     let result = if is_over {
-        // One that is damaged is made again from the Log.
+        // A damaged file is regenerated from the Log.
         let made = result::read_or_make(&service.log, &service.data.run(run), run)?;
         made.map(|result| result::answered(result, &*service.log))
     } else {
@@ -502,7 +504,7 @@ async fn cancel(
     Ok((if is_over { StatusCode::OK } else { StatusCode::ACCEPTED }, Json(view)).into_response())
 }
 
-/// The run as it is, for those who thought it were otherwise.
+/// The current state of the run, for a request that assumed another one.
 pub(super) async fn current(service: &Arc<Service>, run: RunId) -> serde_json::Value {
     let looking = service.clone();
     let view = blocking(move || view(&looking, run)).await;
@@ -511,20 +513,20 @@ pub(super) async fn current(service: &Arc<Service>, run: RunId) -> serde_json::V
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ListParams {
-    /// One status, or several with commas between them.
+    /// One status, or several separated by commas.
     #[schemars(extend("pattern" = statuses_pattern()))]
     status: Option<String>,
-    /// The name of a skill.
+    /// Only runs of this skill.
     skill: Option<String>,
-    /// The name of an engine.
+    /// Only runs of this engine.
     engine: Option<String>,
-    /// Words to look for in ids, skills, engines, codes and questions.
+    /// Words to search for in ids, skills, engines, codes and questions.
     #[schemars(length(max = 200))]
     q: Option<String>,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     #[schemars(extend("format" = "uuid"))]
     cursor: Option<String>,
-    /// At most so many, 50 unless told, 500 at most.
+    /// Maximum number of runs; default 50, at most 500.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
 }
@@ -549,7 +551,7 @@ async fn list(
         .collect::<Result<Vec<RunStatus>, _>>()
         .map_err(|error| Problem::field("query.status", error.to_string()))?;
     let after = params.cursor.as_deref().map(str::parse).transpose();
-    let after = after.map_err(|_| Problem::field("query.cursor", "is no cursor; give next_cursor of a page before"))?;
+    let after = after.map_err(|_| Problem::field("query.cursor", "is not a cursor; use next_cursor of the previous page"))?;
     if params.q.as_ref().is_some_and(|text| text.chars().count() > 200) {
         return Err(Problem::field("query.q", "must have at most 200 characters"));
     }

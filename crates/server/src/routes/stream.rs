@@ -1,4 +1,4 @@
-//! All runs in a few words, as they change: for lists.
+//! A stream of the summaries of all runs as they change, for lists.
 //!
 //! ```text
 //! id: <epoch>-<number>
@@ -36,7 +36,7 @@ use crate::summaries::{Epoch, Guard};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![Route {
-        operation: Operation::get("/v1/stream", "stream_runs", "Follow all runs, in a few words each")
+        operation: Operation::get("/v1/stream", "stream_runs", "Follow the summaries of all runs")
             .scope(Scope::Read)
             .query::<Cursor>()
             .streams("Server-sent events `reset` (the newest runs), `run` and `removed`; the `id` is the cursor")
@@ -47,11 +47,12 @@ pub(super) fn routes() -> Vec<Route> {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Cursor {
-    /// The id of the last event you have; one of another server run, or none, is answered with `reset`.
+    /// The id of the last event the client has; without one, or with one from before a restart of the server, the
+    /// stream begins with `reset`.
     cursor: Option<String>,
 }
 
-/// What is no cursor of ours is as good as none: everything is given.
+/// An invalid cursor is treated as none: the stream begins with `reset`.
 fn position(headers: &HeaderMap, cursor: Option<&str>) -> Option<(Epoch, u64)> {
     let header = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()).filter(|id| !id.is_empty());
     let (epoch, number) = header.or(cursor)?.split_once('-')?;
@@ -79,7 +80,7 @@ async fn follow(
 
 struct Changes {
     service: Arc<Service>,
-    /// Of the last change that is in `ready` or was given.
+    /// The number of the last change that is in `ready` or was sent.
     number: Option<u64>,
     ready: VecDeque<Bytes>,
     bell: Arc<Notify>,

@@ -1,4 +1,4 @@
-//! An outline says of every event what the Log says of it.
+//! An outline agrees with the Log on every event.
 
 use skillrun_log::{Durability, FileLog, MemoryLog, Seq};
 use skillrun_model::EngineName;
@@ -11,7 +11,7 @@ fn run() -> RunId {
     RunId::new(1_700_000_000_000, [7; 10])
 }
 
-/// Texts, warnings, calls, questions and files in turn, with moments that go back and forth.
+/// Texts, warnings, calls, questions and files in turn, with times that go back and forth.
 fn event(seq: u64) -> Event {
     let text =
         RawText { text: Some(format!("{{\"ts\":7}} \u{2028} {seq}")), sanitized: false, truncated: false, lines: None };
@@ -52,7 +52,7 @@ fn written(log: &impl EventLog, events: u64) -> Vec<Event> {
     events
 }
 
-/// The same by another way: whole events, looked at one by one.
+/// The same outline computed differently: from whole events, one by one.
 fn says_the_same(outline: &Outline, events: &[Event]) {
     let count = events.len();
     let columns = [outline.types.len(), outline.levels.len(), outline.attempts.len(), outline.groups_of.len()];

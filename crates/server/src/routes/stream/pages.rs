@@ -1,4 +1,4 @@
-//! What comes next, for everybody who stands at the same place: looked up and written down once, however many follow.
+//! The next changes for all readers at the same position: queried and rendered once, however many clients follow.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use tokio::sync::Mutex;
 use crate::blocking::blocking;
 use crate::summaries::{Change, Epoch, Since, Summaries};
 
-/// The last changes that somebody asked for. One at a time asks: whoever comes meanwhile mostly wants the same.
+/// The changes requested last. Only one request at a time queries: the requests that arrive meanwhile mostly need the
+/// same changes.
 #[derive(Debug, Default)]
 pub(crate) struct Pages {
     last: Mutex<Option<Page>>,
@@ -17,15 +18,15 @@ pub(crate) struct Pages {
 
 #[derive(Debug, Clone)]
 pub(super) struct Page {
-    /// Where it is read from; none is the beginning.
+    /// The position it is read from; none is the beginning.
     from: Option<u64>,
-    /// Where its reader stands then.
+    /// The position of a reader that has it.
     pub(super) to: u64,
     pub(super) pieces: Arc<[Bytes]>,
 }
 
 impl Pages {
-    /// What comes after a number of this epoch. None when it cannot be found out.
+    /// The changes after a number of this epoch. None when the query fails.
     pub(super) async fn after(&self, number: Option<u64>, summaries: &Arc<Summaries>) -> Option<Page> {
         let mut last = self.last.lock().await;
         if let Some(page) = last.as_ref().filter(|page| page.from == number) {
@@ -35,8 +36,8 @@ impl Pages {
         let asked = summaries.clone();
         let since = blocking(move || asked.since(number.map(|number| (epoch, number)))).await.ok()?;
         let page = written(epoch, number, since);
-        // Changes stay as they were, and a list does not: whoever begins gets one of their own. No changes are none only
-        // until there are some; a number that was guessed may bring them about.
+        // Changes do not change afterwards, but the list of runs does: a reader that begins gets its own list. An empty
+        // page is not kept: it is out of date as soon as there are changes, and a guessed number may be reached later.
         if page.from.is_some() && !page.pieces.is_empty() {
             *last = Some(page.clone());
         }
