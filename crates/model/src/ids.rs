@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// A run. UUIDv7 when the runtime made it; derived from evidence when a recording has none.
+/// A run. UUIDv7 when the runtime created it; derived from the evidence when a recording has no id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RunId(Uuid);
 
 impl RunId {
-    /// The same evidence always gives the same id: version 8, "custom", so that it is never taken for a time.
+    /// The same evidence always gives the same id: version 8, "custom", so that it is never read as a time.
     pub fn from_evidence_hash(hash: &[u8; 32]) -> Self {
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&hash[..16]);
@@ -21,7 +21,7 @@ impl RunId {
 }
 
 impl RunId {
-    /// A new run: version 7, so that ids sort by time. Time and randomness are the caller's.
+    /// A new run: version 7, so that ids sort by time. The caller supplies time and randomness.
     pub fn new(unix_millis: u64, random: [u8; 10]) -> Self {
         Self(uuid::Builder::from_unix_timestamp_millis(unix_millis, &random).into_uuid())
     }

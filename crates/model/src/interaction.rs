@@ -9,7 +9,7 @@ use crate::status::wire_enum;
 use crate::time::Timestamp;
 
 wire_enum! {
-    /// `turn` ends the attempt, its reply starts the next; `call` is a question inside a turn.
+    /// `turn` ends the attempt, and its reply starts the next one; `call` is a question inside a turn.
     #[schemars(rename = "InteractionScope")]
     Scope {
         Turn = "turn",
@@ -18,7 +18,7 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// How a question would like to be answered. Advice only; a reply is free text.
+    /// How a question is best answered. Advice only; a reply is free text.
     InteractionKind {
         ChooseOne = "choose_one",
         Confirm = "confirm",
@@ -29,7 +29,7 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// What to do when nobody answers.
+    /// What to do when no reply arrives before the deadline.
     DecisionPolicy {
         EngineJudgement = "engine_judgement",
         SafeDefault = "safe_default",
@@ -38,7 +38,7 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// Who named the policy; the first that has one.
+    /// Who set the policy: the first of these that did.
     PolicySource {
         Request = "request",
         Skill = "skill",
@@ -56,40 +56,40 @@ wire_enum! {
     }
 }
 
-/// Something a question offers.
+/// An option that a question offers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AskOption {
-    /// Send it as the text of the answer.
+    /// The text to send as the answer.
     pub value: String,
-    /// Show it.
+    /// The text to show to the user.
     pub label: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub default: bool,
 }
 
-/// A question that waits for an answer.
+/// A question that is waiting for an answer.
 //
-// Always built by us: a view never reads it out of what the agent wrote.
+// Always built by skillrun: a view never reads it out of the agent's output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Interaction")]
 pub struct Pending {
-    /// Give it back with the answer.
+    /// Send it back with the answer.
     pub interaction_id: InteractionId,
     pub scope: Scope,
     pub kind: InteractionKind,
     /// The question, in the agent's words.
     pub prompt: String,
-    /// What it offers; another answer is allowed all the same.
+    /// The options offered; any other answer is allowed too.
     pub options: Vec<AskOption>,
-    /// What the agent said about how to show it; its shape is not promised.
+    /// What the agent said about how to show the question; the shape is not guaranteed.
     pub ui_hints: Option<Value>,
     pub default_decision_policy: DecisionPolicy,
     pub policy_source: PolicySource,
-    /// What the agent said beside the question; its shape is not promised.
+    /// What the agent said in addition to the question; the shape is not guaranteed.
     pub context: Option<Value>,
-    /// Null: it waits for as long as it takes.
+    /// Null: the question waits indefinitely.
     pub deadline: Option<Timestamp>,
     pub on_deadline: OnDeadline,
-    /// The attempt that asked.
+    /// The attempt that asked the question.
     pub source_attempt: AttemptNumber,
 }

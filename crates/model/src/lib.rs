@@ -1,13 +1,13 @@
-//! The words every other crate speaks.
+//! The types that every other crate shares.
 //!
 //! - `stream`: stdout, stderr and the terminal's copy.
 //! - `ids`, `time`: run ids, sequence numbers, timestamps, as types.
 //! - `status`: what a run, a turn and a completion can be, and how a process ended.
 //! - `profile`: the parser profiles and what is known about the engines they read.
-//! - `codes`: every code the program can utter; each has a page in `codes/`.
+//! - `codes`: every code the program can report; each has a page in `codes/`.
 //! - `interaction`: questions to the user.
 //! - `verdict`: what the gate decided, and from which evidence.
-//! - `wire`: JSON lines as we write them.
+//! - `wire`: JSON lines as the program writes them.
 //! - `rasp`, `fcmp`: the two event protocols, with JSON Schemas made from the types.
 //!
 //! No I/O, no clock, no async runtime.

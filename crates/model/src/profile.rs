@@ -66,8 +66,8 @@ impl ProfileId {
     /// Raised whenever the same bytes would give other events.
     pub fn version(self) -> u32 {
         match self {
-            // 2: harmless lines of stderr, errors in words, limits that the engine goes on after, uncertain text as raw,
-            // structured payloads, `parser.error`.
+            // 2: harmless lines of stderr, errors as text, limits after which the engine continues, uncertain text as
+            // raw, structured payloads, `parser.error`, the texts of warnings.
             Self::CodexNdjson
             | Self::GeminiStreamJson
             | Self::GeminiJson
@@ -80,7 +80,7 @@ impl ProfileId {
         }
     }
 
-    /// The profile an engine's output is read with when nothing else is said.
+    /// The default profile for an engine's output.
     pub fn for_engine(engine: &EngineName) -> Self {
         match engine.as_str() {
             "codex" => Self::CodexNdjson,
@@ -89,13 +89,13 @@ impl ProfileId {
             "claude" => Self::ClaudeStreamJson,
             "qwen" => Self::QwenStreamJson,
             "iflow" => Self::IflowText,
-            // Agents of the protocol are called after what they drive.
+            // Agents of the protocol are named after the engine that they drive.
             name if name.ends_with("-acp") => Self::AcpJsonrpc,
             _ => Self::PlainText,
         }
     }
 
-    /// The engine a profile was made for; none for those that read many.
+    /// The engine a profile was made for; none for profiles that read several engines.
     pub fn engine(self) -> Option<&'static str> {
         match self {
             Self::CodexNdjson => Some("codex"),

@@ -36,7 +36,7 @@ macro_rules! wire_enum {
 }
 pub(crate) use wire_enum;
 
-/// A word that is not one of a closed list.
+/// A value that is not in a closed list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{given}\" is not one of: {known}")]
 pub struct UnknownWord {
@@ -87,35 +87,35 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// Whether the agent may ask.
+    /// Whether the agent may ask the user questions.
     ExecutionMode {
-        /// It works without a person.
+        /// The agent works without a user.
         Auto = "auto",
-        /// It may ask, and waits for answers.
+        /// The agent may ask questions, and waits for answers.
         Interactive = "interactive",
     }
 }
 
 wire_enum! {
-    /// What becomes of a run whose engine has no quota left.
+    /// What happens to a run whose engine has no quota left.
     OnQuota {
-        /// It stays failed.
+        /// The run stays failed.
         Fail = "fail",
-        /// A new run of the same waits until the quota is there again.
+        /// A new run with the same request waits until the quota is available again.
         Wait = "wait",
     }
 }
 
 wire_enum! {
-    /// Why the process of an attempt is no longer there, as its host recorded it.
+    /// Why the process of an attempt ended, as its host recorded it.
     EndedBy {
-        /// By itself: an exit code, or a signal that was not the host's.
+        /// By itself: with an exit code, or by a signal that the host did not send.
         Exited = "exited",
         HardTimeout = "hard_timeout",
         Stall = "stall",
         /// The host ended it after its success end.
         Linger = "linger",
-        /// A question waited for a person past its deadline, and nobody was there to decide.
+        /// A question was still unanswered at its deadline, and no policy decides it.
         WaitTimeout = "wait_timeout",
         Canceled = "canceled",
         /// The byte budget of the evidence was used up.
@@ -132,25 +132,25 @@ wire_enum! {
         Pipes = "pipes",
         /// A terminal for each stream, and a controlling one, so that the streams stay apart.
         SplitPty = "split_pty",
-        /// One terminal for everything, as a person would have it.
+        /// One terminal for everything, as in an interactive shell.
         OnePty = "one_pty",
     }
 }
 
 wire_enum! {
-    /// What an engine finds on its standard input.
+    /// What an engine gets as its standard input.
     StdinKind {
         /// `/dev/null`
         Null = "null",
         Pipe = "pipe",
         Tty = "tty",
-        /// A pipe with the content of a file in it, and then its end.
+        /// A pipe with the content of a file, closed after it.
         File = "file",
     }
 }
 
 wire_enum! {
-    /// What a `run.status` made from engine output tells; a closed list, and no state of the run.
+    /// What a `run.status` made from engine output reports; a closed list, and not a state of the run.
     Phase {
         SessionStarted = "session_started",
         InputReceived = "input_received",
@@ -170,10 +170,10 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// Whether a later turn can go on in the same session.
+    /// Whether a later turn can continue in the same session.
     Continuation {
         Resumable = "resumable",
-        /// Written as `sticky`; read as `sticky_process` too, the word of the source documents.
+        /// Written as `sticky`; `sticky_process`, the word of the source documents, is accepted too.
         #[serde(alias = "sticky_process")]
         Sticky = "sticky",
         None = "none",
@@ -181,7 +181,7 @@ wire_enum! {
 }
 
 impl Continuation {
-    /// Another word for `sticky` that is understood wherever a continuation is given.
+    /// Another word for `sticky` that is accepted wherever a continuation is given.
     pub const STICKY_ALIAS: &'static str = "sticky_process";
 }
 
@@ -191,19 +191,19 @@ wire_enum! {
         /// Write in the workspace and run commands there.
         Workspace = "workspace",
         ReadOnly = "read_only",
-        /// Everything the user may.
+        /// Everything that the user may do.
         Full = "full",
     }
 }
 
 wire_enum! {
-    /// Whether an engine keeps to a permission.
+    /// Whether an engine is held to a permission.
     Posture {
-        /// A sandbox prevents the rest, or the engine has no tool for it.
+        /// A sandbox prevents everything else, or the engine has no tool for it.
         Enforced = "enforced",
-        /// The engine asks before the rest, and is refused when nobody answers.
+        /// The engine asks before everything else, and is refused when no answer comes.
         Asked = "asked",
-        /// Nothing holds it back.
+        /// Nothing restricts it.
         NotEnforced = "not_enforced",
     }
 }

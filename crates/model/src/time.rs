@@ -14,7 +14,7 @@ impl Timestamp {
     /// Stands for "not known": recordings without a start time begin here.
     pub const EPOCH: Self = Self(jiff::Timestamp::UNIX_EPOCH);
 
-    /// This moment and `nanos` nanoseconds, or the last moment that can be told.
+    /// This moment plus `nanos` nanoseconds, or the last moment that can be represented.
     pub fn plus_nanos(self, nanos: u64) -> Self {
         let span = jiff::SignedDuration::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX));
         Self(self.0.saturating_add(span).unwrap_or(jiff::Timestamp::MAX))

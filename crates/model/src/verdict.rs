@@ -41,17 +41,17 @@ wire_enum! {
 pub struct RunError {
     pub category: ErrorCategory,
     pub code: Code,
-    /// For people; its words are not promised.
+    /// For people; the text may change between versions.
     pub message: String,
-    /// More of the same, such as what does not fit a schema.
+    /// Further details, such as the places where an output does not match its schema.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
-    /// When the quota is there again, if the engine told it.
+    /// When the quota is available again, if the engine reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset_at: Option<Timestamp>,
 }
 
-/// The byte ranges a verdict stands on.
+/// The byte ranges that support a verdict.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VerdictEvidence {
     pub end: Vec<SpanRef>,
@@ -67,14 +67,14 @@ pub struct Verdict {
     pub completion: CompletionState,
     pub reason_code: Code,
     pub run_status: RunStatus,
-    /// The lower of the confidences of end evidence and answer.
+    /// The lower of the confidences of the end evidence and the answer.
     pub confidence: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<RunError>,
     pub warnings: Vec<Code>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Map<String, Value>>,
-    /// Size of an output too large for an event.
+    /// Size of an output that is too large for an event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,9 +1,10 @@
-//! JSON lines as we write them: one value per line, and no character that any reader could take for the end of one.
+//! JSON lines as the program writes them: one value per line, and no character that a reader could mistake for a line
+//! end.
 //!
 //! A line ends at `\n` alone. Many readers split at U+0085, U+2028 and U+2029 too, so these are written as escapes.
 //!
-//! Events are written far more often than anything else, and most of an event is its envelope, the same keys each time.
-//! So envelopes are put together piece by piece ([`JsonText`]) and only their data goes through serde.
+//! Events are written far more often than anything else, and most of an event is its envelope, with the same keys each
+//! time. So envelopes are assembled piece by piece ([`JsonText`]) and only their data goes through serde.
 
 use std::io::{self, Write};
 
@@ -22,7 +23,7 @@ impl Formatter for LineFormatter {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
         let bytes = fragment.as_bytes();
         let mut done = 0;
-        // Plain ASCII, the usual case, is passed on without a closer look.
+        // Plain ASCII, the usual case, is passed on without a scan.
         if !fragment.is_ascii() {
             let mut at = 0;
             while let Some(ahead) = memchr::memchr2(0xc2, 0xe2, &bytes[at..]) {
@@ -46,18 +47,19 @@ impl Formatter for LineFormatter {
     }
 }
 
-/// So much is put together before it is written.
+/// The number of bytes that are collected before they are written.
 const BUFFER: usize = 256 * 1024;
 
-/// JSON text that is being put together, in memory or on its way to a writer.
+/// JSON text that is being assembled, in memory or on its way to a writer.
 #[derive(Default)]
 pub struct JsonText {
     bytes: Vec<u8>,
-    /// Where full buffers go, so that one huge message does not take its size in memory. None keeps everything.
+    /// Where full buffers go, so that one huge message does not take its size in memory. Without a writer everything is
+    /// kept.
     writer: Option<Box<dyn Write>>,
-    /// The first thing that went wrong; nothing is written after it.
+    /// The first error; nothing is written after it.
     error: Option<io::Error>,
-    /// Many events have the same moment, and all the same run; they are put into words once.
+    /// Many events have the same moment, and all have the same run; each is formatted once.
     moment: Spelled<Timestamp>,
     run_id: Spelled<RunId>,
 }
@@ -104,7 +106,7 @@ fn spell<T: PartialEq + std::fmt::Display + Copy>(spelled: &mut Spelled<T>, valu
 }
 
 impl JsonText {
-    /// Text that is JSON already.
+    /// Text that is already JSON.
     pub(crate) fn raw(&mut self, json: &str) -> &mut Self {
         self.bytes.extend_from_slice(json.as_bytes());
         self
@@ -115,7 +117,7 @@ impl JsonText {
     }
 
     pub(crate) fn confidence(&mut self, confidence: f64) -> &mut Self {
-        // Nearly all events are read exactly.
+        // Nearly all events come from an exact parse.
         if confidence == 1.0 { self.raw("1.0") } else { self.value(&confidence) }
     }
 
@@ -143,7 +145,7 @@ impl JsonText {
     }
 }
 
-/// Writes JSON lines. The first error is told again by every later call.
+/// Writes JSON lines. Every call after the first error returns that error again.
 #[derive(Debug)]
 pub struct LineWriter {
     text: JsonText,
@@ -169,12 +171,12 @@ impl LineWriter {
         self.end_line()
     }
 
-    /// Text that is no JSON, as it is.
+    /// Text that is not JSON, unchanged.
     pub fn plain(&mut self, text: &str) -> io::Result<()> {
         self.text.write_all(text.as_bytes())
     }
 
-    /// Bytes that may be no text at all, as they are.
+    /// Bytes that may not be text, unchanged.
     pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.text.write_all(bytes)
     }
@@ -206,7 +208,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
     }
 
-    /// Fails after so many bytes, as a full disk does.
+    /// Fails after N bytes, as a full disk does.
     struct Full(usize);
 
     impl Write for Full {

@@ -15,28 +15,29 @@ use crate::verdict::RunError;
 /// The run has begun.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConversationStarted {
-    /// The name of the skill; words about the recording where there is none.
+    /// The name of the skill; a description of the recording where there is none.
     pub title: String,
     pub mode: ExecutionMode,
     pub engine: String,
 }
 
-/// The run goes on in another status, or the engine tells what it is doing.
+/// The run has changed its status, or the engine reports what it is doing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConversationStatus {
     /// Null: the status has not changed.
     pub status: Option<RunStatus>,
     pub phase: Option<Phase>,
-    /// For people; its words are not promised.
+    /// For people; the text may change between versions.
     pub detail: Option<String>,
 }
 
-/// More of a message that is not whole yet. The final one with the same `message_id` replaces all of them.
+/// A further piece of a message that is not complete yet. The final message with the same `message_id` replaces all of
+/// its pieces.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AssistantDelta {
-    /// Unlike those of all other messages of the attempt.
+    /// Unique among the messages of the attempt.
     pub message_id: String,
-    /// What comes after the deltas before.
+    /// The text that follows the previous deltas.
     pub text: String,
     /// Always true.
     pub partial: bool,
@@ -45,25 +46,25 @@ pub struct AssistantDelta {
 /// A message of the agent. Only one that is not partial may be shown as an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AssistantFinal {
-    /// That of its deltas, if there were any.
+    /// The same as that of its deltas, if there were any.
     pub message_id: String,
     pub text: String,
-    /// It was cut: deltas came, and no end.
+    /// The message was cut off: deltas arrived, but no end.
     pub partial: bool,
-    /// The object of a message that is one JSON object, or has exactly one and that in a code fence; without the done
-    /// marker. Not checked: the output of the skill is in the result.
+    /// The JSON object of a message that is one JSON object, or that contains exactly one, alone in a code fence;
+    /// without the done marker. Not validated: the output of the skill is in the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_payload: Option<Map<String, Value>>,
 }
 
-/// What the agent tells about its thoughts.
+/// A summary of the agent's reasoning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AssistantReasoning {
     pub text: String,
 }
 
 wire_enum! {
-    /// How far a tool call is.
+    /// The progress of a tool call.
     ToolCallStatus {
         Started = "started",
         Completed = "completed",
@@ -71,11 +72,11 @@ wire_enum! {
     }
 }
 
-/// The agent uses a tool: one event when the call starts, one when it ends, with the same `tool_call_id`.
+/// The agent uses a tool: one event when the call starts and one when it ends, with the same `tool_call_id`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AssistantToolCall {
     pub tool_call_id: Option<String>,
-    /// In the engine's own words; known when the call starts.
+    /// The engine's name for the tool; present when the call starts.
     pub name: Option<String>,
     pub status: ToolCallStatus,
     /// As the engine wrote it.
@@ -92,22 +93,22 @@ pub struct AssistantToolCall {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UserInputReplied {
     pub interaction_id: InteractionId,
-    /// What was answered.
+    /// The text of the answer.
     pub text: String,
     pub resolution_mode: ResolutionMode,
 }
 
-/// No answer came in time, and the question was decided without a person.
+/// No answer arrived in time, and the question was decided automatically.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AutoDecided {
     pub interaction_id: InteractionId,
-    /// Absent in runs of 0.1.0, as `reason` is.
+    /// Absent in runs of 0.1.0, like `reason`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<AutoDecisionSource>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<AutoDecideReason>,
     pub policy: DecisionPolicy,
-    /// What the agent was told instead of an answer.
+    /// The text that the agent received instead of an answer.
     pub instruction: String,
 }
 
@@ -117,7 +118,7 @@ pub struct TimedOut {
     pub interaction_id: InteractionId,
 }
 
-/// The run has left a file that counts.
+/// The run has produced an artifact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ArtifactToShow")]
 pub struct ArtifactCreated {
@@ -125,45 +126,45 @@ pub struct ArtifactCreated {
     pub path: String,
     /// In bytes.
     pub size: u64,
-    /// Its media type, as far as the name tells.
+    /// The media type, derived from the file name.
     #[serde(rename = "type")]
     pub media_type: String,
 }
 
-/// Something is odd or wrong; the run may still succeed.
+/// Something is unusual or wrong; the run may still succeed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DiagnosticWarning {
     pub code: Code,
-    /// For people; its words are not promised.
+    /// For people; the text may change between versions.
     pub message: String,
     pub severity: Level,
-    /// How often, when one event stands for many.
+    /// The number of occurrences, when one event stands for several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
-    /// Further bytes it is about, beside `raw_ref`.
+    /// Further byte ranges that this is about, in addition to `raw_ref`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spans: Vec<SpanRef>,
 }
 
-/// A line of the engine that says nothing we know.
+/// A line of engine output that no rule understands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RawLine {
-    /// Null when the line was too long, or one of a flood; the range has it.
+    /// Null when the line was too long, or part of a flood; the range still covers it.
     pub text: Option<String>,
 }
 
 /// The run is over; no event comes after this one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConversationEnded {
-    /// One of the terminal ones.
+    /// One of the terminal statuses.
     pub state: RunStatus,
     pub reason_code: Code,
-    /// What is worth knowing about a run that succeeded, such as an agent that gave no done marker.
+    /// Warnings about a run that succeeded, such as a missing done marker.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Code>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<RunError>,
-    /// What somebody can do now.
+    /// What the user can do next.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next_actions: Vec<NextAction>,
 }

@@ -1,4 +1,4 @@
-//! The envelope every FCMP event travels in.
+//! The envelope of every FCMP event.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,14 +37,14 @@ pub struct FcmpEvent {
 }
 
 impl FcmpEvent {
-    /// The event as one line, without its end.
+    /// The event as one line, without the line end.
     pub fn to_json(&self) -> String {
         let mut text = JsonText::default();
         self.write_json(&mut text);
         text.into_string()
     }
 
-    /// Writes the event. Keys stand in the order of the contract.
+    /// Writes the event. Keys are in the order of the contract.
     pub fn write_json(&self, out: &mut JsonText) {
         out.raw("{\"protocol_version\":\"").raw(PROTOCOL_VERSION).raw("\",\"run_id\":").run_id(self.run_id);
         out.raw(",\"seq\":").number(self.seq).raw(",\"ts\":").moment(self.ts);

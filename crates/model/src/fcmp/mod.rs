@@ -1,4 +1,4 @@
-//! FCMP `fcmp/1.0`: all that a conversation frontend reads. Made from RASP by one pure function in `translate`.
+//! FCMP `fcmp/1.0`: everything that a conversation frontend reads. Made from RASP by one pure function in `translate`.
 
 pub mod data;
 pub mod envelope;

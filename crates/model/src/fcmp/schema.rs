@@ -16,7 +16,7 @@ pub fn schema() -> Value {
     alone("FCMP event", event)
 }
 
-/// The schema of one event. What it refers to is left with the generator.
+/// The schema of one event. Definitions that it refers to stay in the generator.
 pub fn event(generator: &mut SchemaGenerator) -> Value {
     let per_type: Vec<Value> = FcmpType::ALL
         .iter()

@@ -32,12 +32,12 @@ wire_enum! {
         Artifact = "artifact",
         Diagnostic = "diagnostic",
         Raw = "raw",
-        /// Types the runtime needs for itself; left out of the frontend taxonomy.
+        /// Types that the runtime needs for itself; not part of the frontend taxonomy.
         Runtime = "runtime",
     }
 }
 
-/// JSON of somebody else's shape, kept as it was written.
+/// JSON of a foreign shape, kept as it was written.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Foreign(pub Box<RawValue>);
@@ -60,7 +60,7 @@ impl JsonSchema for Foreign {
     }
 }
 
-/// What wrote the events.
+/// The versions that wrote the events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Versions {
     pub skillrun: String,
@@ -75,17 +75,18 @@ pub struct RunStarted {
     pub engine: String,
     pub mode: ExecutionMode,
     pub versions: Versions,
-    /// Whether a later turn can go on in the session. This and what follows is absent when a recording was read.
+    /// Whether a later turn can continue in the session. This field and the following ones are absent when a recording
+    /// was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continuation: Option<Continuation>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission: Option<Permission>,
-    /// Whether the engine keeps to it.
+    /// Whether the engine is held to the permission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub posture: Option<Posture>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_of: Option<RunId>,
-    /// It waits until then, for the engine's quota.
+    /// The run waits until this moment for the engine's quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
     /// BLAKE3 of `run.json`, which never changes. Absent in Logs of versions before the chain.
@@ -94,7 +95,7 @@ pub struct RunStarted {
 }
 
 impl RunStarted {
-    /// What is known of every run, a recorded one too.
+    /// What is known of every run, including a recorded one.
     pub fn new(engine: impl Into<String>, mode: ExecutionMode, versions: Versions) -> Self {
         Self {
             skill: None,
@@ -111,10 +112,10 @@ impl RunStarted {
     }
 }
 
-/// The run goes on in another status, or the engine tells what it is doing.
+/// The run has changed its status, or the engine reports what it is doing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunStatusChange {
-    /// A change of the run's status; absent when an engine only tells what it is doing.
+    /// The new status of the run; absent when an engine only reports what it is doing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<RunStatus>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,7 +124,7 @@ pub struct RunStatusChange {
     pub detail: Option<String>,
 }
 
-/// The engine is still at work.
+/// The engine is still working.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunHeartbeat {
     pub elapsed_ms: u64,
@@ -134,7 +135,7 @@ pub struct RunHeartbeat {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunCompleted {
     pub reason_code: Code,
-    /// What the verdict warned of.
+    /// The warnings of the verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Code>,
     /// Path of `result.json` in the run's folder; absent when a recording was read, which leaves no result.
@@ -148,12 +149,12 @@ pub struct RunFailed {
     pub reason_code: Code,
     pub error: RunError,
     pub next_actions: Vec<NextAction>,
-    /// The run that tries it again by itself.
+    /// The run that will retry this one automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<PlannedRetry>,
 }
 
-/// A new run of the same request, which waits for the engine's quota.
+/// A new run with the same request, which waits for the engine's quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedRetry {
     pub run_id: RunId,
@@ -164,11 +165,11 @@ pub struct PlannedRetry {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunCanceled {
     pub reason_code: Code,
-    /// Who asked for it.
+    /// Who requested it.
     pub by: Option<String>,
 }
 
-/// More of a message that is not whole yet.
+/// A further piece of a message that is not complete yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageDelta {
     pub message_id: String,
@@ -182,23 +183,23 @@ pub struct MessageDelta {
 pub struct MessageFinal {
     pub message_id: String,
     pub text: String,
-    /// The message was cut: deltas came, and no end.
+    /// The message was cut off: deltas arrived, but no end.
     pub partial: bool,
-    /// The object of a message that is one JSON object, or has exactly one and that in a code fence; without the done
-    /// marker. Absent where it is larger than 64 KiB or a question.
+    /// The JSON object of a message that is one JSON object, or that contains exactly one, alone in a code fence;
+    /// without the done marker. Absent where it is larger than 64 KiB or is a question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_payload: Option<Map<String, Value>>,
     /// Control characters were removed from the text; the raw range has the original.
     #[serde(default, skip_serializing_if = "is_false")]
     pub sanitized: bool,
-    /// Only the head of the text is here; the range is exact.
+    /// Only the beginning of the text is here; the range is exact.
     #[serde(default, skip_serializing_if = "is_false")]
     pub truncated: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spans: Vec<SpanRef>,
 }
 
-/// What the agent tells about its thoughts.
+/// A summary of the agent's reasoning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReasoningSummary {
     pub text: String,
@@ -234,7 +235,7 @@ pub struct InteractionReplied {
 pub struct InteractionTimeout {
     pub interaction_id: InteractionId,
     pub deadline: Option<Timestamp>,
-    /// Nobody decides instead: the run fails with this code as soon as its attempt is over.
+    /// No policy decides the question: the run fails with this code as soon as its attempt is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fails_with: Option<Code>,
 }
@@ -255,22 +256,22 @@ wire_enum! {
     }
 }
 
-/// No answer came in time, and the question was decided without a person.
+/// No answer arrived in time, and the question was decided automatically.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AutoDecision {
     pub interaction_id: InteractionId,
-    /// Absent in Logs that 0.1.0 wrote, as `reason` is.
+    /// Absent in Logs that 0.1.0 wrote, like `reason`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<AutoDecisionSource>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<AutoDecideReason>,
-    /// The policy that acted, which may be another than the question's.
+    /// The policy that was applied, which may differ from the question's own.
     pub policy: DecisionPolicy,
-    /// What the agent is told in place of an answer.
+    /// The text that the agent receives instead of an answer.
     pub instruction: String,
 }
 
-/// The agent uses a tool; `correlation.tool_call_id` tells which call.
+/// The agent uses a tool; `correlation.tool_call_id` identifies the call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCallStarted {
     pub name: String,
@@ -280,7 +281,7 @@ pub struct ToolCallStarted {
     pub truncated: bool,
 }
 
-/// A tool has done what it was asked.
+/// A tool call has succeeded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCallCompleted {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -291,7 +292,7 @@ pub struct ToolCallCompleted {
     pub truncated: bool,
 }
 
-/// A tool has not done what it was asked.
+/// A tool call has failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCallFailed {
     pub reason: String,
@@ -301,7 +302,7 @@ pub struct ToolCallFailed {
     pub sanitized: bool,
     #[serde(default, skip_serializing_if = "is_false")]
     pub truncated: bool,
-    /// Written by us because the turn ended before the call did.
+    /// Written by skillrun because the turn ended before the call did.
     #[serde(default, skip_serializing_if = "is_false")]
     pub synthetic: bool,
 }
@@ -315,14 +316,14 @@ wire_enum! {
     }
 }
 
-/// The engine says that it has changed a file.
+/// The engine reports that it has changed a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArtifactCreated {
     pub path: String,
     pub change: FileChange,
 }
 
-/// The run has left a file that counts.
+/// The run has produced an artifact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArtifactIndexed {
     /// As in `GET /v1/runs/{run_id}/artifacts/{path}`.
@@ -331,10 +332,10 @@ pub struct ArtifactIndexed {
     pub size: u64,
     /// blake3, in hexadecimal digits.
     pub hash: String,
-    /// Its media type, as far as the name tells.
+    /// The media type, derived from the file name.
     #[serde(rename = "type")]
     pub media_type: String,
-    /// What the skill calls it.
+    /// The skill's name for it.
     pub role: Option<String>,
 }
 
@@ -343,13 +344,13 @@ wire_enum! {
     PreviewKind {
         Markdown = "markdown",
         Json = "json",
-        /// Any other text; a picture made of markup too, which is never shown as what could act.
+        /// Any other text; also an image made of markup, which is never rendered as something that could execute.
         Text = "text",
         Image = "image",
     }
 }
 
-/// A file that the run has left can be shown: its type is one that a page can show, and its size is no obstacle.
+/// An artifact can be previewed: its type is one that a page can show, and it is not too large.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArtifactPreviewReady {
     /// As in `GET /v1/runs/{run_id}/artifacts/{path}`.
@@ -357,13 +358,13 @@ pub struct ArtifactPreviewReady {
     pub kind: PreviewKind,
 }
 
-/// Something is odd or wrong; the run may still succeed.
+/// Something is unusual or wrong; the run may still succeed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnostic {
     pub code: Code,
-    /// For people; its words are not promised.
+    /// For people; the text may change between versions.
     pub message: String,
-    /// How often, when one event stands for many.
+    /// The number of occurrences, when one event stands for several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -374,15 +375,15 @@ pub struct Diagnostic {
     pub spans: Vec<SpanRef>,
 }
 
-/// A line of the engine that says nothing we know.
+/// A line of engine output that no rule understands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RawText {
-    /// The line without its terminator; absent when it is too long, or one of a flood.
+    /// The line without its terminator; absent when it is too long, or part of a flood.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub sanitized: bool,
-    /// The range has more than the text.
+    /// The range covers more than the text.
     #[serde(default, skip_serializing_if = "is_false")]
     pub truncated: bool,
     /// Number of lines when the event stands for more than one.
@@ -403,7 +404,7 @@ pub struct AttemptStarted {
     pub started_at: Timestamp,
 }
 
-/// How the process ended. All null: nobody knows.
+/// How the process ended. All fields are null when that is not known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Exit {
     pub code: Option<i32>,
@@ -411,7 +412,7 @@ pub struct Exit {
     pub ended_by: Option<EndedBy>,
 }
 
-/// A turn of the engine is judged.
+/// The verdict on a turn of the engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptEnded {
     pub verdict: Verdict,
@@ -430,7 +431,7 @@ pub struct AttemptEnded {
     pub host_hash: Option<String>,
 }
 
-/// Tokens of a turn, as far as the engine told them; its own figures in `reported`.
+/// Token counts of a turn, as far as the engine reported them; the engine's own figures are in `reported`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnUsage {
     pub input_tokens: Option<u64>,

@@ -1,4 +1,4 @@
-//! The envelope every RASP event travels in.
+//! The envelope of every RASP event.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// How bad it is.
+    /// The severity.
     Level {
         Info = "info",
         Warning = "warning",
@@ -47,25 +47,25 @@ pub struct Source {
     pub confidence: f64,
 }
 
-/// What an event belongs to; null where it belongs to nothing of that kind.
+/// What an event belongs to; a field is null where it does not apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Correlation {
     pub interaction_id: Option<InteractionId>,
     pub tool_call_id: Option<String>,
     // Shared, since nearly every event of an attempt carries it.
     pub session_id: Option<Arc<str>>,
-    /// The key of the request that made the run, on control events; on `interaction.replied` the key of that reply.
+    /// The key of the request that created the run, on control events; on `interaction.replied` the key of that reply.
     pub request_id: Option<String>,
     pub artifact_id: Option<String>,
-    /// Kept for runs that another run starts. Always null: no run does so yet.
+    /// Reserved for runs that another run starts. Always null: no run does so yet.
     #[schemars(with = "()")]
     pub parent_run_id: Option<RunId>,
-    /// Kept for the steps of a workflow. Always null: there are none yet.
+    /// Reserved for the steps of a workflow. Always null: there are none yet.
     #[schemars(with = "()")]
     pub step_id: Option<String>,
 }
 
-/// Half-open byte ranges into the attempt's evidence files, the hull per stream; `0,0` where there is none.
+/// Half-open byte ranges in the attempt's evidence files, the hull per stream; `0,0` where there is none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RawRef {
     pub stdout_from: u64,
@@ -82,8 +82,8 @@ pub struct SpanRef {
     pub to: u64,
 }
 
-/// How far a Log had come: its last event, and the hash of that event's line. Every line carries the hash of the line
-/// before it, so this vouches for the whole Log up to there.
+/// A position in a Log: its last event, and the hash of that event's line. Every line carries the hash of the line
+/// before it, so this hash vouches for the whole Log up to that point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LogHead {
     pub seq: u64,
@@ -91,7 +91,7 @@ pub struct LogHead {
     pub hash: String,
 }
 
-/// One event of the Log. Its type is that of its data; there is no second place that says so.
+/// One event of the Log. Its type follows from its data; it is not stored a second time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
     pub run_id: RunId,
@@ -122,14 +122,14 @@ pub(super) struct Kind {
 }
 
 impl Event {
-    /// The event as its line in the Log has it, without the end of the line.
+    /// The event as its line in the Log, without the line end.
     pub fn to_json(&self) -> String {
         let mut text = JsonText::default();
         self.write_json(&mut text);
         text.into_string()
     }
 
-    /// Writes the event. Keys stand in the order of the contract.
+    /// Writes the event. Keys are in the order of the contract.
     pub fn write_json(&self, out: &mut JsonText) {
         let event_type = self.event_type();
         out.raw("{\"protocol_version\":\"").raw(PROTOCOL_VERSION).raw("\",\"run_id\":").run_id(self.run_id);
@@ -190,7 +190,7 @@ impl Serialize for Event {
     }
 }
 
-/// The envelope as it stands on the line, its data still undecided.
+/// The envelope of a line, with its data not decoded yet.
 #[derive(Deserialize)]
 struct Line<'a> {
     protocol_version: String,
@@ -206,7 +206,7 @@ struct Line<'a> {
     raw_ref: RawRef,
 }
 
-/// A line that is no RASP event.
+/// A line that is not a RASP event.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
     #[error("not a RASP event: {0}")]

@@ -1,6 +1,6 @@
 //! RASP `rasp/1.0`, the event protocol of the Log: one JSON object per line.
 //!
-//! - [`envelope`]: what every event has.
+//! - [`envelope`]: the fields of every event.
 //! - [`data`]: one payload type per event type, and the table that ties them together.
 //! - [`schema`]: the JSON Schema made from both.
 

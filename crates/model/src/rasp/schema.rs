@@ -17,7 +17,7 @@ pub fn schema() -> Value {
     alone("RASP event", event)
 }
 
-/// The schema of one event. What it refers to is left with the generator.
+/// The schema of one event. Definitions that it refers to stay in the generator.
 pub fn event(generator: &mut SchemaGenerator) -> Value {
     let per_type: Vec<Value> = EventType::ALL
         .iter()
@@ -55,7 +55,7 @@ pub fn event(generator: &mut SchemaGenerator) -> Value {
         &properties,
         &per_type,
     );
-    // Of the line and not of the event, so it is not required.
+    // A property of the line and not of the event, so it is not required.
     schema["properties"]["prev"] = json!({
         "type": "string",
         "pattern": "^[0-9a-f]{64}$",
@@ -65,7 +65,7 @@ pub fn event(generator: &mut SchemaGenerator) -> Value {
     schema
 }
 
-/// All its properties are required and no other is allowed; it is one of the types.
+/// All properties are required and no others are allowed; the event has one of the types.
 pub(crate) fn envelope(description: &str, properties: &Value, per_type: &[Value]) -> Value {
     let required: Vec<&String> = properties.as_object().map(|p| p.keys().collect()).unwrap_or_default();
     json!({
@@ -78,7 +78,7 @@ pub(crate) fn envelope(description: &str, properties: &Value, per_type: &[Value]
     })
 }
 
-/// A document of what `event` tells, of events as they are written.
+/// A document for `event`, for events as they are written.
 pub(crate) fn alone(title: &str, event: fn(&mut SchemaGenerator) -> Value) -> Value {
     let mut generator = SchemaGenerator::new(SchemaSettings::draft2020_12().for_serialize());
     let event = event(&mut generator);
