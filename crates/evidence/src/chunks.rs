@@ -7,8 +7,8 @@
 //! {"t":0.0012,"s":"stdout","n":512}                                   bytes, as older recordings have it
 //! ```
 //!
-//! `masks` counts the lines of `redact.N.jsonl` that were on the disk before the record. A reader that finds fewer does
-//! not show the bytes (see [`crate::mask`]). Recordings of version 0.1.0 do not have it.
+//! `masks` counts the lines of `redact.N.jsonl` that were on the disk before the record. A reader that finds fewer
+//! lines withholds the bytes (see [`crate::mask`]). Recordings of version 0.1.0 do not have this field.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take};
@@ -31,7 +31,7 @@ pub struct ChunkRecord {
 pub enum ChunkKind {
     Bytes {
         stream: Stream,
-        /// Absent in older recordings, where a record follows the one before it.
+        /// Absent in older recordings, where each record follows the previous one.
         from: Option<u64>,
         len: u64,
         /// Lines of the mask that were on the disk before this record; absent in older recordings.
@@ -42,24 +42,24 @@ pub enum ChunkKind {
     Act(EndedBy),
 }
 
-/// Longest line the index can have; a longer one is no record.
+/// Longest line the index can have; a longer one is not a record.
 const LINE_BUDGET: u64 = 64 * 1024;
 
-/// Whether somebody may still add to the index.
+/// Whether a host may still append to the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Writer {
-    /// A last line without its end is one that is being written.
+    /// A last line without its end is still being written.
     AtWork,
-    /// It is torn.
+    /// A last line without its end is torn.
     Gone,
 }
 
-/// Reads the index line by line, as far as it went when it was opened. An index that is being written says more later,
-/// but of bytes that whoever opened it may not know how to mask; [`crate::LiveFeed`] does.
+/// Reads the index line by line, up to its size when it was opened. An index that is still being written has more
+/// records later, but for bytes that this reader may not know how to mask; [`crate::LiveFeed`] reads those.
 #[derive(Debug)]
 pub struct ChunkReader {
     reader: BufReader<Take<File>>,
-    /// The line at hand; kept from one look to the next while its end is missing.
+    /// The current line; kept from one call to the next while its end is missing.
     line: Vec<u8>,
     torn: bool,
 }
@@ -93,7 +93,7 @@ impl ChunkReader {
         Self::open_to(path, |file| file.metadata().map(|metadata| metadata.len()))
     }
 
-    /// Reads on as the index grows, for whoever looks at the mask again with each record.
+    /// Continues to read as the index grows, for a reader that checks the mask again with each record.
     pub(crate) fn open_growing(path: &Path) -> Result<Option<Self>, EvidenceError> {
         Self::open_to(path, |_| Ok(u64::MAX))
     }
@@ -106,7 +106,7 @@ impl ChunkReader {
         }
     }
 
-    /// A line was no record: everything after it is unknown.
+    /// A line was not a record: everything after it is unknown.
     pub fn is_torn(&self) -> bool {
         self.torn
     }
@@ -115,7 +115,7 @@ impl ChunkReader {
         self.next_written(Writer::Gone)
     }
 
-    /// The next record; none when there is none yet, or none any more.
+    /// The next record; none when there is none yet, or no more.
     pub(crate) fn next_written(&mut self, writer: Writer) -> io::Result<Option<ChunkRecord>> {
         while !self.torn {
             let room = LINE_BUDGET.saturating_sub(self.line.len() as u64);
@@ -136,8 +136,8 @@ impl ChunkReader {
     }
 }
 
-/// The most mask lines that any record of an index counts; zero where none counts them. The counts never fall, so the
-/// last record of bytes has the most; all of the index is read only where its end shows none.
+/// The highest mask line count in any record of an index; zero where no record has a count. The counts never decrease,
+/// so the last record of bytes has the highest; the whole index is read only where its end shows none.
 pub(crate) fn most_masks(path: &Path) -> Result<u64, EvidenceError> {
     let failed = |error: io::Error| EvidenceError::new(path, error);
     let mut file = match File::open(path) {
@@ -165,7 +165,7 @@ pub(crate) fn most_masks(path: &Path) -> Result<u64, EvidenceError> {
     Ok(most)
 }
 
-/// What a line says; none when it is no record.
+/// What a line says; none when it is not a record.
 fn parse(line: &[u8]) -> Option<Parsed> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return Some(Parsed::Ignored);

@@ -1,5 +1,5 @@
-//! One attempt's evidence, record by record, in the order of the chunk index; the same code for a living attempt's
-//! files, through [`crate::LiveFeed`], and for old ones.
+//! One attempt's evidence, record by record, in the order of the chunk index; the same code for the files of a running
+//! attempt, through [`crate::LiveFeed`], and for old ones.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -58,9 +58,9 @@ impl StreamFile {
 /// How far records may be given out.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Reach {
-    /// Nobody writes any more, or what they write is not looked at: the end of the index is the end.
+    /// The host no longer writes, or new records are ignored: the end of the index is the end.
     All,
-    /// The host is at work and vouches for so much.
+    /// The host is still writing and vouches for the bytes up to this point.
     To(Extent),
 }
 
@@ -71,21 +71,21 @@ pub struct Feed {
     /// Bytes read so far.
     position: [u64; 3],
     ended: [bool; 3],
-    /// The index said something the file does not have; what follows on that stream is not used.
+    /// The index does not match the file; later records of that stream are not used.
     torn: [bool; 3],
-    /// The index had a line that is no record.
+    /// The index had a line that is not a record.
     index_torn: bool,
-    /// The index, until it is used up.
+    /// The index, until it has been read completely.
     chunks: Option<ChunkReader>,
-    /// A record that is beyond reach, until it is not.
+    /// A record that is beyond the current reach.
     held: Option<ChunkRecord>,
-    /// What is given out once there is no index, or no longer one.
+    /// The steps that remain once there is no index, or the index has been read.
     queue: VecDeque<Queued>,
-    /// What is left of the record at hand.
+    /// What is left of the current record.
     pending: Option<(Stream, u64)>,
     pty_is_stdout: bool,
     mask: MaskFile,
-    /// There with patterns alone.
+    /// Present only when there are patterns.
     lines: Option<Lines>,
     /// A stream that is over, once the rest of its last line was given out.
     over: Option<Stream>,
@@ -130,12 +130,13 @@ impl Feed {
         }
     }
 
-    /// Hides patterns too; to be said before the first step.
+    /// Hides patterns too; call it before the first step.
     ///
-    /// Bytes then come when the line that they are in is over, at the moment of its end, so that a pattern sees all of
-    /// it; only of lines longer than 64 KiB there is something before (see `lines`). The last line of a stream comes
-    /// right before its end, at that moment. Acts keep their places among the ends of lines, but bytes of a line that was
-    /// begun before an act come after it. For whoever reads lines, nothing comes later than without patterns.
+    /// Bytes are then returned when their line is complete, at the moment of its end, so that a pattern sees the whole
+    /// line; parts of a line are returned earlier only when it is longer than 64 KiB (see `lines`). The last line of a
+    /// stream comes right before the end of the stream, at that moment. Acts keep their places among the ends of lines,
+    /// but bytes of a line that began before an act come after it. For a reader of lines, nothing arrives later than
+    /// without patterns.
     #[must_use]
     pub fn hiding(self, patterns: &Patterns) -> Self {
         Self { lines: Lines::new(patterns), ..self }
@@ -146,7 +147,7 @@ impl Feed {
         self.lines.as_ref().map_or(self.position[stream.index()], |lines| lines.given(stream))
     }
 
-    /// What of the index could not be used, in words; empty when all is well. Ask at the end.
+    /// The parts of the index that could not be used, as text; empty when there are none. Call it at the end.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.index_torn {
@@ -165,7 +166,8 @@ impl Feed {
         problems
     }
 
-    /// That bytes were withheld because the mask is not whole, in words; none when all is well. Ask at the end.
+    /// A message about bytes that were withheld because the mask is incomplete; none when the mask is complete. Call it
+    /// at the end.
     pub fn withheld(&self) -> Option<String> {
         let bytes = self.mask.withheld();
         (bytes > 0).then(|| {
@@ -180,12 +182,12 @@ impl Feed {
         self.next_within(Reach::All)
     }
 
-    /// A record of the index that its reader has read already; it comes first.
+    /// Puts back a record that was already read; it is returned first.
     pub(crate) fn put_back(&mut self, record: ChunkRecord) {
         self.held = Some(record);
     }
 
-    /// Takes the files as they are now, so that everything in them can be given out.
+    /// Measures the files as they are now, so that everything in them can be returned.
     pub(crate) fn measure(&mut self) -> Result<(), EvidenceError> {
         self.files.iter_mut().flatten().try_for_each(StreamFile::measure)?;
         self.mask.refresh()
@@ -225,7 +227,7 @@ impl Feed {
         }
     }
 
-    /// Whether there is a line that the end of its stream has ended; then it is ready to be given out.
+    /// Whether the end of the stream has completed a last line, which can then be returned.
     fn has_rest(&mut self, stream: Stream) -> bool {
         let Some(lines) = &mut self.lines else { return false };
         let (offset, bytes) = lines.end(stream);
@@ -267,7 +269,7 @@ impl Feed {
             ChunkKind::Eof(stream) => self.end(self.seen_as(stream)),
             ChunkKind::Bytes { stream, from, len, masks } => {
                 if let Reach::To(_) = reach {
-                    // What hides these bytes was on the disk before their record.
+                    // The ranges that hide these bytes were on the disk before their record.
                     self.measure()?;
                 }
                 self.accept(self.seen_as(stream), from, len, masks);
@@ -283,7 +285,7 @@ impl Feed {
                 let from = from.unwrap_or(self.position[self.seen_as(stream).index()]);
                 from.checked_add(len).is_some_and(|to| to <= extent.of(stream))
             }
-            // They have no bytes, and stand behind those that came before them.
+            // These records have no bytes, and follow the records that came before them.
             ChunkKind::Eof(_) | ChunkKind::Act(_) => true,
         }
     }
@@ -338,7 +340,7 @@ impl Feed {
             .seek(SeekFrom::Start(self.position[at]))
             .and_then(|_| file.file.read_exact(bytes))
             .map_err(|e| EvidenceError::new(&file.path, e))?;
-        // Patterns are looked for in what the process wrote: a `*` of ours must not keep one from being found.
+        // Patterns are searched in what the process wrote: a `*` of the mask must not keep one from being found.
         if self.lines.is_none() {
             self.mask.apply(stream, self.position[at], bytes);
         }
@@ -505,7 +507,7 @@ mod tests {
         assert!(read == expected);
     }
 
-    /// A mask that a power cut had emptied was believed, and the secret was shown.
+    /// A mask that a power cut had emptied was trusted, and the secret was shown.
     #[test]
     fn bytes_are_withheld_where_the_mask_has_fewer_lines_than_the_index_counts() {
         let counted = |stream: &str, from: u64, to: u64, masks: u64| {

@@ -64,7 +64,7 @@ impl Folder {
             match what {
                 Says::Log(stream) => files.streams[stream.index()] = true,
                 Says::Meta => files.meta = true,
-                // On a full disk it may be all there is.
+                // On a full disk the record may be the only file.
                 Says::Record => {}
             }
         }
@@ -74,7 +74,7 @@ impl Folder {
         Ok(Self { audit, attempts, patterns: Patterns::default() })
     }
 
-    /// Hides patterns too, in whatever is read of its attempts.
+    /// Hides patterns too, in everything that is read of its attempts.
     #[must_use]
     pub fn hiding(self, patterns: &Patterns) -> Self {
         Self { patterns: patterns.clone(), ..self }
@@ -96,7 +96,7 @@ impl Folder {
             return Err(EvidenceError::new(&self.audit, EvidenceErrorKind::NoSuchAttempt(number.0, known)));
         };
         let meta = Meta::read(&self.audit.join(names::meta(number)));
-        // The record is the truth, and the other a view of it that a host may not have come to write.
+        // The record is authoritative; the meta file is a view of it that the host may not have written.
         let meta = match HostRecord::read(&self.audit, number) {
             Ok(Some(record)) => meta.or_of(record),
             Ok(None) | Err(_) => meta,
@@ -107,7 +107,7 @@ impl Folder {
 
     /// The id in `run.json` beside `.audit`, or one made from the bytes of the evidence.
     pub fn run_id(&self) -> Result<RunId, EvidenceError> {
-        // The folder may have been given as ".", whose parent no path shows.
+        // The folder may have been given as ".", which has no parent in its path.
         let audit = self.audit.canonicalize().map_err(|e| EvidenceError::new(&self.audit, e))?;
         let record = audit.parent().unwrap_or(&audit).join("run.json");
         match fs::read(&record) {
@@ -173,8 +173,8 @@ impl Attempt {
         self.files.meta
     }
 
-    /// The bytes that have a record by now. The attempt may still be going on: what the index says is in the mask and
-    /// in the files when it says so, therefore they are looked at in the opposite order.
+    /// The bytes that have a record by now. The attempt may still be running: the mask and the files hold what the
+    /// index refers to by the time the index refers to it, so they are opened in the opposite order.
     pub fn feed(&self) -> Result<Feed, EvidenceError> {
         let chunks = ChunkReader::open(&self.audit.join(names::chunks(self.number)))?;
         Ok(feed_of(&self.audit, self.number, chunks, self.files.streams)?.hiding(&self.patterns))
@@ -196,7 +196,7 @@ pub(crate) fn streams_of(audit: &Path, number: AttemptNumber) -> Result<[bool; 3
     Ok(streams)
 }
 
-/// Opens what an index, which was opened before, is about: first what hides, then what it hides.
+/// Opens the files that an already opened index refers to: first the mask, then the streams.
 pub(crate) fn feed_of(
     audit: &Path,
     number: AttemptNumber,
@@ -289,8 +289,8 @@ mod tests {
         assert!(matches!(error.kind, EvidenceErrorKind::BadRunRecord(_)), "{error}");
     }
 
-    /// Whoever opened an attempt that was being written found records of bytes that it did not know of, and of secrets
-    /// that it did not mask.
+    /// Regression: a feed of an attempt that was still being written returned records of bytes that it did not know,
+    /// and of secrets that it did not mask.
     #[test]
     fn a_feed_gives_what_had_a_record_when_it_was_opened() {
         let recording = Recording::new(&[]);

@@ -1,5 +1,5 @@
-//! Evidence through patterns: whoever reads it, while it is written or later, sees what a search of each line leaves, and
-//! ends of lines, ends of streams and acts come in the same order and at the same moments as without patterns.
+//! Evidence through patterns: every reader, live or later, sees the result of searching each line, and ends of lines,
+//! ends of streams and acts come in the same order and at the same moments as without patterns.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -169,7 +169,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     vec(act, 0..120)
 }
 
-/// Everything that is there is recorded, as a host does at its end.
+/// Records all remaining bytes, as a host does at its end.
 fn close(recorder: &mut Recorder, hidden: &mut [Vec<(usize, usize)>; 3], t_ns: u64) {
     for stream in Stream::ALL {
         if !recorder.is_over(stream) {

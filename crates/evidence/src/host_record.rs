@@ -1,8 +1,8 @@
-//! `host.N.json`: what the host saw of an attempt, written once, at the end, after the evidence is on the disk; and
-//! `meta.N.json`, the view of it that everybody reads.
+//! `host.N.json`: what the host observed of an attempt, written once, at the end, after the evidence is on the disk;
+//! and `meta.N.json`, the view of it that all other readers use.
 //!
 //! The meta file is written when the process starts, so that a host that dies leaves the beginning, and again at the
-//! end. Whoever settles the attempt writes it a third time, with the verdict in it.
+//! end. The process that settles the attempt writes it a third time, with the verdict in it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +20,7 @@ use crate::whole_file;
 /// Version of `host.N.json`.
 pub const FORMAT: u32 = 1;
 
-/// One attempt, as its host saw it.
+/// One attempt, as its host observed it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HostRecord {
     pub format: u32,
@@ -54,11 +54,11 @@ pub struct HostRecord {
     pub capture: Capture,
     pub warnings: Vec<Warning>,
     pub fs_diff: Option<FsCounts>,
-    /// The process lives on in the next attempt; there is no exit.
+    /// The process continues in the next attempt; there is no exit.
     pub process_continues: bool,
 }
 
-/// What the caller says about the engine; the host only passes it on.
+/// What the caller states about the engine; the host only passes it on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
     pub engine: Option<String>,
@@ -79,7 +79,7 @@ pub struct Survivor {
     pub name: String,
 }
 
-/// Times and memory of the process and everything it started and waited for, or left to the host.
+/// Times and memory of the process and of every process that it started and waited for, or left to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rusage {
     pub user_us: u64,
@@ -105,7 +105,7 @@ pub struct Capture {
     pub discarded: u64,
 }
 
-/// What came after the main process had ended.
+/// Output that arrived after the main process had ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drain {
     pub bytes: u64,
@@ -118,7 +118,7 @@ pub struct Warning {
     pub message: String,
 }
 
-/// How many files an attempt changed; `fs-diff.N.json` tells which.
+/// How many files an attempt changed; `fs-diff.N.json` lists them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FsCounts {
     pub created: u64,
@@ -126,7 +126,7 @@ pub struct FsCounts {
     pub deleted: u64,
 }
 
-/// `meta.N.json` before anybody has settled the attempt.
+/// `meta.N.json` before the attempt is settled.
 #[derive(Serialize)]
 struct MetaFile<'a> {
     #[serde(flatten)]
@@ -159,8 +159,8 @@ impl HostRecord {
     }
 }
 
-/// Notes in `meta.N.json` that the host is gone and left no record, and what was ended for it. Gives back all that was
-/// ever ended, because somebody may have noted it before.
+/// Notes in `meta.N.json` that the host is gone and left no record, and which processes were ended on its behalf.
+/// Returns all processes that were ever ended, because another process may have noted some before.
 pub fn write_lost_meta(audit: &Path, number: AttemptNumber, survivors: &[Survivor]) -> io::Result<Vec<Survivor>> {
     let path = audit.join(names::meta(number));
     let mut meta = match fs::read(&path) {

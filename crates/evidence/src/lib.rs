@@ -9,11 +9,13 @@
 //!          redact.N.jsonl    ranges that hold secrets: `{"stream","from","to"}` (see [`mask`])
 //!          stdin.N.log       what was written to the process
 //!          host.N.json       the host's own record, there when the attempt is over (see [`host_record`])
-//!          claim.N           made before the process; whoever made it has the attempt
+//!          claim.N           created before the process; the host that created it owns the attempt
 //!          host.sock         the socket of a living host
 //! ```
 //!
-//! [`recorder`] writes, [`tail`] follows what is being written. [`folder`] finds attempts, [`feed`] gives one attempt's bytes record by record, and [`live_feed`] does so while it is being written; [`patterns`] hide more than [`mask`] does, in every reader that is given some. Nothing here interprets a byte.
+//! [`recorder`] writes, [`tail`] follows what is being written. [`folder`] finds attempts, [`feed`] returns one attempt's
+//! bytes record by record, and [`live_feed`] does so while they are being written; [`patterns`] hide more than [`mask`]
+//! does, in every reader that has some. Nothing here interprets a byte.
 
 pub mod chunks;
 pub mod error;

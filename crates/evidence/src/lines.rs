@@ -1,4 +1,4 @@
-//! Lines on their way to a reader when there are patterns: a line is given out when its end is there, masked.
+//! Lines on their way to a reader when there are patterns: a line is returned, masked, when its end has arrived.
 //!
 //! ```text
 //! a line of up to 64 KiB      is searched as a whole
@@ -10,8 +10,8 @@
 //! ```
 //!
 //! So a match of up to 32 KiB is found in every line. One that begins in a first half and reaches the end of its window
-//! is longer: it may go on, and hides the rest of its line. One that only the part behind its window would make a match
-//! is not found. What is hidden depends on the line alone, never on the pieces in which it came.
+//! is longer: it may continue, and hides the rest of its line. A match that needs text behind its window is not found.
+//! What is hidden depends on the line alone, never on the pieces in which it arrived.
 
 use memchr::memchr;
 
@@ -20,7 +20,7 @@ use crate::patterns::{Patterns, searchable};
 
 const WINDOW: usize = 64 * 1024;
 const STEP: usize = WINDOW / 2;
-/// What stands before a window: enough to tell whether a word begins there.
+/// The bytes before a window: enough to decide whether a word begins there.
 const CONTEXT: usize = 4;
 
 /// The streams of one attempt.
@@ -29,25 +29,26 @@ pub(crate) struct Lines {
     patterns: Patterns,
     lanes: [Lane; 3],
     given: [u64; 3],
-    /// What is given out at the moment.
+    /// The bytes that are being returned.
     out: Vec<u8>,
 }
 
 impl Lines {
-    /// None where there is nothing to look for, so that readers without patterns do nothing of this.
+    /// None where there are no patterns, so that readers without patterns skip all of this.
     pub(crate) fn new(patterns: &Patterns) -> Option<Self> {
         let lanes = Default::default();
         (!patterns.is_empty()).then(|| Self { patterns: patterns.clone(), lanes, given: [0; 3], out: Vec::new() })
     }
 
-    /// Takes what comes next of a stream; gives out what can be, which may be nothing, and where that begins.
+    /// Takes the next bytes of a stream; returns what is complete, which may be nothing, and the offset at which it
+    /// begins.
     pub(crate) fn take(&mut self, stream: Stream, bytes: &[u8]) -> (u64, &mut [u8]) {
         self.out.clear();
         self.lanes[stream.index()].take(&self.patterns, bytes, &mut self.out);
         self.give(stream)
     }
 
-    /// The stream is over: gives out the rest.
+    /// The stream is over: returns the rest.
     pub(crate) fn end(&mut self, stream: Stream) -> (u64, &mut [u8]) {
         self.out.clear();
         self.lanes[stream.index()].end(&self.patterns, &mut self.out);
@@ -61,12 +62,12 @@ impl Lines {
         (offset, &mut self.out)
     }
 
-    /// What was given out last.
+    /// The bytes that were returned last.
     pub(crate) fn last(&self) -> &[u8] {
         &self.out
     }
 
-    /// How much was given out.
+    /// How many bytes were returned.
     pub(crate) fn given(&self, stream: Stream) -> u64 {
         self.given[stream.index()]
     }
@@ -75,15 +76,15 @@ impl Lines {
 /// One stream.
 #[derive(Debug, Default)]
 pub(crate) struct Lane {
-    /// From `before` bytes in front of those that were not given out.
+    /// Begins `before` bytes ahead of the bytes that were not returned yet.
     raw: Vec<u8>,
-    /// The same with what was found hidden.
+    /// The same with matches hidden.
     masked: Vec<u8>,
-    /// How many at the front were given out; they belong to the line at hand.
+    /// How many bytes at the front were already returned; they belong to the current line.
     before: usize,
-    /// There is no end of line before this.
+    /// There is no line end before this offset.
     looked_to: usize,
-    /// Where the search for each pattern goes on; empty at the beginning of a line.
+    /// Where the search for each pattern continues; empty at the beginning of a line.
     from: Vec<usize>,
     rest_is_hidden: bool,
 }
@@ -110,8 +111,8 @@ impl Lane {
         self.give(end, out);
     }
 
-    /// Searches windows while the line, which goes to `end` at least, is longer than one. Gives where the last window
-    /// that is left begins.
+    /// Searches windows while the line, which reaches at least to `end`, is longer than one window. Returns the start
+    /// of the last window that remains.
     fn long(&mut self, patterns: &Patterns, mut begin: usize, end: usize) -> usize {
         let end = content_end(&self.raw[begin..end]) + begin;
         while end - begin > WINDOW {
@@ -121,7 +122,7 @@ impl Lane {
         begin
     }
 
-    /// Searches what is left of a line. Gives where the next one begins.
+    /// Searches the rest of a line. Returns the start of the next one.
     fn finish(&mut self, patterns: &Patterns, begin: usize, end: usize, next: usize) -> usize {
         let end = content_end(&self.raw[begin..end]) + begin;
         self.search(patterns, begin, end, end);
@@ -131,7 +132,7 @@ impl Lane {
         next
     }
 
-    /// Hides what begins before `until` in a window.
+    /// Hides matches that begin before `until` in a window.
     fn search(&mut self, patterns: &Patterns, begin: usize, end: usize, until: usize) {
         let is_last = end == until;
         if self.rest_is_hidden {
@@ -142,7 +143,7 @@ impl Lane {
         if is_first {
             self.from.resize(patterns.len(), begin);
         }
-        // Nothing of the line before, and the same of this one, whatever is still there.
+        // Nothing of the previous line, and always the same part of this one, however much of it is still buffered.
         let low = if is_first { begin } else { begin - CONTEXT };
         let text = searchable(&self.raw[low..end]);
         for (pattern, from) in self.from.iter_mut().enumerate() {
@@ -155,7 +156,7 @@ impl Lane {
         }
     }
 
-    /// Gives out what is before `begin`, and forgets it but for what the next window looks back at.
+    /// Returns everything before `begin`, and drops it except for the bytes that the next window needs as context.
     fn give(&mut self, begin: usize, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.masked[self.before..begin]);
         self.before = if self.from.is_empty() { 0 } else { CONTEXT };
@@ -167,7 +168,7 @@ impl Lane {
     }
 }
 
-/// Where a line ends without `\r`, which is part of its end or all there is of that so far.
+/// Where a line ends without `\r`, which is part of the line end or all of it that has arrived so far.
 fn content_end(line: &[u8]) -> usize {
     line.len() - usize::from(line.ends_with(b"\r"))
 }
@@ -182,7 +183,7 @@ mod tests {
     use super::*;
     use crate::testing::patterns;
 
-    /// What comes out when a text comes in pieces.
+    /// The output for a text that arrives in pieces.
     fn in_pieces<'a>(patterns: &Patterns, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
         let (mut lane, mut out) = (Lane::default(), Vec::new());
         for piece in pieces {
@@ -193,7 +194,7 @@ mod tests {
         out
     }
 
-    /// What a search in all of a line hides.
+    /// What a search of a whole line hides.
     fn whole_line(all: &[&str], line: &[u8]) -> Vec<u8> {
         let mut masked = line.to_vec();
         for pattern in all {
@@ -233,7 +234,7 @@ mod tests {
         assert!(out.len() >= 200_000 - WINDOW);
     }
 
-    /// Wherever it lies, and however the line came.
+    /// At every position, and with every chunking of the line.
     #[test]
     fn a_match_in_a_long_line_is_found_everywhere() {
         let pattern = r"\bkey:[0-9]+;";

@@ -1,8 +1,8 @@
-//! One attempt's evidence while it is being written: the same steps that a [`Feed`] gives later.
+//! One attempt's evidence while it is being written: the same steps that a [`Feed`] returns later.
 //!
-//! The host tells how far each stream can be read. A record beyond that waits, and so does every record behind it: the
-//! order of the index is the order of the steps. Ends of streams and acts of the host need nothing else to wait for,
-//! because what came before them stands before them.
+//! The host reports how far each stream can be read. A record beyond that waits, and so does every record behind it:
+//! the order of the index is the order of the steps. Ends of streams and acts of the host wait for nothing else,
+//! because everything that came before them precedes them in the index.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::folder::{feed_of, streams_of};
 use crate::names;
 use crate::patterns::Patterns;
 
-/// How far the host said that each stream can be read, in bytes.
+/// How far each stream can be read, in bytes, as reported by the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extent {
     pub stdout: u64,
@@ -34,7 +34,7 @@ impl Extent {
     }
 }
 
-/// Gives out the bytes of an attempt that is going on.
+/// Returns the bytes of an attempt that is running.
 #[derive(Debug)]
 pub struct LiveFeed {
     audit: PathBuf,
@@ -45,14 +45,14 @@ pub struct LiveFeed {
 
 #[derive(Debug)]
 enum State {
-    /// The index has no record yet, or is not there. Which streams there are, and whether the terminal alone stands for
-    /// stdout, cannot be told before: all files of an attempt are made before its first record, but one by one.
+    /// The index has no record yet, or does not exist. Which streams there are, and whether the terminal alone stands
+    /// for stdout, is not known before the first record: all files of an attempt are created before it, but one by one.
     Waiting(Option<ChunkReader>),
     Reading(Box<Feed>),
 }
 
 impl LiveFeed {
-    /// Begins at the first byte. The files need not be there yet.
+    /// Begins at the first byte. The files need not exist yet.
     pub fn open(audit: &Path, attempt: AttemptNumber) -> Result<Self, EvidenceError> {
         let patterns = Patterns::default();
         let mut feed = Self { audit: audit.to_owned(), number: attempt, patterns, state: State::Waiting(None) };
@@ -60,7 +60,7 @@ impl LiveFeed {
         Ok(feed)
     }
 
-    /// Hides patterns too; to be said before the first step. See [`Feed::hiding`].
+    /// Hides patterns too; call it before the first step. See [`Feed::hiding`].
     #[must_use]
     pub fn hiding(self, patterns: &Patterns) -> Self {
         let state = match self.state {
@@ -70,7 +70,7 @@ impl LiveFeed {
         Self { patterns: patterns.clone(), state, ..self }
     }
 
-    /// The next step; none when there is none yet. What is beyond `extent` comes with a later call.
+    /// The next step; none when there is none yet. Steps beyond `extent` are returned by a later call.
     pub fn next_step(&mut self, extent: Extent) -> Result<Option<Step<'_>>, EvidenceError> {
         self.look_for_record()?;
         match &mut self.state {
@@ -87,8 +87,8 @@ impl LiveFeed {
         }
     }
 
-    /// Nobody writes any more: the host's record is on the disk, or the host is gone. What is left comes from the feed
-    /// that is given back, to the end, as if it had been read all along.
+    /// The host no longer writes: its record is on the disk, or it is gone. The returned feed continues with the
+    /// remaining steps, to the end, as if it had been read all along.
     pub fn finish(self) -> Result<Feed, EvidenceError> {
         match self.state {
             State::Waiting(_) => {
@@ -148,7 +148,7 @@ mod tests {
         }
     }
 
-    /// The steps to the end, and what was wrong.
+    /// The steps to the end, and the problems.
     fn to_end(feed: LiveFeed, mut given: Vec<String>) -> (Vec<String>, Vec<String>) {
         let mut feed = feed.finish().expect("readable");
         given.extend(steps(&mut feed));
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(to_end(feed, given), recording.steps());
     }
 
-    /// A line that was being written was taken for a torn one, and nothing behind it was ever read.
+    /// A line that was still being written was treated as a torn one, and nothing behind it was ever read.
     #[test]
     fn a_line_that_is_being_written_is_waited_for() {
         let index = concat!(
@@ -224,12 +224,13 @@ mod tests {
         Write(Stream, Vec<u8>),
         /// Everything behind what is clear is hidden.
         Hide(Stream),
-        /// So many bytes more are clear.
+        /// This many more bytes are clear.
         Clear(Stream, u64),
         Announce,
         End(Stream),
         Host(EndedBy),
-        /// The reader is told of so many parts in four of what is recorded and it was not told of, and reads.
+        /// The given quarters of the recorded bytes that were not reported yet are reported to the reader, which then
+        /// reads.
         Read([u64; 3]),
         /// The reader is killed, and another one begins.
         Restart,

@@ -1,8 +1,8 @@
-//! The mask: ranges of evidence that hold secrets read as `*`. Same length, so every offset stays true.
+//! The mask: ranges of evidence that hold secrets are read as `*`. Same length, so every offset stays valid.
 //!
-//! The mask fails closed. Each record of the chunk index counts the lines that the mask had when the record was written.
-//! Where the file has fewer sound lines than that, because a crash or a person took them, the bytes of the record are
-//! withheld: all of them read as `*`. Recordings without such counts are read as before.
+//! The mask fails closed. Each record of the chunk index counts the lines that the mask had when the record was
+//! written. Where the file has fewer valid lines than that, because a crash or a user removed them, the bytes of the
+//! record are withheld: all of them are read as `*`. Recordings without such counts are read as before.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -19,9 +19,9 @@ use crate::names;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mask {
     ranges: [Vec<(u64, u64)>; 3],
-    /// Bytes of records that count more lines than there are.
+    /// Byte ranges of records that count more lines than the file has.
     withheld: [Vec<(u64, u64)>; 3],
-    /// Lines of the file before the first one that is not sound.
+    /// Lines of the file before the first invalid one.
     lines: u64,
 }
 
@@ -34,8 +34,8 @@ struct Line {
 
 impl Mask {
     /// Reads `redact.N.jsonl`. A missing file masks nothing; one that cannot be read is an error, because what it hides
-    /// would be shown. A line that is no range is passed over, because the ranges before and after it must hold all the
-    /// same; but nothing that was written after it counts as known.
+    /// would be shown. A line that is not a range is skipped, because the ranges before and after it must still apply;
+    /// but nothing that was written after it counts as known.
     pub fn read(path: &Path, pty_is_stdout: bool) -> Result<Self, EvidenceError> {
         let mut mask = Self::default();
         let bytes = match fs::read(path) {
@@ -75,11 +75,11 @@ impl Mask {
         Ok(mask)
     }
 
-    /// The mask of an attempt, with what its index says must be withheld. For readers that do not go through a
-    /// [`crate::Feed`], which does the same record by record.
+    /// The mask of an attempt, including the ranges that must be withheld according to its index. For readers that do
+    /// not use a [`crate::Feed`], which does the same record by record.
     pub fn of_attempt(audit: &Path, number: AttemptNumber, pty_is_stdout: bool) -> Result<Self, EvidenceError> {
         let index = audit.join(names::chunks(number));
-        // The index first: what it counts is in the mask by then.
+        // The index first: the lines that it counts are in the mask by then.
         let most = chunks::most_masks(&index)?;
         let mut mask = Self::read(&audit.join(names::redact(number)), pty_is_stdout)?;
         if mask.knows(Some(most)) {
@@ -97,7 +97,7 @@ impl Mask {
         Ok(mask)
     }
 
-    /// Whether everything is known that hides the bytes of a record which counts so many lines.
+    /// Whether every range is known that hides the bytes of a record with this line count.
     pub(crate) fn knows(&self, masks: Option<u64>) -> bool {
         masks.is_none_or(|masks| masks <= self.lines)
     }
@@ -116,7 +116,7 @@ impl Mask {
         self.withheld.iter().flatten().map(|(from, to)| to - from).sum()
     }
 
-    /// Hides what of `bytes`, which begin at `offset`, lies in a range.
+    /// Hides the part of `bytes`, which begin at `offset`, that lies in a range.
     pub fn apply(&self, stream: Stream, offset: u64, bytes: &mut [u8]) {
         for ranges in [&self.ranges, &self.withheld] {
             hide(&ranges[stream.index()], offset, bytes);
@@ -134,7 +134,7 @@ fn hide(ranges: &[(u64, u64)], offset: u64, bytes: &mut [u8]) {
     }
 }
 
-/// The mask of an attempt that may be going on: read again when its file has another size.
+/// The mask of an attempt that may be running: read again when its file has another size.
 #[derive(Debug)]
 pub(crate) struct MaskFile {
     path: PathBuf,
@@ -150,7 +150,7 @@ impl MaskFile {
         Self { path, pty_is_stdout, len: 0, mask: Mask::default() }
     }
 
-    /// Looks whether there is more to hide.
+    /// Checks whether there is more to hide.
     pub(crate) fn refresh(&mut self) -> Result<(), EvidenceError> {
         let len = match fs::metadata(&self.path) {
             Ok(metadata) => metadata.len(),

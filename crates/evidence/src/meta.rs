@@ -1,4 +1,5 @@
-//! `meta.N.json`: facts about an attempt. Reads today's form and the older recordings'; what is missing stays unknown.
+//! `meta.N.json`: facts about an attempt. Reads the current form and that of older recordings; missing facts stay
+//! unknown.
 
 use std::fs;
 use std::path::Path;
@@ -24,7 +25,7 @@ pub struct Meta {
     pub host_words: Option<String>,
     /// What the host noticed.
     pub warnings: Vec<Warning>,
-    /// What in the file could not be understood, in words.
+    /// The parts of the file that could not be interpreted, as text.
     pub problems: Vec<String>,
 }
 
@@ -43,7 +44,7 @@ struct File {
 }
 
 impl Meta {
-    /// Never fails: a file that is missing or broken is a problem told in words, and all its facts are unknown.
+    /// Never fails: a missing or broken file is reported as a problem, and all its facts are unknown.
     pub fn read(path: &Path) -> Self {
         let problem = |text: String| Self { problems: vec![text], ..Self::default() };
         match fs::read(path) {
@@ -55,7 +56,8 @@ impl Meta {
         }
     }
 
-    /// The same attempt as its host recorded it. What a view alone knows, such as an engine that was named later, stays.
+    /// The same attempt as its host recorded it. Facts that only a view has, such as an engine that was named later,
+    /// stay.
     pub(crate) fn or_of(self, record: HostRecord) -> Self {
         let label = record.label;
         Self {
@@ -88,7 +90,7 @@ impl Meta {
             signal: text(file.signal, "signal", &mut problems),
             ended_by,
             started_at: word(file.started_at, "started_at", &mut problems),
-            // Only hosts write these, and a host's record is read where there is one.
+            // Only hosts write these, and the host's record takes precedence where there is one.
             host_words: None,
             warnings: Vec::new(),
             problems,

@@ -2,7 +2,7 @@
 
 use skillrun_model::{AttemptNumber, Stream};
 
-/// The socket of a living host.
+/// The socket of a running host.
 pub const SOCKET: &str = "host.sock";
 
 /// The same before it can be connected to; the nonce is its host's.
@@ -41,22 +41,22 @@ pub fn host(number: AttemptNumber) -> String {
     format!("host.{number}.json")
 }
 
-/// Created by a host before it starts a process; whoever creates it has the attempt.
+/// Created by a host before it starts a process; the host that creates it owns the attempt.
 pub fn claim(number: AttemptNumber) -> String {
     format!("claim.{number}")
 }
 
-/// Created by a host before it gives the process the first input of an attempt. Without it, nothing was given.
+/// Created by a host before it writes the first input of an attempt to the process. Without it, nothing was written.
 pub fn given(number: AttemptNumber) -> String {
     format!("given.{number}")
 }
 
-/// Freed when the disk is full, so that the end can still be recorded.
+/// Released when the disk is full, so that the end can still be recorded.
 pub fn reserve(number: AttemptNumber) -> String {
     format!("reserve.{number}")
 }
 
-/// What belongs to an attempt beside its evidence: the claim, and the listings of its workspace.
+/// The files of an attempt in addition to its evidence: the claim, and the listings of its workspace.
 pub fn beside(number: AttemptNumber) -> Vec<String> {
     let listings = ["fs-before", "fs-after", "fs-diff"].map(|name| format!("{name}.{number}.json"));
     std::iter::once(claim(number)).chain(listings).collect()
@@ -70,10 +70,10 @@ pub fn attempt_in(name: &str) -> Option<AttemptNumber> {
     Stream::ALL.into_iter().find_map(of_stream).or_else(others)
 }
 
-/// The number in a name that one of the functions above made of it.
+/// The number in a file name that `made_by` would produce for it.
 pub fn number_in(name: &str, made_by: impl Fn(AttemptNumber) -> String) -> Option<AttemptNumber> {
     let digits = name.split('.').find(|part| part.bytes().all(|b| b.is_ascii_digit()) && !part.is_empty())?;
     let number = AttemptNumber(digits.parse().ok().filter(|n| *n > 0)?);
-    // `claim.01` is not a name we write; taking it would give two files for one attempt.
+    // `claim.01` is not a name that skillrun writes; accepting it would give two files for one attempt.
     (made_by(number) == name).then_some(number)
 }

@@ -1,4 +1,4 @@
-//! Words of the operating system (paths, arguments) in JSON: text where they are UTF-8, else `{"hex":"…"}`, so that
+//! Strings of the operating system (paths, arguments) in JSON: text where they are UTF-8, else `{"hex":"…"}`, so that
 //! nothing is lost.
 
 use std::ffi::{OsStr, OsString};

@@ -1,9 +1,9 @@
-//! Patterns of the user: what they match in a line reads as `*`. Same length, so every offset stays true.
+//! Patterns of the user: what they match in a line is read as `*`. Same length, so every offset stays valid.
 //!
-//! A pattern is a regular expression in the syntax of the crate `regex`, whose search takes time linear in the text
-//! whatever the pattern is. It sees one line at a time, without `\n` or `\r\n`. All of a match is hidden, groups mean
-//! nothing, and an empty match hides nothing. Bytes that are no UTF-8 count as one character each, as for whoever reads
-//! the text with replacement characters; else one such byte would end every `.*`.
+//! A pattern is a regular expression in the syntax of the crate `regex`, whose search takes time linear in the text for
+//! any pattern. It sees one line at a time, without `\n` or `\r\n`. The whole match is hidden, groups have no meaning,
+//! and an empty match hides nothing. Bytes that are not UTF-8 count as one character each, as for a reader that uses
+//! replacement characters; otherwise one such byte would end every `.*`.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -23,9 +23,9 @@ const MOST: usize = 64;
 const LONGEST: usize = 1024;
 /// Memory of one compiled pattern, and of what its search keeps.
 const COMPILED_MAX: usize = 2 << 20;
-/// Longest text that a complaint repeats.
+/// Longest text that an error message repeats.
 const SHOWN_MAX: usize = 40;
-/// Stands for a byte that is no UTF-8.
+/// Stands for a byte that is not UTF-8.
 const SUBSTITUTE: u8 = 0x1a;
 
 /// What is hidden in every line. Cheap to clone; the default hides nothing.
@@ -47,7 +47,7 @@ pub enum PatternError {
     Invalid { pattern: String, why: String },
 }
 
-/// A pattern as a complaint repeats it.
+/// A pattern as an error message shows it.
 fn shown(pattern: &str) -> String {
     let cut: String = pattern.chars().take(SHOWN_MAX).collect();
     let more = if cut.len() < pattern.len() { "…" } else { "" };
@@ -61,10 +61,10 @@ struct RunRecord {
     redact_patterns: Vec<String>,
 }
 
-/// What a run's record says is hidden in its evidence; the record is `run.json`, beside `.audit`. Without a record
-/// nothing is; with one that cannot be read nobody knows, and that is an error.
+/// The patterns in a run's record, `run.json`, beside `.audit`. Without a record there are none; a record that cannot
+/// be read is an error, because its patterns are not known.
 pub(crate) fn recorded(audit: &Path) -> Result<Vec<String>, EvidenceError> {
-    // The folder may have been given as ".", whose parent no path shows.
+    // The folder may have been given as ".", which has no parent in its path.
     let real = match audit.canonicalize() {
         Ok(real) => real,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -88,7 +88,7 @@ impl Patterns {
         Ok(Self { all: patterns.iter().map(|pattern| compiled(pattern)).collect::<Result<_, _>>()? })
     }
 
-    /// Those of the run that a folder `.audit` belongs to. Every reader of a run's evidence hides these.
+    /// The patterns of the run that a folder `.audit` belongs to. Every reader of a run's evidence hides these.
     pub fn of_run(audit: &Path) -> Result<Self, EvidenceError> {
         Self::new(&recorded(audit)?).map_err(|error| EvidenceError::new(audit.with_file_name("run.json"), error))
     }
@@ -101,8 +101,8 @@ impl Patterns {
         self.all.len()
     }
 
-    /// Hides what matches in bytes that begin where a line begins. The last line need not have its end; what it would
-    /// match with more of it is not known here.
+    /// Hides matches in bytes that begin at the beginning of a line. The last line may be incomplete; matches that
+    /// would need more of it are not found here.
     pub fn apply(&self, bytes: &mut [u8]) {
         let mut lane = Lane::default();
         let mut masked = Vec::with_capacity(bytes.len());
@@ -111,8 +111,8 @@ impl Patterns {
         bytes.copy_from_slice(&masked);
     }
 
-    /// Finds what one pattern matches, from `from` on, as far as it begins before `until`. Gives the place from which to
-    /// go on.
+    /// Finds the matches of one pattern, starting at `from`, that begin before `until`. Returns the place at which to
+    /// continue.
     pub(crate) fn find(
         &self,
         pattern: usize,
@@ -147,14 +147,14 @@ fn compiled(pattern: &str) -> Result<Regex, PatternError> {
         if let regex::Error::CompiledTooBig(_) = error {
             return PatternError::TooLarge(pattern);
         }
-        // The crate draws where it is, on several lines, and says at the end what it is.
+        // The crate draws the position of the error on several lines, and describes the error at the end.
         let text = error.to_string();
         let why = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim();
         PatternError::Invalid { pattern, why: why.strip_prefix("error: ").unwrap_or(why).to_owned() }
     })
 }
 
-/// The same length, with every byte that is no UTF-8 as one character.
+/// The same length, with every byte that is not UTF-8 as one character.
 pub(crate) fn searchable(bytes: &[u8]) -> Cow<'_, [u8]> {
     if std::str::from_utf8(bytes).is_ok() {
         return Cow::Borrowed(bytes);
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(problem(&vec![String::new(); 65]), "there are 65 patterns, and at most 64 can be looked for");
     }
 
-    /// Nobody can tell what a record that cannot be read wants hidden.
+    /// If the record cannot be read, the patterns to hide are not known.
     #[test]
     fn the_patterns_of_a_run_are_in_its_record() {
         let recording = Recording::new(&[("stdout.1.log", b"a b")]);

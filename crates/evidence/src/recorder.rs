@@ -4,7 +4,7 @@
 //! that have a record therefore never sees half of anything, and never a secret before its mask. The ranges are synced
 //! before the record is written, and the record counts them, so that a reader knows when some are missing.
 //!
-//! Nothing here reads a clock: every moment is given, in nanoseconds since the attempt began.
+//! Nothing here reads a clock: the caller supplies every moment, in nanoseconds since the attempt began.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -32,7 +32,7 @@ pub struct Recorder {
     batches: u64,
 }
 
-/// A file that is only ever added to, its size and its hash.
+/// An append-only file, its size and its hash.
 #[derive(Debug)]
 struct Log {
     file: File,
@@ -43,16 +43,16 @@ struct Log {
 #[derive(Debug)]
 struct StreamLog {
     log: Log,
-    /// Up to here the index has records, on the disk.
+    /// The index has records on the disk up to here.
     recorded: u64,
-    /// Up to here it has them or they wait to be written.
+    /// The index has records up to here, written or waiting to be written.
     announced: u64,
-    /// Up to here it may have them: what follows could be the beginning of a secret.
+    /// The index may have records up to here: the bytes that follow could be the beginning of a secret.
     clear: u64,
     is_over: bool,
 }
 
-/// A file of lines. What could not be written waits, and no half line is left behind.
+/// A file of lines. Lines that could not be written wait, and no half line is left behind.
 #[derive(Debug)]
 struct Lines {
     file: File,
@@ -119,7 +119,7 @@ impl Log {
         Self { file, len: 0, hasher: blake3::Hasher::new() }
     }
 
-    /// What was written before an error counts: it is in the file.
+    /// Bytes that were written before an error count: they are in the file.
     fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.file.write(bytes) {
@@ -167,7 +167,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Sees that the written lines are on the disk.
+    /// Syncs the written lines to the disk.
     fn sync(&mut self) -> io::Result<()> {
         if self.is_unsynced {
             self.file.sync_data()?;
@@ -178,7 +178,7 @@ impl Lines {
 }
 
 impl Recorder {
-    /// Creates the files of an attempt; none of them may exist. On an error none is left that was not there before.
+    /// Creates the files of an attempt; none of them may exist. On an error, the files that were created are removed.
     pub fn create(audit: &Path, number: AttemptNumber, streams: &[Stream]) -> Result<Self, EvidenceError> {
         let mut made = Vec::new();
         let created = Self::create_files(audit, number, streams, &mut made);
@@ -200,7 +200,7 @@ impl Recorder {
             made.push(path);
             Ok(file)
         };
-        // Whoever finds a stream must find its index and its mask: without an index a reader takes all there is.
+        // A reader that finds a stream must find its index and its mask: without an index it reads the whole stream.
         let redact = Lines::new(create(names::redact(number))?);
         let chunks = Lines::new(create(names::chunks(number))?);
         let stdin = Log::new(create(names::stdin(number))?);
@@ -244,7 +244,7 @@ impl Recorder {
         self.streams[stream.index()].as_ref().is_none_or(|s| s.is_over)
     }
 
-    /// Adds bytes of a stream. Nobody sees them before [`Recorder::clear`] and [`Recorder::announce`].
+    /// Appends bytes of a stream. Readers do not see them before [`Recorder::clear`] and [`Recorder::announce`].
     pub fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
         match &mut self.streams[stream.index()] {
             Some(log) => log.log.write(bytes),
@@ -267,25 +267,25 @@ impl Recorder {
         self.redact.add(&RedactLine { stream: "stdin", from: range.start, to: range.end })
     }
 
-    /// Everything before `to` holds no secret that is not hidden.
+    /// Everything before `to` is free of secrets that are not hidden.
     pub fn clear(&mut self, stream: Stream, to: u64) {
         if let Some(log) = &mut self.streams[stream.index()] {
             log.clear = to.min(log.log.len).max(log.announced);
         }
     }
 
-    /// How far a stream was said to be clear.
+    /// The offset up to which a stream was declared clear.
     pub fn clear_to(&self, stream: Stream) -> u64 {
         self.streams[stream.index()].as_ref().map_or(0, |s| s.clear)
     }
 
-    /// Something clear has no record yet.
+    /// Whether clear bytes have no record yet.
     pub fn has_news(&self) -> bool {
         self.streams.iter().flatten().any(|log| log.announced < log.clear)
     }
 
-    /// Gives everything that is clear its records, as one batch. On an error they wait, nobody may use the bytes, and
-    /// [`Recorder::write_lines`] tries again.
+    /// Writes records for everything that is clear, as one batch. On an error the records wait, readers may not use the
+    /// bytes, and [`Recorder::write_lines`] tries again.
     pub fn announce(&mut self, t_ns: u64) -> io::Result<()> {
         if self.has_news() {
             for stream in Stream::ALL {
@@ -327,7 +327,7 @@ impl Recorder {
         self.write_lines()
     }
 
-    /// Writes what waits: first what hides, and sees that it is on the disk; then what shows.
+    /// Writes the waiting lines: first the ranges that hide, synced to the disk; then the records that show.
     pub fn write_lines(&mut self) -> io::Result<()> {
         self.redact.write()?;
         if !self.chunks.waiting.is_empty() {
@@ -340,7 +340,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Sees that everything is on the disk; the files get no more bytes.
+    /// Syncs everything to the disk; no more bytes are written to the files.
     pub fn seal(mut self) -> io::Result<Vec<Sealed>> {
         self.write_lines()?;
         let number = self.number;
@@ -358,12 +358,12 @@ impl Recorder {
 }
 
 fn sealed_file(name: String, file: &File, len: u64, hasher: &blake3::Hasher) -> io::Result<Sealed> {
-    // An engine may reach what is recorded of it; then the hash would vouch for a file that is not there.
+    // An engine may be able to reach its own recording; then the hash would vouch for a file that does not exist.
     let found = file.metadata()?;
     if found.nlink() == 0 || found.len() != len {
         return Err(io::Error::other(format!("{name} was removed or changed by somebody else")));
     }
-    // An empty file has nothing to lose but its name, and the folder is synced by whoever writes the record.
+    // An empty file can lose only its name, and the code that writes the record syncs the folder.
     if len > 0 {
         file.sync_data()?;
     }
@@ -446,7 +446,7 @@ mod tests {
         recorder.write(Stream::Stdout, b"key=hunter22!").expect("written");
         recorder.hide(Stream::Stdout, 4..12).expect("hidden");
         recorder.clear(Stream::Stdout, 13);
-        // /dev/full refuses every byte, as a full disk does.
+        // /dev/full rejects every byte, as a full disk does.
         let full = File::options().write(true).open("/dev/full").expect("/dev/full");
         let good = std::mem::replace(&mut recorder.redact.file, full);
         recorder.announce(1).expect_err("no room for the mask");
@@ -497,7 +497,7 @@ mod tests {
 
     #[test]
     fn a_failed_line_is_written_later_and_leaves_no_half() {
-        // /dev/full refuses every byte, as a full disk does.
+        // /dev/full rejects every byte, as a full disk does.
         let full = File::options().write(true).open("/dev/full").expect("/dev/full");
         let recording = Recording::new(&[]);
         let path = recording.path().join(".audit/lines");

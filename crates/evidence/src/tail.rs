@@ -1,6 +1,6 @@
 //! Follows the evidence of an attempt that is being written, through the mask.
 //!
-//! Whoever follows is told by the host how far each stream can be read. What is hidden is on the disk before that.
+//! The host reports to the reader how far each stream can be read. The mask for those bytes is on the disk before that.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -26,7 +26,7 @@ pub struct Tail {
     files: [Option<File>; 3],
     position: [u64; 3],
     mask: MaskFile,
-    /// There with patterns alone.
+    /// Present only when there are patterns.
     lines: Option<Lines>,
     buffer: Vec<u8>,
 }
@@ -44,14 +44,14 @@ impl Tail {
         }
     }
 
-    /// Hides patterns too; to be said before anything is read. A line then comes when its end is there, and what has none
-    /// by [`Tail::rest`].
+    /// Hides patterns too; call it before anything is read. A line is then returned when its end has arrived, and a
+    /// line without an end by [`Tail::rest`].
     #[must_use]
     pub fn hiding(self, patterns: &Patterns) -> Self {
         Self { lines: Lines::new(patterns), ..self }
     }
 
-    /// Gives out what comes next of a stream, up to `to`; none when that is reached.
+    /// Returns the next bytes of a stream, up to `to`; none when that is reached.
     pub fn next(&mut self, stream: Stream, to: u64) -> Result<Option<&[u8]>, EvidenceError> {
         let at = stream.index();
         while self.position[at] < to {
@@ -72,14 +72,14 @@ impl Tail {
         Ok(None)
     }
 
-    /// The stream is over: gives out a last line that has no end, if it was kept back for that.
+    /// The stream is over: returns a last line without an end, if one was held back.
     pub fn rest(&mut self, stream: Stream) -> Option<&[u8]> {
         let (offset, bytes) = self.lines.as_mut()?.end(stream);
         self.mask.apply(stream, offset, bytes);
         Some(&*bytes).filter(|bytes| !bytes.is_empty())
     }
 
-    /// Reads what comes next, and what hides it; says how much.
+    /// Reads the next bytes and their mask; returns how many.
     fn fill(&mut self, stream: Stream, to: u64) -> Result<usize, EvidenceError> {
         let at = stream.index();
         self.mask.refresh()?;

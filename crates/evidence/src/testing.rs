@@ -1,4 +1,4 @@
-//! A folder of evidence for tests, and what a feed gives out of it.
+//! A folder of evidence for tests, and the steps that a feed returns for it.
 
 use std::fs;
 use std::path::Path;
@@ -42,7 +42,7 @@ impl Recording {
         self.folder().attempt(AttemptNumber(1)).expect("attempt 1")
     }
 
-    /// All steps of attempt 1, in words, and what was wrong with the index.
+    /// All steps of attempt 1 as text, and the problems of the index.
     pub(crate) fn steps(&self) -> (Vec<String>, Vec<String>) {
         let mut feed = self.attempt().feed().expect("a feed");
         let steps = steps(&mut feed);

@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all.
+//! Files that exist completely or not at all.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -10,24 +10,24 @@ use std::sync::{Mutex, PoisonError};
 /// Mode of everything in `.audit`: the files hold what engines wrote, secrets too.
 pub(crate) const PRIVATE: u32 = 0o600;
 
-/// A new file, for its owner alone, that is only ever added to: if somebody cuts it, its length tells.
+/// A new append-only file, readable by its owner alone: if another process truncates it, its length shows that.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create_new(true).mode(PRIVATE).open(path)
 }
 
-/// Writes a file so that readers see all of it or the one before, also after a power failure.
+/// Writes a file so that readers see all of it or the previous one, also after a power failure.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     swap(path, content, Durability::Synced)?;
     sync_folder(path.parent().unwrap_or(Path::new(".")))
 }
 
-/// The same where the caller brings the folder to the disk afterwards, with everything in it.
+/// The same where the caller syncs the folder afterwards, with everything in it.
 pub fn replace_in_folder(path: &Path, content: &[u8]) -> io::Result<()> {
     swap(path, content, Durability::Synced)
 }
 
-/// Writes a view: readers see all of it or the one before. After a power failure it may be the one before, or none; it
-/// can be made again.
+/// Writes a view: readers see all of it or the previous one. After a power failure it may be the previous one, or
+/// missing; it can be regenerated.
 pub fn replace_view(path: &Path, content: &[u8]) -> io::Result<()> {
     swap(path, content, Durability::Left)
 }
@@ -42,11 +42,11 @@ fn swap(path: &Path, content: &[u8], durability: Durability) -> io::Result<()> {
     let Some(name) = path.file_name() else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "a path without a name"));
     };
-    // Two processes may write the same view at once; each has a file of its own until it is whole.
+    // Two processes may write the same view at once; each uses a file of its own until it is complete.
     let mut own = name.to_owned();
     own.push(format!(".{}.tmp", std::process::id()));
     let beside = path.with_file_name(own);
-    // Whatever lies there is not ours: an engine that can write here may have put a link to somewhere else.
+    // A file at this path is not ours: an engine that can write here may have created a link to another place.
     fs::remove_file(&beside).ok();
     let written = (|| {
         let mut file = create(&beside)?;
@@ -57,24 +57,24 @@ fn swap(path: &Path, content: &[u8], durability: Durability) -> io::Result<()> {
         fs::rename(&beside, path)
     })();
     if written.is_err() {
-        // The half-written one is of no use to anybody; on a full disk it is in the way.
+        // The half-written file is of no use, and on a full disk it takes space.
         fs::remove_file(&beside).ok();
     }
     written
 }
 
-/// Makes the names in a folder survive a power failure.
+/// Makes the names in a folder durable across a power failure.
 pub fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// So many files are brought to the disk side by side: the journal of the file system commits those together that come
+/// The number of files that are synced in parallel: the journal of the file system commits together those that arrive
 /// together.
 const SYNCS: usize = 8;
 
-/// Makes everything in these folders survive a power failure: contents and names, those of the folders in them too.
-/// Links are not followed. The name of a folder itself is its parent's. What is there after a power failure before this
-/// has returned is anything: nobody may rely on it until then.
+/// Makes everything in these folders durable across a power failure: contents and names, including those of nested
+/// folders. Links are not followed. The name of a folder itself belongs to its parent. Until this returns, a power
+/// failure may leave any state, and no caller may rely on the files.
 pub fn sync_trees(roots: &[PathBuf]) -> io::Result<()> {
     let (mut paths, mut folders) = (Vec::new(), roots.to_vec());
     while let Some(folder) = folders.pop() {
@@ -92,7 +92,7 @@ pub fn sync_trees(roots: &[PathBuf]) -> io::Result<()> {
     sync_each(&paths)
 }
 
-/// Makes the contents of files, and the names in folders, survive a power failure.
+/// Makes the contents of files, and the names in folders, durable across a power failure.
 pub fn sync_each(paths: &[PathBuf]) -> io::Result<()> {
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
     let work = || {
@@ -104,7 +104,7 @@ pub fn sync_each(paths: &[PathBuf]) -> io::Result<()> {
     };
     std::thread::scope(|scope| {
         for _ in 1..paths.len().min(SYNCS) {
-            // Where there is no thread to be had, this one does it all.
+            // When no thread can be spawned, this one does all the work.
             std::thread::Builder::new().spawn_scoped(scope, work).ok();
         }
         work();
@@ -112,7 +112,7 @@ pub fn sync_each(paths: &[PathBuf]) -> io::Result<()> {
     failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
-/// BLAKE3 of a file, as it is written everywhere, and its size.
+/// BLAKE3 of a file, in the notation that is used everywhere, and its size.
 pub fn hash(path: &Path) -> io::Result<(String, u64)> {
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(File::open(path)?)?;
