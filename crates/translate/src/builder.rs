@@ -1,4 +1,4 @@
-//! The one builder of RASP events: gives sequence numbers and fills the envelope.
+//! The only builder of RASP events: assigns sequence numbers and fills the envelope.
 
 use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream, SpanRef};
 use skillrun_model::{AttemptNumber, EngineName, ProfileId, RunId, Stream, Timestamp};
@@ -6,7 +6,7 @@ use skillrun_parse::Span;
 
 use crate::names::UsedNames;
 
-/// Makes the events of one run: `seq` without a gap, and no name for two messages.
+/// Creates the events of one run: `seq` without gaps, and no message name twice.
 #[derive(Debug)]
 pub struct EventBuilder {
     run_id: RunId,
@@ -44,8 +44,8 @@ impl EventBuilder {
         self.next_seq
     }
 
-    /// Gives events that are still to be appended the seqs from `first` on. Some that were made with them were in the
-    /// Log already and have been dropped.
+    /// Renumbers events that are still to be appended, starting at `first`. Events created with them that were already
+    /// in the Log have been dropped.
     pub fn renumber(&mut self, first: u64, events: &mut [Event]) {
         self.next_seq = first;
         for event in events {
@@ -54,12 +54,12 @@ impl EventBuilder {
         }
     }
 
-    /// Takes up a run where its Log ends: the name of a message that is in it, so that no other gets the same.
+    /// Resumes a run where its Log ends: registers the name of a message in the Log, so that no other message gets it.
     pub fn recall(&mut self, message_id: &str) {
         self.names.recall(message_id);
     }
 
-    /// An event of the runtime, made from no byte.
+    /// An event of the runtime that is not made from evidence.
     pub fn control(&mut self, ts: Timestamp, level: Level, data: Data, correlation: Correlation) -> Event {
         let source =
             Source { engine: self.engine.clone(), stream: SourceStream::Control, parser: None, confidence: 1.0 };

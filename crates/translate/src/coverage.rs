@@ -10,7 +10,7 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// An event made of pieces covers its pieces, not what lies between them.
+    /// An event made of pieces covers its pieces, not the bytes between them.
     pub fn add(&mut self, event: &Event) {
         let stream = match event.source.stream {
             SourceStream::Stdout => Stream::Stdout,

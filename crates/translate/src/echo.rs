@@ -2,16 +2,16 @@
 //!
 //! Raw lines wait for the next final message or the end of the attempt, while other events overtake them. A run of
 //! three or more consecutive raw lines of one stream that are lines of the message before or after is left out. A blank
-//! line, or a code fence that is not itself a line of the message, neither breaks a run nor makes one.
+//! line, or a code fence that is not itself a line of the message, neither breaks a run nor counts towards one.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use skillrun_model::rasp::{Data, Event, SourceStream};
 
-/// Most bytes that wait; then the oldest lines go on.
+/// Most bytes that wait; beyond that the oldest lines are released.
 const WAITING_BUDGET: usize = 4 * 1024 * 1024;
-/// What a waiting line costs beside its text.
+/// The cost of a waiting line in addition to its text.
 const LINE_OVERHEAD: usize = 256;
 /// Shortest run that is an echo.
 const RUN_MIN: usize = 3;
@@ -69,7 +69,7 @@ fn cost(event: &Event) -> usize {
 }
 
 impl Waiting {
-    /// A raw line came. Over budget, the older half goes on.
+    /// A raw line arrived. Over budget, the older half is released.
     pub(crate) fn push(&mut self, event: Event) -> Vec<Decided> {
         self.bytes += cost(&event);
         self.events.push_back(event);
@@ -106,7 +106,7 @@ impl Waiting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Likeness {
     Repeats,
-    /// A blank line or a fence: says nothing by itself.
+    /// A blank line or a fence: neither an echo nor something else.
     Neutral,
     Other,
 }
@@ -137,7 +137,7 @@ impl Run {
     }
 }
 
-/// Each stream has its own runs: what the other one says in between is noise beside the echo.
+/// Each stream has its own runs: lines of the other stream in between do not break an echo.
 fn decide(events: VecDeque<Event>, before: &MessageLines, after: &MessageLines) -> Vec<Decided> {
     let mut runs: [Run; 2] = Default::default();
     let mut echoes: Vec<Vec<usize>> = Vec::new();

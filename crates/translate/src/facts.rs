@@ -1,4 +1,5 @@
-//! What the gate asks about: one fold over parse records. Texts are as the engine sent them, not as events show them.
+//! The facts that the gate needs: one fold over parse records. Texts are as the engine sent them, not as events show
+//! them.
 
 #[cfg(test)]
 mod tests;
@@ -32,7 +33,7 @@ pub struct FinalMessage {
     pub spans: Vec<Span>,
 }
 
-/// The last word of the engine about its turn.
+/// The engine's last statement about the end of its turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EndFact {
     pub kind: EndKind,
@@ -46,7 +47,7 @@ pub struct EndFact {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostAct {
     pub act: EndedBy,
-    /// The end that had been seen by then; none when the turn was not over, or went on after all.
+    /// The end that had been seen by then; none when the turn was not over, or continued after all.
     pub after: Option<EndKind>,
 }
 
@@ -57,13 +58,13 @@ pub struct ParseCounts {
     pub inferred: u64,
     pub raw: u64,
     pub unknown: u64,
-    /// The unknown ones by their type.
+    /// The unknown ones, by type.
     pub unknown_types: TypeCounts,
     /// Mean of the confidences, weighted by bytes.
     pub confidence: f64,
 }
 
-/// Everything the gate may ask about one attempt's output.
+/// All facts about one attempt's output that the gate may use.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
     pub end_policy: EndPolicy,
@@ -72,24 +73,24 @@ pub struct Facts {
     pub messages: Vec<FinalMessage>,
     /// A tool call was begun after the last of them.
     pub tool_follows: bool,
-    /// The last end event, if any stands.
+    /// The last end event, if one is in effect.
     pub end: Option<EndFact>,
     /// At least one assistant message or delta that is not blank; error texts do not count.
     pub has_text: bool,
     /// The last error the engine reported.
     pub error: Option<EngineError>,
-    /// When the quota is there again, as the engine told it last.
+    /// When the quota is available again, as the engine last reported it.
     pub reset_at: Option<Timestamp>,
     /// The format that was read; none where nothing was.
     pub profile: Option<ProfileId>,
-    /// The engine said that it does not know the session it should go on with.
+    /// The engine reported that it does not know the session that it was asked to resume.
     pub session_refused: bool,
     pub usage: Option<TurnUsage>,
     pub acts: Vec<HostAct>,
     pub parse: ParseCounts,
 }
 
-/// Finished messages that are kept, in case the last ones are taken back.
+/// Finished messages that are kept, in case the last ones are retracted.
 const KEPT_MESSAGES: usize = 64;
 /// Kept whatever their size: the answer, one before it with the marker, and one before that with the output.
 const KEPT_AT_LEAST: usize = 3;
@@ -114,7 +115,7 @@ struct Kept {
 #[derive(Debug, Default)]
 struct StreamFold {
     messages: VecDeque<Kept>,
-    /// A message that had to go, kept because of its marker or its denial: wherever an agent says one, it is judged.
+    /// A dropped message, kept because of its marker or its denial: a marker or a denial is judged wherever it is.
     marked: Option<(DoneWord, Kept)>,
     end: Option<EndFact>,
     /// With the confidence it was read with.
@@ -125,7 +126,7 @@ struct StreamFold {
     profile: Option<ProfileId>,
     has_text: bool,
     tool_since_message: bool,
-    /// A call was begun since; the end of one that was begun before is none.
+    /// A call was started since; the end of a call that started earlier does not count.
     call_since_message: bool,
     open_calls: HashSet<String>,
     joins: bool,
@@ -146,9 +147,9 @@ pub struct FactsFold {
     session_refused: bool,
     acts: Vec<SeenAct>,
     counts: ParseCounts,
-    /// Per stream: which of too many types are named depends on their order.
+    /// Per stream: when there are too many types, which of them are named depends on their order.
     unknown_types: [TypeCounts; 3],
-    /// Per stream: the sum of such numbers depends on their order.
+    /// Per stream: a floating-point sum depends on the order of its terms.
     weighted_confidence: [f64; 3],
     bytes: u64,
     /// The merged recording has what stdout lacks.
@@ -163,7 +164,7 @@ impl FactsFold {
         }
     }
 
-    /// The merged recording was found to have what stdout and stderr lack.
+    /// The merged recording was found to contain what stdout and stderr lack.
     pub fn trust_merged(&mut self) {
         self.trust_merged = true;
     }
@@ -176,7 +177,7 @@ impl FactsFold {
         }
     }
 
-    /// Takes a record in; `message_id` is the name its message got, `at` when it became certain.
+    /// Processes a record; `message_id` is the name of its message, `at` the moment when the record became certain.
     pub fn record(&mut self, at: Timestamp, record: Record, message_id: Option<String>) {
         if record.span.stream != Stream::Pty {
             self.count(&record);
@@ -219,8 +220,8 @@ impl FactsFold {
                 if let (ErrorCategory::Quota, Some(message)) = (end.category, &end.message) {
                     stream.quota_is_out(at, None, message);
                 }
-                // The turn went on: what the host did before was done to a turn that was not over. One that has
-                // succeeded twice had succeeded, and one that has failed twice had failed.
+                // The turn continued: earlier acts of the host affected a turn that was not over. A turn that reports
+                // success twice had succeeded, and one that reports failure twice had failed.
                 let mut had_failed = false;
                 for seen in &mut self.acts {
                     seen.after[index] = seen.after[index].filter(|before| is_same(*before, end.kind));
@@ -228,7 +229,8 @@ impl FactsFold {
                 }
                 match end.kind {
                     EndKind::Retracted => stream.end = None,
-                    // What it says about a turn that the host broke off is not why it had failed before.
+                    // What the engine reports about a turn that the host interrupted is not the reason why it had
+                    // failed before.
                     EndKind::Failure | EndKind::Limit | EndKind::ProvisionalLimit if had_failed => {}
                     kind @ (EndKind::Success | EndKind::Failure | EndKind::Limit | EndKind::ProvisionalLimit) => {
                         let (message, category) = (end.message, end.category);
@@ -236,7 +238,7 @@ impl FactsFold {
                     }
                 }
             }
-            // What is asked inside a turn is answered inside it.
+            // Questions inside a turn are answered inside it.
             RecordKind::Question(_) | RecordKind::Withdrawn { .. } => {}
             RecordKind::Status { .. }
             | RecordKind::Reasoning { .. }
@@ -268,7 +270,7 @@ impl FactsFold {
         self.weighted_confidence[record.span.stream.index()] += bytes as f64 * record.confidence;
     }
 
-    /// The end event that stands at this moment, if there is one. More may follow, also one that takes it back.
+    /// The end event that is currently in effect, if there is one. Later events may replace or retract it.
     pub fn end_so_far(&self, answer_from: AnswerFrom) -> Option<EndKind> {
         let end = |stream: Stream| self.streams[stream.index()].end.as_ref().map(|end| end.kind);
         match answer_from {
@@ -293,7 +295,7 @@ impl FactsFold {
                 .find(|s| !by_stream(*s).messages.is_empty() || by_stream(*s).end.is_some())
                 .unwrap_or(Stream::Stdout),
         };
-        // The surest one; of equally sure ones that of the stream the answer is on.
+        // The most certain one; of equally certain ones, that of the stream that has the answer.
         let told_session = [Stream::Pty, Stream::Stderr, Stream::Stdout, chosen]
             .into_iter()
             .filter_map(|s| by_stream(s).session_id.clone())
@@ -346,7 +348,7 @@ impl FactsFold {
     }
 }
 
-/// Whether a turn that ended in one way has ended in the same when it tells the other.
+/// Whether a turn that ended in one way has ended in the same way when it then reports the other.
 fn is_same(before: EndKind, now: EndKind) -> bool {
     match (before, now) {
         (EndKind::Success, EndKind::Success)
@@ -368,7 +370,8 @@ impl Kept {
 }
 
 impl StreamFold {
-    /// The engine speaks of its quota. The last time it told counts as long as it is not over.
+    /// The engine reports a lack of quota. The last reset time that it reported counts as long as it is not in the
+    /// past.
     fn quota_is_out(&mut self, at: Timestamp, told: Option<Reset>, words: &str) {
         let reset = told.and_then(|reset| reset.moment(at)).or_else(|| reset::in_text(words, at));
         self.reset_at = reset.or(self.reset_at.filter(|before| *before > at));
@@ -407,8 +410,8 @@ impl StreamFold {
         }
     }
 
-    /// The oldest message goes, unless its marker is needed. The first marker between two tool calls is, since the first
-    /// one wins; one that a tool call followed gives way to a later one.
+    /// Drops the oldest message, unless its marker is needed. The first marker between two tool calls is needed, since
+    /// the first one counts; one that is followed by a tool call gives way to a later one.
     fn dropped(&mut self, dropped: Kept) {
         let is_needed = |word: &DoneWord| match &self.marked {
             Some((before, _)) => dropped.message.after_tool || word > before,
@@ -417,12 +420,12 @@ impl StreamFold {
         if let Some(word) = done_word(dropped.text.tail()).filter(is_needed) {
             self.marked = Some((word, dropped));
         } else if let Some(next) = self.messages.front_mut() {
-            // What lay before it now lies before the next one.
+            // A tool call before the dropped message is now before the next one.
             next.message.after_tool |= dropped.message.after_tool;
         }
     }
 
-    /// A call of a tool is begun, or known to have been.
+    /// A tool call was started, or is known to have been.
     fn call(&mut self, id: String) {
         self.tool_since_message = true;
         if self.open_calls.len() >= OPEN_CALLS {
@@ -431,7 +434,7 @@ impl StreamFold {
         self.call_since_message |= id.len() > CALL_ID_BYTES || self.open_calls.insert(id);
     }
 
-    /// Messages that another stream has too are called as they are there, the last one like the last.
+    /// Messages that another stream has too get their names from there, matched from the last one backwards.
     fn take_names_of(&mut self, other: &Self) {
         let mut theirs = other.messages.iter().rev();
         for kept in self.messages.iter_mut().rev().filter(|kept| kept.message.message_id.is_empty()) {
@@ -452,7 +455,7 @@ impl StreamFold {
             self.marked = None;
         }
         if self.messages.back().is_some_and(is_voided) {
-            // What it would have gone on with is gone.
+            // The message that it would have continued is gone.
             self.joins = false;
         }
         let mut tool_before = false;
@@ -469,7 +472,7 @@ impl StreamFold {
     }
 }
 
-/// What a message says about the work; a marker counts for more.
+/// What a message says about the completion of the work; a marker takes precedence over a denial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum DoneWord {
     NotDone,

@@ -1,4 +1,4 @@
-//! RASP to FCMP: a pure function of the Log, with a bounded memory of what waits and which tools have which names.
+//! RASP to FCMP: a pure function of the Log, with bounded memory for waiting lines and for the names of tools.
 
 use std::collections::HashMap;
 
@@ -13,14 +13,14 @@ use skillrun_model::{AttemptNumber, Code, EngineName, RunId, RunStatus, Timestam
 
 use crate::echo::{Decided, Waiting};
 
-/// Tool names that are remembered, to name a call again when it ends.
+/// Tool names that are remembered, so that the end of a call can name its tool.
 const TOOL_NAMES: usize = 10_000;
 
-/// Translates one run. Events go in by value, in order of `seq`; none is changed.
+/// Translates one run. Events are passed by value, in order of `seq`; none is changed.
 #[derive(Debug)]
 pub struct FcmpTranslator {
     seq: u64,
-    /// The attempt of the last event. An attempt may end without a word, so the next one ends it too.
+    /// The attempt of the last event. An attempt may end without an end event, so the next attempt ends it too.
     attempt: AttemptNumber,
     waiting: Waiting,
     tool_names: HashMap<String, String>,
@@ -40,7 +40,7 @@ impl Default for FcmpTranslator {
 }
 
 impl FcmpTranslator {
-    /// Takes the next event. Nothing comes after the end of a run.
+    /// Takes the next event. Nothing follows the end of a run.
     pub fn push(&mut self, event: Event, out: &mut impl FnMut(FcmpEvent)) {
         if self.is_over {
             return;
@@ -241,7 +241,8 @@ impl FcmpTranslator {
         out(FcmpEvent { run_id, seq: self.seq, ts, engine, data, meta, correlation, raw_ref });
     }
 
-    /// Keeps the name of a call until it ends. Calls that never end are forgotten, all at once, when they are too many.
+    /// Keeps the name of a call until it ends. When there are too many calls that never end, all of them are forgotten
+    /// at once.
     fn remember_tool(&mut self, id: Option<&str>, name: &str) {
         if self.tool_names.len() >= TOOL_NAMES {
             self.tool_names.clear();

@@ -1,11 +1,13 @@
+//! Translates one attempt's evidence into RASP events and facts for the gate, and RASP events into the FCMP
+//! conversation.
 //!
 //! - `pipeline`: one attempt's evidence in, events and facts out; the same live and offline.
 //! - `builder`: the one place where RASP events are made.
-//! - `to_rasp`: parse records to events. `payload`: the object that a message is.
-//! - `facts`: parse records to what the gate asks about.
-//! - `questions`: what the engine asks in the middle of a turn, until somebody fetches it.
+//! - `to_rasp`: parse records to events. `payload`: the JSON object of a message.
+//! - `facts`: parse records to the facts that the gate uses.
+//! - `questions`: questions of the engine inside a turn, until the caller fetches them.
 //! - `coverage`: which bytes lie in the range of an event.
-//! - `fcmp`, `echo`: RASP to FCMP, without what only repeats a message.
+//! - `fcmp`, `echo`: RASP to FCMP, without raw lines that only repeat a message.
 //! - `transcript`: FCMP to readable text.
 
 pub mod builder;

@@ -1,5 +1,5 @@
-//! Names of messages: the engine's where it has a good one, else made from attempt and number. No two messages of a run
-//! have the same one.
+//! Names of messages: the engine's where it is usable, else derived from attempt and number. No two messages of a run
+//! have the same name.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,10 +7,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use skillrun_model::{AttemptNumber, Stream};
 use skillrun_parse::record::MessageKey;
 
-/// How many names are remembered, to tell a second text under the same one.
+/// How many names are remembered, to recognise a second text under the same name.
 const REMEMBERED: usize = 65_536;
 
-/// Names that messages of a run have got, and how many messages wanted each.
+/// Names that messages of a run have, and how many messages requested each.
 #[derive(Debug, Default)]
 pub(crate) struct UsedNames {
     wanted: HashMap<u64, u32>,
@@ -18,7 +18,7 @@ pub(crate) struct UsedNames {
 }
 
 impl UsedNames {
-    /// The name itself or, with a number behind it, the first that no message has.
+    /// The name itself or, with a number appended, the first that no message has.
     fn free(&self, name: &str) -> String {
         let Some(times) = self.wanted.get(&hash(name)) else { return name.to_owned() };
         let mut number = times + 1;
@@ -40,10 +40,10 @@ impl UsedNames {
         given
     }
 
-    /// A name that was given, as the Log has it.
+    /// Registers a name that was assigned, as the Log has it.
     pub(crate) fn recall(&mut self, given: &str) {
         self.count(given);
-        // A number behind it tells that the name itself was wanted once more.
+        // An appended number shows that the name itself was requested once more.
         if let Some((name, number)) = given.rsplit_once('#')
             && number.bytes().all(|byte| byte.is_ascii_digit())
             && self.wanted.contains_key(&hash(name))
@@ -80,12 +80,12 @@ impl MessageNames {
         Self { attempt, unnamed: [0; 3] }
     }
 
-    /// The name the message gets that is being written.
+    /// The name that the message being written will get.
     pub(crate) fn upcoming(&self, key: &MessageKey, stream: Stream, used: &UsedNames) -> String {
         used.free(&self.wish(key, stream))
     }
 
-    /// The name of a message that is finished; no later one gets the same.
+    /// The name of a finished message; no later one gets the same.
     pub(crate) fn finish(&mut self, key: &MessageKey, stream: Stream, used: &mut UsedNames) -> String {
         let name = used.take(&self.wish(key, stream));
         match key {
@@ -117,7 +117,7 @@ fn hash(name: &str) -> u64 {
 mod tests {
     use super::*;
 
-    /// An owner that takes a run up from its Log gives the same names as the one before would have.
+    /// An owner that resumes a run from its Log assigns the same names as the previous owner would have.
     #[test]
     fn what_the_log_has_is_not_given_again() {
         let (mut first, mut second) = (UsedNames::default(), UsedNames::default());

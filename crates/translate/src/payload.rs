@@ -1,6 +1,6 @@
-//! The object that a message is, for readers who want to use it without looking for it in the text.
+//! The JSON object of a message, for readers that need it without searching the text.
 //!
-//! It decides nothing: what the output of a turn is, the gate decides from the text.
+//! It decides nothing: the gate determines the output of a turn from the text.
 
 use serde_json::{Map, Value};
 use skillrun_parse::ansi;
@@ -9,14 +9,14 @@ use skillrun_parse::text::json::decode_object;
 use skillrun_parse::text::marker::DONE_KEY;
 use skillrun_parse::text::objects::each_object;
 
-/// Longest object that stands in an event a second time, beside the text of its message.
+/// Longest object that is repeated in an event, in addition to the text of its message.
 const PAYLOAD_BUDGET: usize = 64 * 1024;
 
 /// The only key of an object that is a question.
 const ASK_KEY: &str = "ask_user";
 
-/// The object of a message that is one JSON object, or has exactly one and that alone in a code fence. Without the done
-/// marker; none where nothing is left of it then, and none for a question.
+/// The JSON object of a message that is one JSON object, or that contains exactly one, alone in a code fence. Without
+/// the done marker; none if it is then empty, and none for a question.
 pub(crate) fn of(text: &str) -> Option<Map<String, Value>> {
     let json = alone(text).or_else(|| fenced(text))?;
     let mut object = decode_object(json)?;
@@ -25,7 +25,7 @@ pub(crate) fn of(text: &str) -> Option<Map<String, Value>> {
     if object.is_empty() || is_question {
         return None;
     }
-    // The gate reads the text before it is cleaned; a reader of events gets nothing that a terminal obeys.
+    // The gate reads the text before it is cleaned; a reader of events receives no control sequences.
     let mut object = Value::Object(object);
     ansi::strip_value(&mut object);
     if let Value::Object(object) = object { Some(object) } else { None }

@@ -1,4 +1,4 @@
-//! One attempt's evidence in, events and facts out. The same code for a living attempt and for old files.
+//! One attempt's evidence in, events and facts out. The same code for a running attempt and for old files.
 
 use skillrun_evidence::Step;
 use skillrun_evidence::feed::StepKind;
@@ -47,19 +47,19 @@ impl AttemptPipeline {
         self.parser.profile()
     }
 
-    /// The end event that stands at this moment. Where the exit tells the end there is none before it.
+    /// The end event that is currently in effect. Where the exit determines the end, there is none before it.
     pub fn end_so_far(&self) -> Option<EndKind> {
         self.facts.end_so_far(self.parser.answer_from())
     }
 
-    /// What the engine asked since this was last called, in order. The last 1,000 are kept, fewer when they are large;
-    /// one that the engine took back in between is not told at all.
+    /// The questions that the engine asked since the last call, in order. The last 1,000 are kept, fewer when they are
+    /// large; a question that the engine withdrew in between is not returned.
     pub fn take_questions(&mut self) -> Vec<CallQuestion> {
         self.questions.take()
     }
 
-    /// The `call_id`s of questions that the engine took back after they were taken here. It may name others too: ones
-    /// that were answered, or that were none for a person.
+    /// The `call_id`s of questions that the engine withdrew after they were returned here. Other ids may be among them:
+    /// questions that were already answered, or that were not meant for a user.
     pub fn take_withdrawn(&mut self) -> Vec<String> {
         self.questions.take_withdrawn()
     }
@@ -74,7 +74,7 @@ impl AttemptPipeline {
                 questions.record(&record);
                 facts.record(*now, record, name);
             }
-            // Facts alone, until it is known whether the other two lack something.
+            // Facts only, until it is known whether the other two streams lack something.
             Stream::Pty => facts.record(*now, record, None),
         };
         match step.kind {
@@ -92,7 +92,7 @@ impl AttemptPipeline {
         }
     }
 
-    /// The evidence is used up.
+    /// The evidence has been read completely.
     pub fn finish(mut self, builder: &mut EventBuilder, mut out: impl FnMut(Event)) -> Facts {
         let Self { parser, to_rasp, facts, now, .. } = &mut self;
         parser.finish(|record| {

@@ -1,14 +1,15 @@
-//! Questions that the engine waits with, until somebody fetches them.
+//! Questions on which the engine waits, until the caller fetches them.
 //!
-//! Whoever runs the attempt fetches them after every step. Of old files nobody does, so what is kept has bounds: beyond
-//! them the oldest go, since an engine that asked so much more since then is not waiting for them.
+//! The code that runs the attempt fetches them after every step. When old files are read they are never fetched, so
+//! there are limits: beyond them the oldest are dropped, since an engine that has asked so many more is not waiting for
+//! them.
 
 use std::collections::VecDeque;
 
 use skillrun_parse::record::{CallQuestion, QUESTION_INPUT_MAX, Record, RecordKind};
 
 const KEPT: usize = 1000;
-/// Of the lines they were read from. A value in memory takes many times the bytes of its text.
+/// Counted by the lines they were read from. A value in memory takes many times the bytes of its text.
 const KEPT_BYTES: usize = 4 * 1024 * 1024;
 
 #[derive(Debug, Default)]
@@ -20,7 +21,7 @@ pub(crate) struct Questions {
 }
 
 impl Questions {
-    /// Looks at a record on its way to the facts.
+    /// Inspects a record on its way to the facts.
     pub(crate) fn record(&mut self, record: &Record) {
         if let RecordKind::Question(question) = &record.kind {
             let line = usize::try_from(record.span.to - record.span.from).unwrap_or(usize::MAX);
@@ -35,7 +36,7 @@ impl Questions {
         }
     }
 
-    /// One that nobody fetched yet was never asked; of the others whoever fetched them must hear.
+    /// A question that was not fetched yet is dropped; the withdrawal of a fetched one must be reported.
     fn withdraw(&mut self, call_id: &str) {
         if let Some(at) = self.asked.iter().position(|(question, _)| question.call_id == call_id) {
             self.bytes -= self.asked.remove(at).map_or(0, |(_, size)| size);

@@ -19,18 +19,18 @@ use crate::builder::{EventBuilder, Origin, span_ref};
 use crate::names::{MessageNames, UsedNames};
 use crate::payload;
 
-/// Longest tool input or output that stands in an event; the range has the rest.
+/// Longest tool input or output in an event; the range covers the rest.
 const TOOL_TEXT_BUDGET: usize = 64 * 1024;
 /// Longest reasoning text in an event.
 const REASONING_BUDGET: usize = 1024 * 1024;
-/// Most tool calls that can be open at once and still get their end.
+/// Most tool calls that can be open at once and still have their end reported.
 const OPEN_TOOLS_MAX: usize = 10_000;
-/// Most messages of one response that can be taken back by name.
+/// Most messages of one response that can be retracted by name.
 const RESPONSE_MESSAGES_MAX: usize = 1000;
-/// Below this an event is not to be relied on.
+/// Below this an event is not reliable.
 const LOW_CONFIDENCE: f64 = 0.7;
 
-/// A tool call that has begun.
+/// A tool call that has started.
 #[derive(Debug)]
 struct OpenTool {
     /// Calls that are still open at the end are closed in the order in which they began.
@@ -51,7 +51,7 @@ pub(crate) struct ToRasp {
     low_confidence: [u64; 3],
 }
 
-/// Name a finished message got; the facts need it too.
+/// The name of a finished message; the facts need it too.
 pub(crate) type MessageName = Option<String>;
 
 impl ToRasp {
@@ -76,7 +76,7 @@ impl ToRasp {
         Correlation { tool_call_id, ..self.correlation(stream) }
     }
 
-    /// The name of the message that a record is, or is a piece of; empty for the others.
+    /// The name of the message that a record is, or is a part of; empty for other records.
     fn called(&mut self, record: &Record, used: &mut UsedNames) -> String {
         let stream = record.span.stream;
         if let RecordKind::Message { id, .. } = &record.kind {
@@ -88,7 +88,7 @@ impl ToRasp {
         }
     }
 
-    /// Makes the events of a record.
+    /// Creates the events of a record.
     pub(crate) fn record(
         &mut self,
         ts: Timestamp,
@@ -222,7 +222,7 @@ impl ToRasp {
                 if stream == Stream::Pty {
                     data.spans = vec![span_ref(&record.span)];
                 }
-                // Of these bytes nothing was read at all. What the other notices are about was read, with a doubt.
+                // None of these bytes was parsed. The bytes of the other notices were parsed, with some doubt.
                 if matches!(code, Code::LineTooLong | Code::DocumentUnclosed) {
                     emit(Level::Error, Data::ParserError(data), correlation);
                 } else {
@@ -244,7 +244,7 @@ impl ToRasp {
                 if *has_marker {
                     emit(Level::Warning, marker_in_raw(), correlation);
                 }
-                // What engines write in every healthy run was not guessed at.
+                // Lines that engines write in every healthy run are not a guess.
                 if record.confidence < LOW_CONFIDENCE {
                     self.low_confidence[stream.index()] += lines;
                 }
@@ -362,7 +362,7 @@ fn tool_input(input: Option<&str>) -> (Option<Foreign>, bool) {
     if input.len() > TOOL_TEXT_BUDGET {
         return (None, true);
     }
-    // Escapes can hold what no reader should meet: control characters, and halves of surrogate pairs.
+    // Escapes can encode what must not reach a reader: control characters, and halves of surrogate pairs.
     let json = if input.contains("\\u") { without_controls(input) } else { input.to_owned() };
     (serde_json::value::RawValue::from_string(json).ok().map(Foreign), false)
 }

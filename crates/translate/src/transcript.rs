@@ -1,4 +1,4 @@
-//! FCMP to readable text for a terminal. The texts in events are free of control characters already.
+//! FCMP to readable text for a terminal. The texts in events are already free of control characters.
 
 use std::fmt::Write;
 
@@ -13,21 +13,21 @@ const OUTPUT_LINES: usize = 6;
 /// Characters of one line of tool input, tool output, noise or diagnostic that are shown: most of 80 columns.
 const LINE_CHARS: usize = 66;
 
-/// Writes a conversation down, event by event.
+/// Writes a conversation as text, event by event.
 #[derive(Debug, Default)]
 pub struct Transcript {
     asks: Asks,
     attempt: Option<AttemptNumber>,
-    /// The last message, so that a question that repeats it need not be read twice.
+    /// The last message, so that a question that repeats it is not printed twice.
     last_message: String,
 }
 
-/// Who shows how a question can be answered.
+/// Which code shows how a question can be answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Asks {
     #[default]
     Here,
-    /// Whoever prints this also asks, with options to pick from.
+    /// The code that prints this also asks, with options to choose from.
     Elsewhere,
 }
 
@@ -36,7 +36,7 @@ impl Transcript {
         Self { asks, ..Self::default() }
     }
 
-    /// The text of one event; empty when it says nothing to a reader.
+    /// The text of one event; empty when there is nothing to show.
     pub fn event(&mut self, event: &FcmpEvent) -> String {
         let mut text = self.separator(event.meta.attempt);
         // Writing to a string cannot fail.
@@ -99,12 +99,12 @@ impl Transcript {
                 Some(RunStatus::WaitingUser) if self.asks == Asks::Here => writeln!(text, "… waiting for the user"),
                 Some(_) | None => Ok(()),
             },
-            // The final message has the same text, once.
+            // The final message contains the same text.
             FcmpData::AssistantDelta(_) => Ok(()),
             FcmpData::ConversationCompleted(ended)
             | FcmpData::ConversationFailed(ended)
             | FcmpData::ConversationCanceled(ended) => {
-                // A marker that was found does not explain a failure; its error does.
+                // A done marker does not explain a failure; its error does.
                 let code = ended.error.as_ref().map_or(ended.reason_code, |error| error.code);
                 writeln!(text, "\n== run {} · {code}", ended.state)
             }
@@ -121,7 +121,7 @@ impl Transcript {
     }
 }
 
-/// A message without the question in it: that is told as a question.
+/// A message without the question in it: that is printed as a question.
 fn without_envelope(text: &str) -> String {
     const TAGS: (&str, &str) = ("<ASK_USER_YAML>", "</ASK_USER_YAML>");
     let (mut words, mut rest) = (String::new(), text);

@@ -7,13 +7,13 @@ use skillrun_parse::buffer::MESSAGE_BUDGET;
 use skillrun_parse::record::{AnswerFrom, End, EndKind, EndPolicy, EngineError, MessageKey, RecordKind, Span, Voided};
 use skillrun_parse::reset::Reset;
 
-/// So many seconds after the beginning.
+/// This many seconds after the beginning.
 fn second(seconds: u64) -> Timestamp {
     Timestamp::EPOCH.plus_nanos(seconds * 1_000_000_000)
 }
 
-/// A fold that is fed in few words. Each record has the next ten bytes of its stream, and is read in the second of its
-/// first byte.
+/// Builds a fold step by step. Each record has the next ten bytes of its stream, and is read in the second of its first
+/// byte.
 #[derive(Default)]
 struct Story {
     fold: FactsFold,
@@ -149,7 +149,7 @@ fn tool_calls_lie_between_messages() {
     assert_eq!(story().says("a").record(seen).says("b").messages(), ["a", "!b"]);
     let failed = RecordKind::ToolFailed { id: "t".into(), reason: "no".into(), output: None };
     assert_eq!(story().says("a").record(failed).says("b").messages(), ["a", "!b"]);
-    // A message that does not count takes nothing away.
+    // A message that does not count removes nothing.
     assert_eq!(story().says("a").calls().says(" ").says_partly("x").says("b").messages(), ["a", "!b"]);
 }
 
@@ -189,8 +189,8 @@ fn a_response_is_taken_back() {
     assert_eq!(story().says("a").calls().voids_response().says("b").messages(), ["!b"]);
 }
 
-/// A tool call before a message that was taken back lies between those that are left.
-/// A call that was begun before the message and ends behind it is not work that follows.
+/// A tool call before a retracted message lies between the messages that remain. A call that was started before the
+/// message and ends after it is not work that follows.
 #[test]
 fn tells_whether_a_call_follows_the_last_message() {
     let follows = |story: Story| story.facts().tool_follows;
@@ -207,12 +207,12 @@ fn tells_whether_a_call_follows_the_last_message() {
     assert!(follows(seen(story().says("a")).returns()));
     let voided = story().says("a").calls().returns().says_as("b", "b").voids("b");
     assert!(follows(voided));
-    // However long its id is.
+    // Regardless of the length of its id.
     let long = || RecordKind::ToolStarted { id: "t".repeat(CALL_ID_BYTES + 1), name: "shell".into(), input: None };
     assert!(follows(story().record(long()).says("a").record(long())));
 }
 
-/// Messages go when they are too many, but not the word about the work that one of them has.
+/// Messages are dropped when there are too many, but not the marker or denial in one of them.
 #[test]
 fn a_marker_outlives_its_message() {
     const DONE: &str = r#"{"__SKILL_DONE__": true}"#;
@@ -246,13 +246,13 @@ fn a_void_keeps_tool_calls_between() {
 fn the_last_messages_are_kept() {
     let many = (0..KEPT_MESSAGES + 3).fold(story(), |story, n| story.says(&n.to_string())).messages();
     assert_eq!((many.len(), many[0].as_str()), (KEPT_MESSAGES, "3"));
-    // However large: the answer, one before it with the marker, and one before that with the output.
+    // Regardless of size: the answer, one before it with the marker, and one before that with the output.
     let big = |letter: &str| letter.repeat(MESSAGE_BUDGET);
     let facts = ["a", "b", "c", "d"].into_iter().fold(story().says("small"), |s, l| s.says(&big(l))).facts();
     let firsts: Vec<_> = facts.messages.iter().map(|m| &m.text[..1]).collect();
     assert_eq!(firsts, ["b", "c", "d"]);
     assert_eq!(facts.messages.len(), KEPT_AT_LEAST);
-    // Many small ones make way at once for a large one.
+    // Many small ones are dropped at once for a large one.
     let half = "x".repeat(KEPT_BYTES / 2 - 10);
     let facts = (0..20).fold(story(), |s, _| s.says("0123456789")).says(&half).says(&half).facts();
     assert_eq!(facts.messages.len(), 4);
@@ -301,11 +301,11 @@ fn acts_know_whether_the_turn_was_over() {
     assert_eq!(acts(story().ends(EndKind::Failure).act(act)), [false]);
     assert_eq!(acts(story().act(act).ends(EndKind::Success).act(act)), [false, true]);
     assert_eq!(acts(story().ends(EndKind::Success).act(act).ends(EndKind::Success)), [true]);
-    // The end was taken back after the act: the turn was not over.
+    // The end was retracted after the act: the turn was not over.
     let success = EndKind::Success;
     assert_eq!(acts(story().ends(success).act(act).ends(EndKind::Retracted).ends(success)), [false]);
     assert_eq!(acts(story().ends(success).ends(EndKind::Retracted).act(act).ends(success)), [false]);
-    // An end on a stream that nobody asks says nothing.
+    // An end on a stream that is not consulted has no effect.
     assert_eq!(acts(story().on(Stream::Stderr).ends(success).act(act).on(Stream::Stdout).ends(success)), [false]);
     assert_eq!(acts(story().ends(success).act(act).on(Stream::Stderr).ends(EndKind::Retracted)), [true]);
     let told = story().ends(success).act(EndedBy::Linger).facts().acts;
@@ -314,8 +314,8 @@ fn acts_know_whether_the_turn_was_over() {
     assert_eq!(many.facts().acts.len(), KEPT_ACTS);
 }
 
-/// Regression: a quota that was out, a hang, and what claude says when it is interrupted were told as the timeout (found by
-/// a review).
+/// Regression: an exhausted quota, a hang, and the message that claude writes when it is interrupted were reported as
+/// the timeout.
 #[test]
 fn a_turn_that_had_failed_fails_by_its_own_word() {
     let act = EndedBy::HardTimeout;
@@ -327,7 +327,7 @@ fn a_turn_that_had_failed_fails_by_its_own_word() {
         let end = facts.end.map(|end| (end.kind, end.span.from));
         assert_eq!(end, Some((first, 0)), "{first:?} {second:?}");
     }
-    // The first of them comes after the act, or the turn went on.
+    // The first of them comes after the act, or the turn continued.
     let told = |story: Story| {
         let facts = story.facts();
         (facts.acts[0].after, facts.end.map(|end| end.span.from))
@@ -368,7 +368,7 @@ fn the_answer_comes_from_the_first_stream_that_has_one() {
     assert_eq!(text(both(), BOTH).as_deref(), Some("err"));
     assert_eq!(text(both(), AnswerFrom::Only(Stream::Stdout)).as_deref(), Some("out"));
     assert_eq!(text(story().says("out"), BOTH).as_deref(), Some("out"));
-    // An end is an answer to the question which stream it is.
+    // The stream that has an end is the stream of the answer.
     assert_eq!(text(story().says("out").on(Stream::Stderr).ends(EndKind::Failure), BOTH), None);
     assert_eq!(text(both(), AnswerFrom::Only(Stream::Pty)), None);
 }

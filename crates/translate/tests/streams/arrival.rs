@@ -1,5 +1,5 @@
-//! How bytes arrive changes nothing but moments: reads of any size, and any order of the two streams as far as lines
-//! end in the same order. The facts, and the events of each stream by themselves, do not depend on that order either.
+//! How bytes arrive changes nothing but moments: reads of any size, and any order of the two streams in which lines end
+//! in the same order. The facts, and the events of each stream taken alone, do not depend on that order either.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -16,11 +16,11 @@ fn two_streams() -> impl Strategy<Value = (ProfileId, Output, Output)> {
     lines::profile().prop_flat_map(|profile| (Just(profile), lines::stream(profile, 12), lines::damaged(profile, 6)))
 }
 
-/// Two streams on their way, in the order in which their lines end.
+/// Two streams in transit, in the order in which their lines end.
 struct Merge<'a> {
     streams: [&'a [u8]; 2],
     position: [usize; 2],
-    /// Where the line at hand ends, without its last byte if it has an end.
+    /// Where the current line ends, without its last byte if it has an end.
     held: [usize; 2],
     arrivals: Vec<Arrival<'a>>,
 }
@@ -33,7 +33,7 @@ impl<'a> Merge<'a> {
         merge
     }
 
-    /// Finds out how far a stream may go without ending its next line.
+    /// Finds how far a stream may advance without ending its next line.
     fn hold(&mut self, at: usize) {
         let rest = &self.streams[at][self.position[at]..];
         let line = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
@@ -47,13 +47,13 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Some bytes of the line at hand, not its end.
+    /// Some bytes of the current line, not its end.
     fn part(&mut self, at: usize, much: Index) {
         let left = self.held[at] - self.position[at];
         self.go_to(at, self.position[at] + much.index(left + 1));
     }
 
-    /// What is left of the line at hand.
+    /// The rest of the current line.
     fn line(&mut self, at: usize) {
         self.go_to(at, (self.held[at] + 1).min(self.streams[at].len()));
         self.hold(at);
@@ -140,7 +140,7 @@ proptest! {
         prop_assert_eq!(read(profile, &in_parts.finish()), read(profile, &by_line.finish()));
     }
 
-    /// A stream says the same whatever the other one says and when; and so does the gate.
+    /// The result of a stream does not depend on the content and timing of the other one; neither does the gate's.
     #[test]
     fn nothing_depends_on_the_order_of_the_streams(
         (profile, stdout, stderr) in two_streams(),

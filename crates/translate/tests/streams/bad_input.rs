@@ -1,4 +1,4 @@
-//! What no format foresees: never a panic, never a lost byte, and every range true.
+//! Input that no format allows for: never a panic, never a lost byte, and every range correct.
 
 use skillrun_model::rasp::Level;
 use skillrun_model::{Code, ProfileId, Stream};
@@ -14,7 +14,7 @@ const FLOOD_AFTER: usize = 10_000;
 
 const MESSAGE: &str = r#"{"type":"item.completed","item":{"id":"i1","type":"agent_message","text":"hello"}}"#;
 
-/// Reads an attempt and checks what must hold of any.
+/// Reads an attempt and checks what must hold for every attempt.
 fn checked(profile: ProfileId, stdout: &[u8], stderr: &[u8]) -> Told {
     let told = read_whole(profile, stdout, stderr);
     assert_covered(&told, stdout, stderr);
@@ -79,7 +79,7 @@ fn escape_sequences_are_removed_and_told() {
     assert_eq!(codex_raw(b"\x1b[1;31mred\x1b[0m\x1b]0;title\x07.\n"), ("red.".to_owned(), true));
 }
 
-/// An ESC and an intermediate byte took the next line with them.
+/// An ESC and an intermediate byte swallowed the next line.
 #[test]
 fn a_stray_escape_does_not_swallow_what_follows() {
     let told = checked(ProfileId::PlainText, b"a\x1b\"\nb\n", b"");
@@ -170,7 +170,7 @@ fn a_raw_line_of_8_kib_is_shown_and_a_longer_one_kept_by_range() {
     assert_eq!(told.raws()[1], (None, 8 * KIB + 1, 16 * KIB + 3));
 }
 
-/// A line that never ends must neither fill the memory nor end up in an event.
+/// A line without an end must neither fill the memory nor end up in an event.
 #[test]
 fn a_line_over_8_mib_is_kept_by_range_in_every_profile() {
     let mut stdout = b"before\n".to_vec();
@@ -181,7 +181,7 @@ fn a_line_over_8_mib_is_kept_by_range_in_every_profile() {
         let told = read_whole(*profile, &stdout, b"");
         assert_covered(&told, &stdout, b"");
         let [notice] = told.coded(Code::LineTooLong)[..] else { panic!("{profile}: {:?}", told.events.len()) };
-        // Nothing of it was read, so it is more than a warning.
+        // None of it was parsed, so it is more than a warning.
         assert_eq!((range(notice), notice.level), (Some((Stream::Stdout, from, to)), Level::Error), "{profile}");
         assert_eq!(notice.event_type().as_str(), "parser.error", "{profile}");
         assert_eq!(told.raws().iter().filter(|raw| **raw == (None, from, to)).count(), 1, "{profile}");

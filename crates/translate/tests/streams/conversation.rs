@@ -1,4 +1,4 @@
-//! What a conversation promises: numbers without a gap, one end, and each message finished once.
+//! The guarantees of a conversation: numbers without gaps, one end, and each message finished once.
 
 use skillrun_model::codes::ErrorCategory;
 use skillrun_model::fcmp::FcmpData;
@@ -111,7 +111,7 @@ fn a_delta_has_the_name_its_message_gets() {
     assert_eq!(names, ["m", "m#2", "m#2", "m#2"]);
 }
 
-/// Two streams that each say something are told apart whichever ends first.
+/// Unnamed messages of two streams are distinct, whichever ends first.
 #[test]
 fn unnamed_messages_are_counted_per_stream() {
     let ids = |order: [Stream; 2]| {

@@ -1,4 +1,4 @@
-//! Nothing is swallowed: every byte of stdout and stderr lies in the range of at least one event.
+//! No byte is lost: every byte of stdout and stderr lies in the range of at least one event.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub(crate) fn assert_covered(told: &Told, stdout: &[u8], stderr: &[u8]) {
     }
 }
 
-/// An event made of pieces shows its pieces, not what lies between them.
+/// An event made of pieces shows its pieces, not the bytes between them.
 fn ranges(event: &Event, stream: Stream) -> Vec<(usize, usize)> {
     let Some((of, from, to)) = range(event) else { return Vec::new() };
     if of != stream {
@@ -57,8 +57,8 @@ pub(crate) fn assert_true_ranges(told: &Told, stdout: &[u8], stderr: &[u8]) {
     }
 }
 
-/// Whether a message's text is what the range says: a string of the JSON, what several pieces of JSON say together, or
-/// the lines of a text.
+/// Whether a message's text is in the range: as a string of the JSON, as the concatenation of several pieces of JSON,
+/// or as the lines of a text.
 fn is_said_in(text: &str, source: &str) -> bool {
     let plain = ansi::strip(source);
     let is_json = |json: &str| {

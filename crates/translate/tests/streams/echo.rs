@@ -10,7 +10,7 @@ use crate::run::{Arrival, builder, conversation, raw_of, read_with, story};
 const OUT: Stream = Stream::Stdout;
 const ERR: Stream = Stream::Stderr;
 
-/// A finished message of codex's.
+/// A finished message of codex.
 fn says(lines: &[&str]) -> String {
     let text = serde_json::Value::from(lines.join("\n"));
     format!(r#"{{"type":"item.completed","item":{{"type":"agent_message","text":{text}}}}}"#)
@@ -35,7 +35,7 @@ fn told(lines: &[(Stream, String)]) -> Vec<FcmpEvent> {
     told
 }
 
-/// The story without what the parser says about raw lines in general, and without the end.
+/// The story without the general diagnostics about raw lines, and without the end.
 fn words(lines: &[(Stream, String)]) -> Vec<String> {
     let mut words = story(&told(lines));
     assert_eq!(words.pop().as_deref(), Some("conversation.completed"));
@@ -111,7 +111,7 @@ fn a_fence_does_not_defeat_the_echo() {
     assert_eq!(words(&in_message), ["err a", "err b", "final ```"]);
 }
 
-/// A fence says nothing by itself, so it does not make two lines three.
+/// A fence has no content of its own, so it does not turn two lines into three.
 #[test]
 fn a_fence_does_not_make_an_echo() {
     let lines = [err(&["```", "a", "b", "```"]), message(ABC)].concat();
@@ -130,13 +130,13 @@ fn a_blank_line_does_not_defeat_the_echo() {
     assert_eq!(words, ["RAW_DUPLICATE_SUPPRESSED 5", "final a"]);
 }
 
-/// What the other stream says in between is noise beside the echo.
+/// Lines of the other stream in between do not break the echo.
 #[test]
 fn the_other_stream_does_not_defeat_the_echo() {
     let both: Vec<_> = ABC.iter().flat_map(|line| [out(&["noise"]), err(&[line])].concat()).collect();
     let lines = [both, message(ABC)].concat();
     assert_eq!(words(&lines), ["out noise", "RAW_DUPLICATE_SUPPRESSED 3", "out noise", "out noise", "final a"]);
-    // But two lines of each are no four lines.
+    // But two lines of each stream are not four lines.
     let two: Vec<_> = ["a", "b"].iter().flat_map(|line| [out(&[line]), err(&[line])].concat()).collect();
     assert_eq!(words(&[two, message(ABC)].concat()), ["out a", "err a", "out b", "err b", "final a"]);
 }
@@ -196,7 +196,7 @@ fn at_most_4_mib_wait_and_the_oldest_go_on() {
     assert!(!shown.is_empty());
 }
 
-/// Lines that had to go on before their message came were still compared with the message before.
+/// Lines that were released before their message arrived were still compared with the previous message.
 #[test]
 fn lines_that_go_on_early_are_compared_with_the_message_before() {
     let long: Vec<String> = (0..700).map(|n| format!("{n:08000}")).collect();
@@ -214,7 +214,7 @@ fn the_end_shows_what_waits() {
     assert_eq!(words, ["final x", "err a", "err b", "err c"]);
 }
 
-/// The lines of an attempt are neither compared nor counted together with those of another, even where nothing says
+/// The lines of an attempt are neither compared nor counted together with those of another, even where no event reports
 /// that it ended.
 #[test]
 fn attempts_are_kept_apart() {

@@ -87,7 +87,7 @@ fn normalising_twice_gives_the_same_bytes() {
     assert_eq!(normalize(&here.path().join(".audit")), first);
 }
 
-/// So that the test above compares something.
+/// Ensures that the test above compares something.
 #[test]
 fn the_recording_has_what_could_differ() {
     let here = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Made-up output: what an engine could write, what it could write in half, and what it never would.
+//! Generated output: what an engine could write, what it could write in part, and what it would never write.
 
 use std::fmt;
 use std::ops::Deref;
@@ -131,7 +131,7 @@ fn events(profile: ProfileId) -> &'static [&'static str] {
     }
 }
 
-/// What stands between events, and in their place. No line end is in them.
+/// What appears between events, and in their place. It contains no line end.
 const NOISE: &[&[u8]] = &[
     b"",
     b"   ",
@@ -177,7 +177,7 @@ fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-/// What stands at one place of a stream, without the line end behind it.
+/// The content of one place in a stream, without the line end behind it.
 fn piece(profile: ProfileId) -> impl Strategy<Value = Vec<u8>> {
     let event = (select(events(profile)), text()).prop_map(|(event, text)| event.replace('@', &text).into_bytes());
     let cut = (select(events(profile)), any::<Index>()).prop_map(|(event, at)| {
@@ -204,7 +204,7 @@ pub(crate) fn stream(profile: ProfileId, pieces: usize) -> impl Strategy<Value =
     })
 }
 
-/// A stream with some of its bytes changed, left out or said twice.
+/// A stream with some of its bytes changed, removed or repeated.
 pub(crate) fn damaged(profile: ProfileId, pieces: usize) -> impl Strategy<Value = Output> {
     let damage = (any::<Index>(), any::<u8>(), 0..4u8);
     (stream(profile, pieces), vec(damage, 0..4)).prop_map(|(Output(mut stream), damages)| {

@@ -2,13 +2,13 @@
 //!
 //! - [`coverage`]: every byte lies in the range of an event.
 //! - [`arrival`]: reads of any size, and any order of the two streams.
-//! - [`bad_input`]: what no format foresees; ranges stay true.
+//! - [`bad_input`]: input that no format allows for; ranges stay correct.
 //! - [`echo`], [`conversation`]: RASP to FCMP.
 //! - [`merged`]: a terminal's recording beside the two streams.
-//! - [`questions`]: what an engine asks in the middle of a turn.
+//! - [`questions`]: questions of the engine inside a turn.
 //! - [`folder`]: the same folder gives the same bytes.
 //!
-//! [`run`] reads attempts, [`lines`] makes them up.
+//! [`run`] reads attempts, [`lines`] generates them.
 
 mod arrival;
 mod bad_input;

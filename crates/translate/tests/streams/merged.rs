@@ -74,7 +74,7 @@ fn a_message_only_the_terminal_has_is_taken_from_there() {
     assert_eq!(named(&told), ["m1.i1", "m1.i2"]);
 }
 
-/// What is missing on stdout comes last in the Log, but the answer is what was said last.
+/// A message that is missing on stdout comes last in the Log, but the answer is the message that was written last.
 #[test]
 fn the_answer_is_the_last_message_of_the_terminal() {
     let stdout = [&says("i1", "a"), &says("i3", "c"), DONE].concat();
@@ -102,7 +102,7 @@ fn a_terminal_that_lacks_something_changes_nothing() {
     assert_eq!(seen(&told), [("m1.i1", "a"), ("m1.i2", "b")]);
 }
 
-/// The end that only the terminal shows counts where its messages do.
+/// An end that only the terminal shows counts where its messages do.
 #[test]
 fn a_cut_stdout_ends_as_the_terminal_says() {
     let pty = [&says("i1", "a"), &says("i2", "b"), DONE].concat();

@@ -1,4 +1,4 @@
-//! What an engine asks in the middle of a turn, as whoever runs the attempt gets to know it.
+//! Questions of the engine inside a turn, as the code that runs the attempt receives them.
 
 use skillrun_evidence::Step;
 use skillrun_evidence::feed::StepKind;

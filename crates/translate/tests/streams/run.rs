@@ -1,4 +1,4 @@
-//! Reads an attempt that lies in memory.
+//! Reads an attempt from memory.
 
 use skillrun_evidence::Step;
 use skillrun_evidence::feed::StepKind;
@@ -15,7 +15,7 @@ pub(crate) enum Arrival<'a> {
     End(Stream),
 }
 
-/// What came of an attempt. Moments are left out of the events.
+/// The result of reading an attempt. Moments are removed from the events.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Told {
     pub(crate) events: Vec<Event>,
@@ -63,7 +63,7 @@ pub(crate) fn read_whole(profile: ProfileId, stdout: &[u8], stderr: &[u8]) -> To
     read(profile, &arrivals)
 }
 
-/// The range of an event on the stream it comes from; none for one that comes from no byte.
+/// The range of an event on the stream it comes from; none for an event without evidence.
 pub(crate) fn range(event: &Event) -> Option<(Stream, usize, usize)> {
     let raw = event.raw_ref;
     match event.source.stream {
