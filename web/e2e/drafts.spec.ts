@@ -31,7 +31,7 @@ test("a second answer is not taken for the first, whose response was lost", asyn
   // The page must not hear of it from the list before the second try.
   await page.route("**/v1/interactions*", (route) => (sent > 0 ? route.abort() : route.continue()));
   await questions(page).getByRole("button", { name: "Yes" }).click();
-  await expect(questions(page)).toContainText("it may have arrived or not");
+  await expect(questions(page)).toContainText("it is unknown whether the answer arrived");
   await questions(page).getByRole("button", { name: "No" }).click();
   await expect(page.getByTestId("late")).toContainText("yes");
   await expect(page.getByText("Sent.")).toHaveCount(0);

@@ -165,10 +165,10 @@ test("who is not let in is told how", async ({ browser, server }) => {
   await page.goto(server.url);
   await expect(page.getByText("skillrun open")).toBeVisible();
   await page.getByRole("textbox").fill("nonsense");
-  await page.getByRole("button", { name: "Let me in" }).click();
+  await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page.getByRole("alert")).toBeVisible();
   await page.getByRole("textbox").fill(server.link);
-  await page.getByRole("button", { name: "Let me in" }).click();
+  await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page.getByRole("heading", { name: "Inbox" })).toBeVisible();
   await stranger.close();
 });

@@ -36,7 +36,7 @@ test("the page has a token in its storage, and no other port of the host gets an
   const tab = await context.newPage();
   await tab.goto(`${server.url}/#/runs`);
   await expect(tab.getByTestId("log-out")).toBeVisible();
-  await expect(tab.getByRole("heading", { name: "This browser is not let in yet" })).toHaveCount(0);
+  await expect(tab.getByRole("heading", { name: "This browser is not authorised yet" })).toHaveCount(0);
 });
 
 test("logging out revokes the token, in every tab", async ({ page, context, server }) => {
@@ -46,7 +46,7 @@ test("logging out revokes the token, in every tab", async ({ page, context, serv
   await expect(tab.getByTestId("run-row")).toHaveCount(1);
   const revoked = await page.evaluate(token);
   await page.getByTestId("log-out").click();
-  const refused = { name: "This browser is not let in yet" };
+  const refused = { name: "This browser is not authorised yet" };
   await expect(page.getByRole("heading", refused)).toBeVisible();
   await expect(tab.getByRole("heading", refused)).toBeVisible();
   await expect(tab.getByTestId("run-row")).toHaveCount(0);

@@ -106,7 +106,7 @@ test("on a telephone the conversation begins in the upper part, and nothing is l
   await expect(action.locator("code")).toBeHidden();
   await page.getByRole("button", { name: "As commands" }).click();
   await expect(action.locator("code")).toBeVisible();
-  await page.getByRole("button", { name: "It stands on" }).click();
+  await page.getByRole("button", { name: "Based on" }).click();
   await expect(page.getByTestId("ground").first()).toBeVisible();
   const language = page.getByRole("combobox", { name: "Language", exact: true });
   await expect(language).toBeHidden();

@@ -9,10 +9,10 @@ const says = { answered: words.doneYou, decided: words.doneDecided };
 test.each<[Late, string]>([
   [{ is: "answered", reply: "rivers" }, "You answered:"],
   [{ is: "decided", reply: "rivers" }, "Decided automatically:"],
-  [{ is: "permitted", reply: "deny" }, "The permission of the run decided:"],
-  [{ is: "timed_out" }, "Nobody answered in time, and the run failed."],
+  [{ is: "permitted", reply: "deny" }, "The permissions of the run decided:"],
+  [{ is: "timed_out" }, "No user answered in time, and the run failed."],
   [{ is: "over", status: "canceled" }, "The run is over: canceled."],
-  [{ is: "closed" }, "The question is not open any more."],
+  [{ is: "closed" }, "The question is no longer open."],
 ])("%j is told", (late, text) => {
   expect(told("en", late, says)).toBe(text);
 });

@@ -105,7 +105,7 @@ test("what did not come of the conversation is what is asked for again", async (
   await page.begin();
   asked.mockRejectedValueOnce(FETCH);
   await page.chat.earlier();
-  expect(page.chat.trouble).toBe("The server does not answer.");
+  expect(page.chat.trouble).toBe("The server does not respond.");
   asked.mockResolvedValue(chat(Array.from({ length: 400 }, (_, index) => 100 + index)));
   page.reconnected();
   await vi.advanceTimersByTimeAsync(0);

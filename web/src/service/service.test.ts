@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { sentence } from "./service.ts";
 
 test.each(["Failed to fetch", "NetworkError when attempting to fetch resource.", "Load failed", "network error"])("%s is told in our own words", (message) => {
-  expect(sentence(new TypeError(message))).toBe("The server does not answer.");
+  expect(sentence(new TypeError(message))).toBe("The server does not respond.");
 });
 
 test("other mistakes are told as they are", () => {

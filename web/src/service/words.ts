@@ -2,5 +2,5 @@
 import { defineWords } from "../words/words.ts";
 
 export const words = defineWords({
-  away: { en: "The server does not answer.", zh: "服务器没有响应。" },
+  away: { en: "The server does not respond.", zh: "服务器没有响应。" },
 });

@@ -63,7 +63,7 @@ export const endedByWords = defineWords({
 } satisfies Record<EndedBy, Word>);
 
 export const categoryWords = defineWords({
-  usage: { en: "how it was called", zh: "调用方式" },
+  usage: { en: "usage", zh: "调用方式" },
   input: { en: "input", zh: "输入" },
   skill: { en: "skill", zh: "技能" },
   engine: { en: "engine", zh: "引擎" },
@@ -87,14 +87,14 @@ export const actionWords = defineWords({
   choose_model: { en: "Try another model", zh: "换一个模型重试" },
   raise_timeout: { en: "Try again with more time", zh: "延长时间后重试" },
   raise_max_attempt: { en: "Try again with more turns", zh: "增加轮次后重试" },
-  fix_output: { en: "Look at what was given back", zh: "查看返回的结果" },
-  fix_skill: { en: "Mend the skill", zh: "修正技能" },
-  fix_input: { en: "Mend the input", zh: "修正输入" },
+  fix_output: { en: "Check the output", zh: "查看返回的结果" },
+  fix_skill: { en: "Fix the skill", zh: "修正技能" },
+  fix_input: { en: "Fix the input", zh: "修正输入" },
   login_engine: { en: "Sign the engine in", zh: "登录引擎" },
   install_engine: { en: "Install the engine", zh: "安装引擎" },
-  inspect_evidence: { en: "Look at the evidence", zh: "查看证据" },
+  inspect_evidence: { en: "Inspect the evidence", zh: "查看证据" },
   diagnose: { en: "Read the diagnosis", zh: "查看诊断" },
-  free_disk: { en: "Make room on the disk", zh: "清理磁盘空间" },
+  free_disk: { en: "Free disk space", zh: "清理磁盘空间" },
 } satisfies Record<NextActionKind, Word>);
 
 const passageWords = defineWords({

@@ -3,12 +3,12 @@ import { type Word, defineWords } from "../../words/words.ts";
 import type { Label } from "./builder.ts";
 
 export const words = defineWords({
-  title: { en: "What hangs together with the selected event", zh: "与所选事件相关的内容" },
+  title: { en: "Links of the selected event", zh: "与所选事件相关的内容" },
   empty: { en: "No event is selected", zh: "尚未选择事件" },
-  how: { en: "Select a message, a tool call, a question or any other event in the conversation or the timeline. Here you see what led to it and what came of it.", zh: "请在对话或时间线中选择一条消息、一次工具调用、一个提问或其他事件。这里会显示它的起因和结果。" },
+  how: { en: "Select a message, a tool call, a question or any other event in the conversation or the timeline. Its causes and results appear here.", zh: "请在对话或时间线中选择一条消息、一次工具调用、一个提问或其他事件。这里会显示它的起因和结果。" },
   toTimeline: { en: "Open the timeline", zh: "打开时间线" },
   loading: { en: "Loading the links…", zh: "正在加载关联…" },
-  failed: { en: "The links could not be loaded. It is tried again.", zh: "未能加载关联，正在重试。" },
+  failed: { en: "Failed to load the links. Retrying.", zh: "未能加载关联，正在重试。" },
   unknown: { en: "There is no event {seq} in this run.", zh: "此运行中没有事件 {seq}。" },
   run: { en: "Another run", zh: "另一个运行" },
   request: { en: "Request", zh: "请求" },
@@ -22,7 +22,7 @@ export const labelWords = defineWords({
   retried: { en: "retried as", zh: "重试为" },
   child: { en: "started", zh: "启动" },
   began: { en: "began", zh: "开始" },
-  next: { en: "went on", zh: "继续" },
+  next: { en: "continued", zh: "继续" },
   ended: { en: "ended", zh: "结束" },
   judged: { en: "judged", zh: "判定" },
   then: { en: "then", zh: "随后" },

@@ -96,7 +96,7 @@ test("nothing is told twice", () => {
 
 test("figures of the parser and automatic decisions are said in both languages", () => {
   const parse = { matched: 7, inferred: 1, raw: 2, unknown: 3, unknown_types: { "new.thing": 3 }, confidence: 0.5 };
-  expect(say("en", words.readAs, readAs(parse))).toBe("read with confidence 0.50: 7 lines exactly, 1 inferred, 2 raw, 3 of an unknown type");
+  expect(say("en", words.readAs, readAs(parse))).toBe("parse confidence 0.50: 7 lines exact, 1 inferred, 2 raw, 3 of unknown type");
   expect(say("zh", words.readAs, readAs(parse))).toContain("0.50");
   const last = "2026-11-15T00:00:00Z";
   const now = Date.parse(last) + 60_000;

@@ -13,22 +13,22 @@ export const outcomeWords = defineWords({
 });
 
 export const checkWords = defineWords({
-  log: { en: "the Log, by itself", zh: "日志本身" },
-  chain: { en: "the Log, by its chain of hashes", zh: "日志的哈希链" },
-  head: { en: "the Log, by the head that was given", zh: "日志与所给的链头" },
-  record: { en: "run.json, by the Log", zh: "run.json（依据日志）" },
-  skill: { en: "copy of the skill, by run.json", zh: "技能副本（依据 run.json）" },
-  inputs: { en: "input files, by run.json and the Log", zh: "输入文件（依据 run.json 与日志）" },
-  evidence_files: { en: "evidence files, by the hashes of the host", zh: "证据文件（依据宿主记录的哈希）" },
-  evidence_events: { en: "events, by the evidence", zh: "事件（依据证据）" },
-  coverage: { en: "every byte in an event", zh: "每个字节都有对应事件" },
-  verdict: { en: "verdict, by the evidence", zh: "判定（依据证据）" },
-  large_output: { en: "output beside the Log, by the evidence", zh: "日志之外的输出（依据证据）" },
-  meta: { en: "meta file, by the host and the Log", zh: "meta 文件（依据宿主与日志）" },
-  artifacts: { en: "artifacts, by the Log", zh: "产物（依据日志）" },
-  result: { en: "result.json, by the Log", zh: "result.json（依据日志）" },
-  conversation: { en: "fcmp.jsonl, by the Log", zh: "fcmp.jsonl（依据日志）" },
-  diagnostics: { en: "parser_diagnostics.jsonl, by the Log", zh: "parser_diagnostics.jsonl（依据日志）" },
+  log: { en: "the Log itself", zh: "日志本身" },
+  chain: { en: "the Log, against its chain of hashes", zh: "日志的哈希链" },
+  head: { en: "the Log, against the given head", zh: "日志与所给的链头" },
+  record: { en: "run.json, against the Log", zh: "run.json（依据日志）" },
+  skill: { en: "copy of the skill, against run.json", zh: "技能副本（依据 run.json）" },
+  inputs: { en: "input files, against run.json and the Log", zh: "输入文件（依据 run.json 与日志）" },
+  evidence_files: { en: "evidence files, against the hashes of the host", zh: "证据文件（依据宿主记录的哈希）" },
+  evidence_events: { en: "events, against the evidence", zh: "事件（依据证据）" },
+  coverage: { en: "every byte belongs to an event", zh: "每个字节都有对应事件" },
+  verdict: { en: "verdict, against the evidence", zh: "判定（依据证据）" },
+  large_output: { en: "output outside of the Log, against the evidence", zh: "日志之外的输出（依据证据）" },
+  meta: { en: "meta file, against the host and the Log", zh: "meta 文件（依据宿主与日志）" },
+  artifacts: { en: "artifacts, against the Log", zh: "产物（依据日志）" },
+  result: { en: "result.json, against the Log", zh: "result.json（依据日志）" },
+  conversation: { en: "fcmp.jsonl, against the Log", zh: "fcmp.jsonl（依据日志）" },
+  diagnostics: { en: "parser_diagnostics.jsonl, against the Log", zh: "parser_diagnostics.jsonl（依据日志）" },
 });
 
 /** What is told about a check that did not come out the same. */
