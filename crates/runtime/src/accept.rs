@@ -1,5 +1,5 @@
-//! Accepts a request: everything that can be known to be wrong with it is said before anything starts, and then it is on
-//! the disk with every default filled in.
+//! Accepts a request: every mistake that can be found in it is reported before anything starts; then the request is
+//! stored on disk with every default filled in.
 
 mod error;
 mod options;
@@ -45,7 +45,7 @@ const FILE_MAX: u64 = 1 << 30;
 /// Where a skill keeps the script that the scripted engine plays when the request names none.
 const OWN_SCRIPT: &str = "assets/scripted.yaml";
 
-/// A run to be made.
+/// A run to be created.
 #[derive(Debug, Clone)]
 pub struct NewRun {
     pub skill: Skill,
@@ -65,15 +65,15 @@ pub struct NewRun {
     pub continuation: Option<Continuation>,
     pub options: Options,
     pub retry_of: Option<RunId>,
-    /// The caller's own name for this request.
+    /// The caller's own id for this request.
     pub request_id: Option<String>,
 }
 
-/// A request that nothing is known to be wrong with.
+/// A request in which no mistake was found.
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub(crate) record: RunRecord,
-    /// None where it takes the place of a run that has none.
+    /// None when it replaces a run that has none.
     pub(crate) variables: Option<SealedVariables>,
     files: Vec<(PathBuf, String)>,
     skill: PathBuf,
@@ -83,7 +83,7 @@ impl Checked {
     /// The run that had the same request before and succeeded, if its result may be used again.
     pub(crate) fn cached(&self, surroundings: &Surroundings) -> Result<Option<RunId>, AcceptError> {
         let data = &surroundings.tools.data;
-        // The files are looked at as they will lie in the run.
+        // The files are hashed as they will be stored in the run.
         let staged = data.cache().join(format!(".{}", self.record.run_id));
         let failed = |error| AcceptError::Write { path: staged.clone(), error };
         fs::create_dir_all(&staged).map_err(failed)?;
@@ -94,7 +94,7 @@ impl Checked {
     }
 }
 
-/// Looks at everything, and changes nothing.
+/// Checks everything, and changes nothing.
 pub(crate) fn check(surroundings: &Surroundings, new: NewRun) -> Result<Checked, AcceptError> {
     let NewRun { skill, engine, .. } = &new;
     skill.check_usable()?;
@@ -126,7 +126,7 @@ pub(crate) fn check(surroundings: &Surroundings, new: NewRun) -> Result<Checked,
     if posture == Posture::NotEnforced && !is_ours && !is_agreed_to(surroundings, engine)? {
         return Err(AcceptError::NoConsent { engine: engine.clone(), permission: options.permission });
     }
-    // What cannot be hidden later must not be written now.
+    // Text that could not be hidden later must not be written now.
     Patterns::new(&surroundings.redact_patterns)?;
     let files = named_files(&new.files)?;
     let script = script(&new, &is_ours)?;
@@ -273,7 +273,7 @@ fn workspace_of(new: &NewRun) -> Result<Workspace, AcceptError> {
     Ok(Workspace::Folder { path: OsText::from(real), sharing: *sharing })
 }
 
-/// Makes the run. When this returns, it is accepted and on the disk, and the caller is its owner.
+/// Creates the run. When this returns, the run is accepted and stored on disk, and the caller is its owner.
 pub(crate) fn make(surroundings: &Surroundings, checked: Checked) -> Result<Run, AcceptError> {
     let tools = &surroundings.tools;
     let Checked { record, variables, files, skill } = checked;
@@ -295,7 +295,7 @@ pub(crate) fn make(surroundings: &Surroundings, checked: Checked) -> Result<Run,
     };
     let made = write(surroundings, record, variables.as_ref(), &files, &skill);
     if made.is_err() {
-        // Nothing was accepted, so nothing is left of it.
+        // Nothing was accepted, so everything written so far is removed.
         tools.log.release(id);
         fs::remove_dir_all(tools.data.run(id).root()).ok();
         workspace::release(&tools.data, id);
@@ -315,7 +315,7 @@ fn write(
     let folder = tools.data.run(record.run_id);
     tools.log.create(record.run_id).map_err(crate::RuntimeError::from)?;
     SkillCopy::make(skill, &folder.skill())?;
-    // The source may have changed since it was looked at; what counts is what the run has.
+    // The source may have changed since it was checked; the copy in the run is what counts.
     record.skill.hash = SkillHash::of(&folder.skill())?.to_string();
     let inputs = folder.inputs();
     let failed = |path: &Path| {
@@ -331,7 +331,7 @@ fn write(
         let (hash, _) = whole_file::hash(&copy).map_err(failed(&copy))?;
         record.input_hashes.insert(name.clone(), hash);
     }
-    // On the disk before anything says that the run is accepted. Their names are brought there by the first event, with
+    // Synced to disk before anything reports that the run is accepted. The first event syncs their names, with
     // everything else in the folder of the run.
     let kept: Vec<PathBuf> = if files.is_empty() { vec![folder.skill()] } else { vec![folder.skill(), inputs] };
     whole_file::sync_trees(&kept).map_err(failed(folder.root()))?;
@@ -365,14 +365,14 @@ pub(crate) fn started(record: &RunRecord, record_hash: Option<String>) -> RunSta
     }
 }
 
-/// A copy for its owner alone.
+/// A copy that only the owner can read.
 pub(crate) fn copy_file(source: &Path, target: &Path) -> std::io::Result<u64> {
     let mut from = fs::File::open(source)?;
     let mut to = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(target)?;
     std::io::copy(&mut from, &mut to)
 }
 
-/// Whether a run needs its folder no more.
+/// Whether a run needs its folder no longer.
 pub(crate) fn run_is_over(surroundings: &Surroundings, run: RunId) -> bool {
     let mut state = State::default();
     let folded = read_all(&surroundings.tools.log, run, |event| {
@@ -380,14 +380,15 @@ pub(crate) fn run_is_over(surroundings: &Surroundings, run: RunId) -> bool {
         Ok(())
     });
     match folded {
-        // Without a first event it was never accepted: whoever made it is gone, because it would hold our lock.
+        // Without a first event it was never accepted: the process that created it is gone, because it would hold our
+        // lock.
         Ok(()) => state.status.is_none() || state.is_over(),
-        // It is gone, or cannot be read and therefore not go on.
+        // It is gone, or cannot be read and therefore not continue.
         Err(_) => true,
     }
 }
 
-/// Copies the files that go with an answer into the run; gives back their names there.
+/// Copies the files that go with an answer into the run; returns their names there.
 pub fn reply_files(
     folder: &RunFolder,
     interaction: InteractionId,
@@ -406,7 +407,7 @@ pub fn reply_files(
         copy_file(&path, &inputs.join(&name)).map_err(|error| AcceptError::File { path: path.clone(), error })?;
         names.push(name);
     }
-    // On the disk before anybody is told that the answer was taken.
+    // Synced to disk before the answer is acknowledged.
     if !names.is_empty() {
         let files: Vec<PathBuf> = names.iter().map(|name| inputs.join(name)).collect();
         let names_too = [inputs.clone(), folder.root().to_owned()];

@@ -1,14 +1,15 @@
-//! Artifacts: which files of the workspace an attempt leaves as results.
+//! Artifacts: the files of the workspace that an attempt leaves as results.
 //!
-//! A file is one when it was created or modified (by `fs-diff.N.json`) and lies below `artifacts/` or fits a rule of
-//! `runner.json`, or when the output names it. At most [`MOST`] per attempt; other changes are in the diff alone.
+//! A file is an artifact when it was created or modified (by `fs-diff.N.json`) and is below `artifacts/` or matches a
+//! rule of `runner.json`, or when the output names it. At most [`MOST`] per attempt; other changes are only in the
+//! diff.
 //!
 //! - `diff`: the file of changes, line by line. `named`: paths in an output. `rules`: patterns of `runner.json`.
 //! - `inside`: opening and walking without ever leaving the workspace. `media`: types by extension. `served`: whether a
 //!   file is still what the run made. `preview`: what a page can show of a file.
 //!
-//! The workspace is what an engine made of it: no link is followed, nothing but ordinary files is opened, names that
-//! cannot be shown are left out and told in `skipped`.
+//! The content of the workspace is up to the engine: no link is followed, nothing but ordinary files is opened, and
+//! names that cannot be shown are left out and reported in `skipped`.
 
 mod diff;
 mod inside;
@@ -42,25 +43,25 @@ pub const MOST: usize = 1_000;
 /// The folder for artifacts, in the workspace.
 pub const FOLDER: &str = "artifacts";
 
-/// Bytes that are read here because the diff has no hash of them, all files together.
+/// Bytes that are read here because the diff has no hash of them, for all files together.
 const HASHED_HERE: u64 = 1 << 30;
-/// Reasons for leaving out that are told one by one.
+/// Maximum number of skipped files that are reported one by one.
 const SKIPPED_TOLD: usize = 100;
 
 /// What an attempt leaves.
 #[derive(Debug, Default, PartialEq)]
 pub struct Found {
-    /// By path. Not indexed: a file that is gone, or one whose content could not be read.
+    /// By path. Not indexed: a file that is missing, or one whose content could not be read.
     pub artifacts: Vec<(ArtifactCreated, Option<ArtifactIndexed>)>,
     /// There were more.
     pub cut: bool,
-    /// Patterns of rules that ask for a file, and no file fits.
+    /// Patterns of rules that require a file, and no file matches.
     pub missing_required: Vec<String>,
-    /// What would have been one but for its name or kind; the first hundred.
+    /// Files that would have been artifacts but for their name or kind; the first hundred.
     pub skipped: Vec<Skipped>,
-    /// Files that are no artifacts because they have another name as well, by path.
+    /// Files that are not artifacts because they have another name as well (hard links), by path.
     pub hard_links: Vec<String>,
-    /// What could not be read on the way, in words.
+    /// What could not be read, as messages.
     pub problems: Vec<String>,
 }
 
@@ -81,7 +82,7 @@ pub enum Why {
     Special,
 }
 
-/// What speaks for a file. The lowest is kept when there are too many.
+/// The reason why a file is an artifact. The lowest is kept when there are too many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Claim {
     NamedByOutput,
@@ -96,7 +97,7 @@ struct Candidate {
     hash: Option<String>,
 }
 
-/// Finds the artifacts of an attempt. `diff` is its `fs-diff.N.json`; where there is none, because no snapshot was
+/// Finds the artifacts of an attempt. `diff` is its `fs-diff.N.json`; where it does not exist, because no snapshot was
 /// taken, everything below `artifacts/` counts as created.
 pub fn artifacts(workspace: &Path, diff: &Path, output: Option<&Map<String, Value>>, rules: &[ArtifactRule]) -> Found {
     let mut search = Search { rules: Rules::new(rules), chosen: BTreeMap::new(), found: Found::default() };
@@ -116,7 +117,7 @@ pub fn artifacts(workspace: &Path, diff: &Path, output: Option<&Map<String, Valu
     match read {
         Ok(()) => {}
         Err(error) => {
-            // Nothing was taken, or what was taken is not whole; either way the folder itself tells.
+            // No snapshot was taken, or it is not complete; in both cases the folder itself is read.
             if error.kind() != io::ErrorKind::NotFound {
                 search.found.problems.push(format!("the list of changes cannot be read ({error})"));
             }
@@ -149,7 +150,7 @@ impl Search {
         let file_change = match (change.now, change.was == Was::File) {
             (Was::File, true) => FileChange::Modified,
             (Was::File, false) => FileChange::Created,
-            // Gone, or another thing stands in its place. What only the output names never was an artifact.
+            // Gone, or replaced by something else. A path that only the output names never was an artifact.
             (Was::Nothing | Was::Folder | Was::Link | Was::Special, true) if by_rule || is_in_folder => {
                 FileChange::Deleted
             }
@@ -187,7 +188,7 @@ impl Search {
     }
 
     fn choose(&mut self, claim: Claim, path: String, candidate: Candidate) {
-        // What the diff says goes before what is only seen to be there.
+        // The diff takes precedence over what is only seen in the folder.
         self.chosen.entry((claim, path)).or_insert(candidate);
         if self.chosen.len() > MOST {
             self.chosen.pop_last();
@@ -213,7 +214,7 @@ impl Search {
                 FileChange::Deleted => None,
                 FileChange::Created | FileChange::Modified => {
                     let known = candidate.size.zip(candidate.hash).map(Ok);
-                    // The snapshot has looked at its content, and not at its other names.
+                    // The snapshot has read its content, but not its other names.
                     let is_linked = root.artifact(Path::new(&path)).is_err_and(|error| is_hard_link(&error));
                     if is_linked {
                         self.found.hard_links.push(path);
@@ -243,7 +244,7 @@ fn is_in_folder(path: &Path) -> bool {
     path.strip_prefix(FOLDER).is_ok_and(|rest| !rest.as_os_str().is_empty())
 }
 
-/// The path as it stands in an event.
+/// The path as it is written in an event.
 fn shown(path: &OsText) -> Result<String, Why> {
     let text = path.as_os_str().to_str().ok_or(Why::NotUtf8)?;
     if text.chars().any(char::is_control) { Err(Why::ControlCharacters) } else { Ok(text.to_owned()) }
@@ -273,16 +274,16 @@ pub fn control_events(found: &Found) -> Vec<ControlEvent> {
     }
     if let [first, more @ ..] = &found.hard_links[..] {
         let more = if more.is_empty() { String::new() } else { format!(", and {} more", more.len()) };
-        let message = format!("{first}{more}: a hard link is no artifact; copy the file instead of linking it");
+        let message = format!("{first}{more}: a hard link is not an artifact; copy the file instead of linking it");
         events.push(closing::warning(Code::ArtifactHardLink, message));
     }
     events
 }
 
-/// Warnings about files that `runner.json` requires. For a run that ends here: one that goes on may still make them.
+/// Warnings about files that `runner.json` requires. For a run that ends here: one that continues may still make them.
 pub fn missing_warnings(found: &Found) -> Vec<ControlEvent> {
     let warning = |pattern: &String| {
-        closing::warning(Code::ArtifactMissing, format!("no file fits \"{pattern}\", which the skill requires"))
+        closing::warning(Code::ArtifactMissing, format!("no file matches \"{pattern}\", which the skill requires"))
     };
     found.missing_required.iter().map(warning).collect()
 }

@@ -1,9 +1,9 @@
-//! One attempt: how it is started, read while it goes on, and what is known of it already.
+//! One attempt: how it is started, read while it runs, and what is already known of it.
 //!
-//! - `launch`: what the host is told. `reading`: evidence to events, live or after a crash, with the same code.
+//! - `launch`: the plan for the host. `reading`: evidence to events, live or after a crash, with the same code.
 //! - `inputs`: whether the run still has what was accepted.
-//! - `known`: events that an owner before us has appended. `opening`: what an agent's process is started for.
-//! - `keys`: what of the server's own is masked in what an engine writes.
+//! - `known`: events that an earlier owner has appended. `opening`: what an agent's process is started for.
+//! - `keys`: the server's own keys, which are masked in the engine's output.
 
 pub(crate) mod inputs;
 mod keys;

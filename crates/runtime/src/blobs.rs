@@ -1,5 +1,5 @@
-//! Outputs that are too large to stand in an event: `.audit/blobs/output.N.json`, written before the turn record that
-//! tells of it. It can be made again from the evidence.
+//! Outputs that are too large for an event: `.audit/blobs/output.N.json`, written before the turn record that refers to
+//! it. It can be regenerated from the evidence.
 
 use std::fs;
 use std::io;
@@ -27,7 +27,7 @@ pub(crate) fn is_large(output: &Map<String, Value>) -> bool {
     serde_json::to_vec(output).is_ok_and(|text| text.len() as u64 > OUTPUT_IN_EVENT)
 }
 
-/// None where there is none, or what is there is no object.
+/// None where the file does not exist or is not an object.
 pub fn read_output(folder: &RunFolder, attempt: AttemptNumber) -> Option<Map<String, Value>> {
     serde_json::from_slice(&fs::read(path(folder, attempt)).ok()?).ok()
 }

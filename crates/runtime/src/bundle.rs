@@ -1,4 +1,4 @@
-//! A run as one zip file, to be given away.
+//! A run as one zip file, to be passed on.
 //!
 //! ```text
 //! result.json               as it stands in the run
@@ -12,10 +12,10 @@
 //! .audit/                   evidence; streams through the mask, so that every range stays true and no secret leaves
 //! ```
 //!
-//! What an engine was told (`stdin.N.log`) has no mask and stays at home. The same run gives the same bytes: entries have
-//! one order and no time. No link is followed, so nothing gets in that is not in the run or its workspace.
+//! The input of an engine (`stdin.N.log`) has no mask and is not included. The same run gives the same bytes: entries
+//! have a fixed order and no time. No link is followed, so only files of the run and its workspace get in.
 //!
-//! - `pack`: entries, hashes, the manifest. `evidence`: which files of `.audit` go out, and how.
+//! - `pack`: entries, hashes, the manifest. `evidence`: which files of `.audit` are included, and how.
 
 mod evidence;
 mod pack;
@@ -45,9 +45,9 @@ pub const FORMAT: u32 = 1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BundleKind {
-    /// What came of it.
+    /// The result and the artifacts.
     Result,
-    /// And how: the Log, its views, and the evidence.
+    /// Also the Log, its views, and the evidence.
     Full,
 }
 
@@ -55,18 +55,18 @@ pub enum BundleKind {
 #[derive(Debug, Clone, Copy)]
 pub enum Contents<'a> {
     Result,
-    /// And what of the request nobody is shown.
+    /// With the parts of the request that are hidden.
     Full(&'a Hidden),
 }
 
-/// What is in the bundle; stands in it as `MANIFEST.json`.
+/// What is in the bundle; it is written as `MANIFEST.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "BundleSummary")]
 pub struct Summary {
     pub format: u32,
     pub kind: BundleKind,
     pub files: Vec<Packed>,
-    /// Artifacts that are no longer what the run made; they are left out.
+    /// Artifacts that have changed since the run made them; they are left out.
     pub changed: Vec<String>,
     pub left_out: Vec<LeftOut>,
     /// The last event of the Log and the hash of its line. Absent where an older version wrote the Log.
@@ -136,13 +136,13 @@ pub fn write(run: &RunFolder, contents: Contents<'_>, out: &mut (impl Write + Se
     packer.finish()
 }
 
-/// How far the Log has come. A folder without a Log that can be read has no head, and is packed as it is.
+/// How far the Log has come. A folder without a readable Log has no head, and is packed as it is.
 fn log_head(run: &RunFolder) -> Option<LogHead> {
     let id = run.root().file_name()?.to_str()?.parse().ok()?;
     FileLog::new(run.root().parent()?).chain_head(id).ok()?
 }
 
-/// `run.json`, as it may be shown: people put secrets into inputs.
+/// `run.json`, as it may be shown: users put secrets into inputs.
 fn request<W: Write + Seek>(run: &RunFolder, hidden: &Hidden, packer: &mut Packer<'_, W>) -> Result<(), BundleError> {
     let name = "run.json";
     let read = std::fs::read(run.record()).map_err(|error| error.to_string());
@@ -165,7 +165,7 @@ fn artifacts<W: Write + Seek>(
     for artifact in &result.artifacts {
         let name = format!("workspace/{}", artifact.path);
         if !stays_inside(&artifact.path) {
-            packer.leave_out(&name, "its path cannot stand in an archive");
+            packer.leave_out(&name, "its path is not safe in an archive");
             continue;
         }
         let opened = match &workspace {
@@ -175,15 +175,15 @@ fn artifacts<W: Write + Seek>(
         match opened {
             Ok(file) => packer.artifact(&name, file, &artifact.hash)?,
             Err(error) if is_hard_link(&error) => packer.leave_out(&name, "it is a hard link"),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => packer.leave_out(&name, "it is gone"),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => packer.leave_out(&name, "it no longer exists"),
             Err(error) => packer.leave_out(&name, &format!("it cannot be read ({error})")),
         }
     }
     Ok(())
 }
 
-/// Whether a path means the same everywhere: below where it is unpacked. A backslash or a drive is harmless here and may
-/// not be on the machine of whoever unpacks it.
+/// Whether a path means the same everywhere: below the folder it is unpacked into. A backslash or a drive is harmless
+/// here but may not be on the machine where it is unpacked.
 fn stays_inside(path: &str) -> bool {
     let is_plain = !path.is_empty() && !path.chars().any(|c| c == '\\' || c == ':' || c.is_control());
     let mut parts = Path::new(path).components();

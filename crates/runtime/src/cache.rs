@@ -5,7 +5,8 @@
 //! cache/<key>    the id of a run; the key is blake3 over the canonical JSON of the request, in hexadecimal
 //! ```
 //!
-//! An entry is a hint: before it is used, the run itself is asked whether it is still there, succeeded, and has that key.
+//! An entry is a hint: before it is used, the run itself is checked: it must still exist, have succeeded, and have that
+//! key.
 
 #[cfg(test)]
 mod tests;
@@ -26,7 +27,7 @@ use crate::record::{EngineRecord, Request, RunRecord, SkillRecord, Workspace};
 use crate::result;
 use crate::retention::{Standing, ending};
 
-/// Part of every key: another way to make them gives other keys.
+/// Part of every key: a change of the method gives different keys.
 const VERSION: &str = "skillrun cache 1";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +40,8 @@ impl fmt::Display for CacheKey {
 }
 
 impl CacheKey {
-    /// The key of a request, whose files lie in `inputs`. None where a result must not be used again: what an
-    /// interactive run or one in a folder of the user's comes to does not depend on the request alone.
+    /// The key of a request, whose files are in `inputs`. None where a result must not be reused: the result of an
+    /// interactive run, or of a run in a folder of the user's, does not depend on the request alone.
     pub fn of(record: &RunRecord, inputs: &Path) -> io::Result<Option<Self>> {
         let RunRecord { skill, engine, request, redact_patterns, skillrun, .. } = record;
         match (request.mode, &request.workspace) {
@@ -62,7 +63,7 @@ impl CacheKey {
     }
 }
 
-// Every field is named, so that nobody adds one without saying whether it can change a result.
+// Every field is named, so that a new field cannot be added without deciding whether it can change a result.
 
 fn skill_part(skill: &SkillRecord) -> Value {
     let SkillRecord { name, version, source: _, hash, layers_hash } = skill;
@@ -116,13 +117,13 @@ fn request_part(request: &Request, inputs: &Files) -> io::Result<Value> {
         env,
         secrets,
         priority: _,
-        // Only one that succeeded is used again.
+        // Only a run that succeeded is used again.
         retry: _,
         request_id: _,
     } = request;
     let mut contents = Map::new();
     for (slot, name) in files {
-        // The engine is told the name.
+        // The engine sees the name.
         contents.insert(slot.clone(), json!([name, inputs.hash(name)?]));
     }
     let script = script.as_ref().map(|name| inputs.hash(name)).transpose()?;
@@ -143,15 +144,15 @@ fn request_part(request: &Request, inputs: &Files) -> io::Result<Value> {
         "env": env,
         "secrets": secrets,
     });
-    // A result without a marker is none for a request that requires one. Left out where nothing is required, so that
-    // results of earlier versions are still found.
+    // A result without a marker does not count for a request that requires one. Left out where nothing is required, so
+    // that results of earlier versions are still found.
     if *require_marker {
         part["require_marker"] = json!(true);
     }
     Ok(part)
 }
 
-/// Files that came with a request. The folder need not be there as long as none did.
+/// Files that came with a request. The folder need not exist when there are none.
 struct Files {
     root: io::Result<Root>,
 }
@@ -159,7 +160,7 @@ struct Files {
 impl Files {
     fn hash(&self, name: &str) -> io::Result<String> {
         let root = self.root.as_ref().map_err(|error| io::Error::new(error.kind(), error.to_string()))?;
-        // However large: it was accepted.
+        // Without a size limit: it was accepted.
         let mut budget = u64::MAX;
         root.hash(Path::new(name), &mut budget).map(|(_, hash)| hash)
     }
@@ -178,13 +179,13 @@ fn canonical(value: Value) -> Value {
     }
 }
 
-/// The run whose result can be used. An entry that does not hold is as good as none.
+/// The run whose result can be used. An entry that does not hold counts as none.
 pub fn lookup(data: &DataFolder, key: &CacheKey) -> Option<RunId> {
     let run = noted(&data.cache().join(key.to_string()))?;
     holds(&data.run(run), run, key).then_some(run)
 }
 
-/// Notes that a run has the result of this request. It is a view: what is lost is time.
+/// Records that a run has the result of this request. It is a view: losing it costs only time.
 pub fn remember(data: &DataFolder, key: &CacheKey, run: RunId) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(data.cache())?;
     whole_file::replace_view(&data.cache().join(key.to_string()), format!("{run}\n").as_bytes())

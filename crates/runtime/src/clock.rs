@@ -1,8 +1,9 @@
 //! The time, as an input.
 //!
-//! There are two clocks. The wall clock names moments that mean something to people and to other processes, and it can be
-//! set. The running time only ever grows, and means nothing outside of this boot. Moments that are written down are wall
-//! time; how long this process waits for one is measured in running time, from the moment at which it began to wait.
+//! There are two clocks. The wall clock names moments that have a meaning to users and to other processes, and it can
+//! be set. The running time only ever grows, and has no meaning outside of this boot. Moments that are written down are
+//! wall time; how long this process waits for one is measured in running time, from the moment at which it began to
+//! wait.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -18,13 +19,13 @@ pub trait Clock: Send + Sync + fmt::Debug {
     fn running(&self) -> Duration;
 }
 
-/// The machine's.
+/// The clock of the machine.
 #[derive(Debug, Clone, Copy)]
 pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        // A clock outside of what can be told is as good as none.
+        // A clock outside of the representable range counts as none.
         Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::EPOCH)
     }
 
@@ -35,12 +36,12 @@ impl Clock for SystemClock {
 
 /// How long it is until a moment.
 pub(crate) fn until_moment(now: Timestamp, at: Timestamp) -> Duration {
-    // A moment less than a millisecond away is waited for once more.
+    // The extra millisecond covers a moment that is less than a millisecond away.
     at.millis_since(now).map_or(Duration::ZERO, |millis| Duration::from_millis(millis + 1))
 }
 
-/// How long a question still waits for its answer, by the wall clock of this moment. It never waits longer than it may
-/// wait at all: a clock that was set back since it was asked does not make it wait again for hours.
+/// How long a question still waits for its answer, by the current wall clock. Never longer than its whole time: a clock
+/// that was set back since the question was asked does not make it wait for hours again.
 pub(crate) fn time_left(now: Timestamp, deadline: Timestamp, whole: Duration) -> Duration {
     until_moment(now, deadline).min(whole.saturating_add(Duration::from_millis(1)))
 }

@@ -1,6 +1,6 @@
-//! Engines that nothing holds back need the user's consent once. `consent.json` in the data folder has the engines that
-//! the user has agreed to by name; those of the setting `consent` count beside them. Consent is given for one engine and
-//! revoked for one engine, so that agreeing to a second never takes the first back.
+//! Engines that are not confined need the user's consent once. `consent.json` in the data folder lists the engines that
+//! the user has agreed to by name; those of the setting `consent` count in addition. Consent is given and revoked per
+//! engine, so that agreeing to a second engine never revokes the first.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -89,10 +89,10 @@ pub fn needed_for(descriptor: &Descriptor) -> Vec<Permission> {
     Permission::ALL.iter().copied().filter(|permission| !is_ours && is_free(permission)).collect()
 }
 
-/// What is said wherever consent is missing: by commands, by the service and on the page.
+/// The message wherever consent is missing: in commands, in the service and on the page.
 pub fn sentence(engine: &str, permission: Permission) -> String {
     format!(
-        "{engine} does not keep to the permission {}: nothing holds it back from doing everything you may; agree once \
+        "{engine} does not enforce the permission {}: it can do everything that your user account can do; agree once \
          with `skillrun consent {engine}`",
         permission.as_str()
     )
@@ -101,10 +101,10 @@ pub fn sentence(engine: &str, permission: Permission) -> String {
 /// Whether an engine has the consent that it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EngineConsent {
-    /// Permissions under which nothing holds it back; none when it needs no consent.
+    /// Permissions under which it is not confined; none when it needs no consent.
     pub needed_for: Vec<Permission>,
     pub given: bool,
-    /// What to do where it is needed and not given.
+    /// What to do where consent is needed and not given.
     pub advice: Option<String>,
 }
 

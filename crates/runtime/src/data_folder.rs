@@ -1,25 +1,25 @@
-//! The data folder: where everything lies.
+//! The data folder: where everything is stored.
 //!
 //! ```text
 //! DATA/  runs/<run_id>/        one folder per run, see [`RunFolder`]
 //!        runs/removed.jsonl    runs that are gone
 //!        catalog.sqlite        a view over all Logs
-//!        owners/<pid>.sock     one per process that owns runs; one that nobody answers on tells of a crash
-//!        workspaces/           which folder of the user is which run's at the moment
+//!        owners/<pid>.sock     one per process that owns runs; one that does not answer is left over from a crash
+//!        workspaces/           which run uses which folder of the user at the moment
 //!        logins/               which run has the user's login at the moment; logins that did not go back to the user
 //!        cache/                which run has the result of which request
 //!        requests/             which run was made for which key of a caller
 //!        versions.json         versions of engines, by program; a view
 //!        uploads/              files of requests that are being received
 //!        skills/               skills that were installed
-//!        tests/                data folders of tests that were kept, because something was not as expected; for a week
+//!        tests/                data folders of tests that were kept, because a result was unexpected; for a week
 //! ```
 
 use std::path::{Path, PathBuf};
 
 use skillrun_model::RunId;
 
-/// Names and places in a data folder. Makes nothing.
+/// Names and places in a data folder. Creates nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataFolder {
     root: PathBuf,
@@ -88,13 +88,13 @@ impl DataFolder {
     }
 }
 
-/// The file of a run that says how it ended.
+/// The file of a run that records how it ended.
 pub(crate) const RESULT: &str = "result.json";
 
 /// The folder of one run.
 ///
 /// ```text
-/// run.json             what was asked for, see `record`; never changes
+/// run.json             the request, see `record`; never changes
 /// variables.json       which variables it was made with, see `variables`; no values
 /// events.jsonl  lock   the Log and its companions, see crate `log`
 /// skill/               the skill as it was when the run was accepted; the engine never sees this copy

@@ -1,10 +1,10 @@
-//! Why a run is as it is: the evidence for its state, what looks wrong, and what can be done.
+//! Why a run is in its state: the evidence for the state, what looks wrong, and what can be done.
 //!
-//! [`diagnose`] gathers what there is, and changes nothing; `tell` makes a [`Diagnosis`] of it and is pure. Words for
-//! states come from one table, [`words`], which everybody who shows a run uses.
+//! [`diagnose`] gathers the material and changes nothing; `tell` makes a [`Diagnosis`] of it and is pure. The texts for
+//! states come from one table, [`words`], which every view of a run uses.
 //!
-//! - `story`: a fold over the Log. `passage`: bytes that a verdict stands on. `finding`: what looks wrong. `tell`: all of
-//!   it together. `lines`: the same as labelled text.
+//! - `story`: a fold over the Log. `passage`: bytes that a verdict is based on. `finding`: what looks wrong. `tell`:
+//!   all of it together. `lines`: the same as labelled text.
 
 mod finding;
 mod lines;
@@ -36,7 +36,7 @@ pub use lines::Line;
 pub use passage::{Passage, PassageKind};
 use story::Story;
 
-/// Who works on a run at this moment. Only its lock tells, and looking is the caller's.
+/// The process that works on a run at this moment. Only the run's lock shows it, and the caller checks that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "DiagnosisOwner")]
@@ -46,7 +46,7 @@ pub enum Owner {
     Unknown,
 }
 
-/// Why a run is as it is.
+/// Why a run is in its state.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Diagnosis {
     pub run_id: RunId,
@@ -56,9 +56,9 @@ pub struct Diagnosis {
     pub mode: ExecutionMode,
     pub status: RunStatus,
     pub since: Timestamp,
-    /// How long by now, or how long it took where it is over.
+    /// The time so far, or the total time of a run that is over.
     pub elapsed_ms: u64,
-    /// It does not begin before this.
+    /// The run does not begin before this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
     pub owner: Owner,
@@ -72,7 +72,7 @@ pub struct Diagnosis {
     pub next_actions: Vec<NextAction>,
 }
 
-/// What put the run where it is.
+/// What put the run into its state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "DiagnosisDecided")]
 pub struct Decided {
@@ -84,13 +84,13 @@ pub struct Decided {
     pub summary: String,
 }
 
-/// What happened in one attempt, and where it is written.
+/// What happened in one attempt, and where it is recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct AttemptStory {
     pub attempt: AttemptNumber,
     pub started_at: Timestamp,
     pub bytes: OutputBytes,
-    /// The same process goes on in the next attempt.
+    /// The same process continues in the next attempt.
     pub process_continues: bool,
     /// None while it is open.
     pub ending: Option<Ending>,
@@ -118,7 +118,7 @@ pub struct Ending {
     pub exit: Exit,
 }
 
-/// A question and what became of it, in a few words.
+/// A question and how it was resolved, in short.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "DiagnosisQuestion")]
 pub struct Question {
@@ -132,7 +132,7 @@ pub struct Question {
     pub resolution: Resolution,
 }
 
-/// What became of a question.
+/// How a question was resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "snake_case")]
 #[schemars(rename = "QuestionResolution")]
@@ -142,7 +142,7 @@ pub enum Resolution {
         mode: ResolutionMode,
         at: Timestamp,
     },
-    /// Nobody answered, and the run failed for it.
+    /// No answer came, and the run failed because of it.
     TimedOut {
         fails_with: Code,
         at: Timestamp,
@@ -157,11 +157,11 @@ pub struct Moment {
     pub what: MomentKind,
     pub attempt: Option<AttemptNumber>,
     pub at: Timestamp,
-    /// Since the moment before it.
+    /// Since the previous moment.
     pub after_ms: u64,
 }
 
-/// What can happen.
+/// The kinds of moments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MomentKind {
@@ -199,11 +199,11 @@ struct Material {
     record: RunRecord,
     story: Story,
     hosts: BTreeMap<AttemptNumber, HostRecord>,
-    /// Files of attempts that should be there and are not.
+    /// Files of attempts that should exist and do not.
     missing: Vec<(AttemptNumber, String)>,
     evidence: EvidenceLeft,
     passages: BTreeMap<AttemptNumber, Vec<Passage>>,
-    /// Ends of the Log that were no events and were kept aside.
+    /// Ends of the Log that were not events and were kept aside.
     torn: Vec<String>,
     damage: Option<String>,
     owner: Owner,
@@ -218,7 +218,7 @@ enum EvidenceLeft {
     Removed,
 }
 
-/// Looks at a run, whoever owns it. `now` is for how long something has lasted.
+/// Diagnoses a run, whichever process owns it. `now` is used to measure how long something has lasted.
 pub fn diagnose(
     data: &DataFolder,
     log: &FileLog,
@@ -233,7 +233,7 @@ pub fn diagnose(
     let damage = match crate::verify::read(log, run, until, |_, event| story.event(&event))? {
         LogEnd::Reached => None,
         LogEnd::Damaged(damage) => Some(damage.to_string()),
-        LogEnd::Changed => Some("its owner mended the Log while it was read".to_owned()),
+        LogEnd::Changed => Some("its owner repaired the Log while it was read".to_owned()),
     };
     let audit = folder.audit();
     let removed = audit.join(crate::retention::NOTE).symlink_metadata().is_ok();
@@ -253,7 +253,7 @@ pub fn diagnose(
     };
     for attempt in &material.story.attempts {
         let number = attempt.number;
-        // One that cannot be read is as good as none, and told below.
+        // A record that cannot be read counts as missing, and is reported below.
         let host = HostRecord::read(&audit, number).ok().flatten();
         let Some(ended) = &attempt.ended else { continue };
         if evidence == EvidenceLeft::Kept {

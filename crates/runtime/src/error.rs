@@ -1,4 +1,4 @@
-//! Why something could not be done with a run.
+//! Why an operation on a run failed.
 
 use std::io;
 use std::path::PathBuf;
@@ -26,27 +26,27 @@ pub enum RuntimeError {
     Host(#[from] CollectError),
     #[error(transparent)]
     Evidence(#[from] EvidenceError),
-    /// The run is in no state for it.
+    /// The state of the run does not allow it.
     #[error("run {run}: {refusal}")]
     Refused { run: RunId, refusal: Refusal },
-    /// What its owner, another process, says.
+    /// The error of its owner, another process.
     #[error(transparent)]
     Owner(#[from] Trouble),
-    #[error("run {run}: its owner, process {pid}, does not answer; try again, or end that process")]
+    #[error("run {run}: its owner, process {pid}, does not answer; try again, or terminate that process")]
     OwnerSilent { run: RunId, pid: u32 },
     #[error(
         "run {run} was made with other variables than this process has: {}; nothing was changed, so set them as they were and try again",
         listed(changed)
     )]
     OtherVariables { run: RunId, changed: Vec<ChangedVariable> },
-    #[error("run {run}: an answer has at most {limit} bytes; give more as a file")]
+    #[error("run {run}: an answer has at most {limit} bytes; attach longer text as a file")]
     ReplyTooLong { run: RunId, limit: usize },
     #[error("{}: cannot be {doing} ({error})", path.display())]
     File { path: PathBuf, doing: &'static str, error: io::Error },
 }
 
 impl RuntimeError {
-    /// What it comes down to, whoever says it: this process or the owner of the run.
+    /// The kind of the error, reported by this process or by the owner of the run.
     pub fn kind(&self) -> Kind {
         Kind::of(self)
     }

@@ -1,5 +1,5 @@
-//! Judges an attempt: hands the gate what the run, its record and its evidence say. The same whether the attempt has just
-//! ended, is settled after a crash, or is looked at again by `verify`.
+//! Judges an attempt: passes what the run, its record and its evidence say to the gate. The same whether the attempt
+//! has just ended, is settled after a crash, or is checked again by `verify`.
 
 use serde_json::{Map, Value};
 use skillrun_evidence::Meta;
@@ -13,18 +13,18 @@ use skillrun_translate::Facts;
 use crate::data_folder::RunFolder;
 use crate::record::{RunRecord, seconds};
 
-/// What a skill says about results, from the copy that the engine never saw.
+/// What a skill declares about results, from the copy that the engine never saw.
 #[derive(Debug)]
 pub(crate) struct Rules {
     pub(crate) skill: Option<Skill>,
     schema: Option<Expected>,
 }
 
-/// What an output must fit.
+/// What an output must match.
 #[derive(Debug)]
 enum Expected {
     Schema(OutputSchema),
-    /// It was there when the run was accepted, and cannot be read any more.
+    /// It existed when the run was accepted, and cannot be read any more.
     Unreadable(String),
 }
 
@@ -48,7 +48,7 @@ impl Rules {
                 });
                 Self { skill: Some(skill), schema }
             }
-            // Whether there was a schema cannot be told, so nothing can be called valid.
+            // Whether there was a schema is unknown, so no output can be called valid.
             Err(error) => Self { skill: None, schema: Some(Expected::Unreadable(error.to_string())) },
         }
     }
@@ -63,7 +63,7 @@ pub(crate) fn judge(
     facts: &Facts,
     meta: &Meta,
 ) -> Settled {
-    // Ended by us because nobody answered, which is no cancel.
+    // Ended by the host because no answer came, which is not a cancel.
     let unanswered = state.failing.is_some() && state.canceling.is_none();
     let ended_by = match meta.ended_by {
         Some(EndedBy::Canceled) if unanswered => Some(EndedBy::WaitTimeout),
@@ -89,7 +89,7 @@ pub(crate) fn judge(
     settle(facts, &control)
 }
 
-/// How the process of an attempt came to its end, as far as its recording tells.
+/// How the process of an attempt ended, as far as its recording shows.
 pub(crate) fn ending(record: &RunRecord, meta: &Meta, elapsed_ms: Option<u64>, host_hash: Option<String>) -> Ending {
     let timeouts = record.request.timeouts;
     let limit = match meta.ended_by {

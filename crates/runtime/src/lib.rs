@@ -1,4 +1,4 @@
-//! Carries out what `lifecycle` decides. The only place where things meet; no truth is held in memory alone.
+//! Carries out what `lifecycle` decides. The only place where all parts meet; no state is held only in memory.
 //!
 //! ```text
 //! request ─▶ accept ─▶ run.json, first events ─▶ queue ─▶ worker ─▶ host, evidence ─▶ events ─▶ settled ─▶ result.json
@@ -7,19 +7,21 @@
 //!                                             ▲──── waits ───┘
 //! ```
 //!
-//! - `data_folder`: where everything lies. `record`: `run.json`. `limits`, `clock`: what is handed in.
+//! - `data_folder`: where everything is stored. `record`: `run.json`. `limits`, `clock`: passed in by the caller.
 //! - `consent`: engines that the user has agreed to.
-//! - `accept`: a request becomes a run. `requests`: only once, however often it is sent. `workspace`: where its engine works.
-//! - `runtime`: the owner of runs in one process. `queue`: who is next. `mailbox`: what is said to a run meanwhile.
+//! - `accept`: a request becomes a run. `requests`: only once, however often it is sent. `workspace`: where its engine
+//!   works.
+//! - `runtime`: the owner of runs in one process. `queue`: which run is next. `mailbox`: replies and cancels for a run
+//!   that is being worked on.
 //! - `owners`: how other processes talk to an owner.
 //! - `run`: one run and its Log. `worker`: works on it. `attempt`: starts and reads one attempt. `judge`: its verdict.
 //! - `result`, `artifacts`, `bundle`, `views`, `blobs`: what a run leaves. `cache`: results that can be used again.
 //! - `variables`: the variables that a run was made with, which its attempts must have.
 //! - `login`: the user's login in the HOME of a run. `programs`: private installs of engines.
 //! - `retention`: what is removed.
-//! - `evidence_views`: parts of the evidence for whoever asks: bytes, events of a byte, a recording.
-//! - `verify`: everything derived again and compared. `diagnose`: why a run is as it is.
-//! - `looking`: what else is told about runs and engines, by commands and by the service.
+//! - `evidence_views`: parts of the evidence on request: bytes, events of a byte, a recording.
+//! - `verify`: everything derived again and compared. `diagnose`: why a run is in its state.
+//! - `looking`: other information about runs and engines, for commands and the service.
 
 pub mod accept;
 pub mod artifacts;

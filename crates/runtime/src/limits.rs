@@ -1,4 +1,4 @@
-//! How much may happen at once, and how long finished runs are kept.
+//! How much may run at once, and how long finished runs are kept.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ pub struct SlotLimits {
     /// For engines that `by_engine` does not name.
     pub per_engine: usize,
     pub by_engine: BTreeMap<String, usize>,
-    /// Processes that live on between turns have slots of their own.
+    /// Processes that stay alive between turns have slots of their own.
     pub sticky: usize,
     /// Runs that may wait for a slot; more are refused.
     pub queued: usize,
@@ -29,9 +29,9 @@ pub struct Retention {
     /// Kept at least as long as succeeded ones.
     pub failed: Keep,
     pub canceled: Keep,
-    /// Of all runs together; the oldest go first.
+    /// For all runs together; the oldest are removed first.
     pub max_bytes: Option<u64>,
-    /// The age at which evidence goes; the rest of the run stays as long as the others say.
+    /// The age at which evidence is removed; the rest of the run stays as long as the other limits say.
     pub evidence_age: Option<Duration>,
 }
 

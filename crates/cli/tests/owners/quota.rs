@@ -96,7 +96,7 @@ fn a_run_that_waits_is_shown_and_canceled_from_elsewhere() {
     let first = lab.events(&again)[0]["data"]["retry_of"].as_str().expect("an id").to_owned();
     let shown = text(&["show", &first]);
     assert!(shown.contains("is there again") && shown.contains(&format!("skillrun show {again}")), "{shown}");
-    assert!(text(&["diagnose", &first]).contains("is there again at"));
+    assert!(text(&["diagnose", &first]).contains("resets at"));
     let canceled = lab.output(&["cancel", &again]);
     assert!(canceled.status.success(), "{}", String::from_utf8_lossy(&canceled.stderr));
     let begin = Instant::now();

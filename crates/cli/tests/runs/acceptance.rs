@@ -76,9 +76,9 @@ fn what_is_wrong_with_a_request_is_said_in_a_sentence_and_nothing_is_left() {
         ("nowhere.yaml", NewRun { script: Some(lab.path("nowhere.yaml")), ..good.clone() }),
         ("assets/scripted.yaml", NewRun { script: None, ..good.clone() }),
         ("nowhere.png", file(lab.path("nowhere.png"))),
-        ("is no file", file(lab.path("home"))),
+        ("is not a file", file(lab.path("home"))),
         ("nowhere", in_folder(lab.path("nowhere"))),
-        ("is no folder", in_folder(good.script.clone().expect("a script"))),
+        ("is not a folder", in_folder(good.script.clone().expect("a script"))),
         (
             "cannot continue a session",
             NewRun { mode: Some(interactive), profile: Some(ProfileId::PlainText), ..good.clone() },

@@ -1,4 +1,4 @@
-//! Why a request is not accepted, in one sentence that says what to do.
+//! Why a request is not accepted, in one sentence that names the remedy.
 
 use std::io;
 use std::path::PathBuf;
@@ -29,17 +29,17 @@ pub enum AcceptError {
         "the skill {skill} does not run in {mode} mode; leave --mode out, or change execution_modes in its assets/runner.json"
     )]
     ModeNotAllowed { skill: String, mode: ExecutionMode },
-    #[error("{engine} cannot go on with a session, so it cannot run interactively; use --mode auto or another engine")]
+    #[error("{engine} cannot continue a session, so it cannot run interactively; use --mode auto or another engine")]
     NotInteractive { engine: String },
     #[error("{}", consent::sentence(engine, *permission))]
     NoConsent { engine: String, permission: Permission },
     #[error("{}: cannot be read ({error})", path.display())]
     File { path: PathBuf, error: io::Error },
-    #[error("{}: is no file", path.display())]
+    #[error("{}: is not a file", path.display())]
     NoFile { path: PathBuf },
-    #[error("{}: is no folder", path.display())]
+    #[error("{}: is not a folder", path.display())]
     NoFolder { path: PathBuf },
-    #[error("{}: has more than {limit} bytes; put it into a folder and give that as --workspace", path.display())]
+    #[error("{}: has more than {limit} bytes; put it into a folder and pass that as --workspace", path.display())]
     FileTooLarge { path: PathBuf, limit: u64 },
     #[error(
         "{engine} plays a script, and the skill {skill} has none (assets/scripted.yaml); give one with --script FILE, or use another engine with --engine"

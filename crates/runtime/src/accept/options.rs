@@ -1,4 +1,4 @@
-//! Options of a run: the request's, else the skill's, else the user's settings, else ours.
+//! Options of a run: those of the request, then of the skill, then of the user's settings, then the defaults.
 
 use serde_json::{Map, Value};
 use skillrun_engine::Permission;
@@ -8,7 +8,7 @@ use skillrun_model::status::OnQuota;
 use super::error::AcceptError;
 use crate::record::{HomeChoice, Retry, Snapshot};
 
-/// What may be asked for. None: not asked for.
+/// The options that a request may set. None: not set.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Options {
     pub permission: Option<Permission>,
@@ -108,7 +108,7 @@ impl Filled {
     }
 }
 
-/// Most runs that may be made one after the other.
+/// Maximum number of consecutive retries as new runs.
 const QUOTA_MAX: u32 = 100;
 
 /// `retry` of a skill: `{"quota": "wait", "quota_max": 3}`.

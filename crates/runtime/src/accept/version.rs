@@ -1,5 +1,5 @@
-//! The version of an engine: asked once per program, and remembered while the program is the same file. A private
-//! install has it in its path.
+//! The version of an engine: the program is asked once, and the answer is kept while the program is the same file. A
+//! private install has its version in its path.
 //!
 //! Some programs write into HOME even then, so they are asked with an empty one.
 
@@ -26,7 +26,7 @@ struct Known {
 
 type Memory = BTreeMap<PathBuf, Known>;
 
-/// None when it does not tell.
+/// None when it does not report a version.
 pub(super) fn of(surroundings: &Surroundings, descriptor: &Descriptor, found: &Found) -> Option<String> {
     if let Some(version) = &found.version {
         return Some(version.clone());
@@ -48,14 +48,14 @@ pub(super) fn of(surroundings: &Surroundings, descriptor: &Descriptor, found: &F
     }
     let version = ask(surroundings, program, &rule.argv).and_then(|output| parse_version(&output, rule));
     memory.insert(program.to_owned(), Known { size, modified, version: version.clone() });
-    // A view; it is asked again if this is lost.
+    // A view; if it is lost, the program is asked again.
     if let Ok(text) = serde_json::to_vec(&memory) {
         whole_file::replace_view(&file, &text).ok();
     }
     version
 }
 
-/// What it writes to stdout, then to stderr.
+/// Its stdout, then its stderr.
 fn ask(surroundings: &Surroundings, program: &Path, argv: &[String]) -> Option<String> {
     asked(&[program], argv, &surroundings.environment, &surroundings.temporary).ok()
 }

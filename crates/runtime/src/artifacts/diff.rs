@@ -1,4 +1,4 @@
-//! The list of changes of an attempt, as far as artifacts need it: what stood at a path, and what stands there now.
+//! The list of changes of an attempt, as far as artifacts need it: what was at a path, and what is there now.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use skillrun_evidence::OsText;
 use super::inside;
 use crate::looking::changes::{ChangeKind, Entries, FileKind};
 
-/// What stood at a path.
+/// What was at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Was {
     Nothing,
@@ -31,7 +31,7 @@ pub(super) struct Change {
     pub(super) hash: Option<String>,
 }
 
-/// What is not needed here is not kept: there may be a million.
+/// Fields that are not needed here are not kept: there may be a million entries.
 #[derive(Deserialize)]
 struct Version {
     kind: FileKind,
@@ -53,8 +53,8 @@ struct Modified {
     after: Version,
 }
 
-/// Gives every change to `each`, in the order of the file. A file that is no list of changes, or not a whole one, is an
-/// error; what was given before is true all the same.
+/// Passes every change to `each`, in the order of the file. A file that is not a list of changes, or not complete, is
+/// an error; the changes passed before the error are still valid.
 pub(super) fn each(path: &Path, each: &mut dyn FnMut(Change)) -> io::Result<()> {
     let mut entries = Entries::new(inside::open_plain(path)?)?;
     while let Some((kind, entry)) = entries.next_entry()? {
@@ -86,7 +86,7 @@ impl Version {
             FileKind::File => Was::File,
             FileKind::Folder => Was::Folder,
             FileKind::Symlink => Was::Link,
-            // Pipes, sockets, devices, and what could not be asked what it is.
+            // Pipes, sockets, devices, and entries whose kind could not be determined.
             FileKind::Pipe | FileKind::Socket | FileKind::CharDevice | FileKind::BlockDevice | FileKind::Unknown => {
                 Was::Special
             }

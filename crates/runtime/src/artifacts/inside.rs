@@ -1,5 +1,5 @@
-//! A folder that is never left: what is below it is opened name by name, and no name may be a link. Whoever checked the
-//! whole path first and opened it then could be given another file in between.
+//! A folder that is never left: everything below it is opened name by name, and no name may be a link. Checking the
+//! whole path first and opening it afterwards would allow the file to be exchanged in between.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
 
-/// Entries that one walk looks at.
+/// Maximum number of entries of one walk.
 const WALK_ENTRIES: usize = 100_000;
 /// Folders within folders; each holds a descriptor open.
 const WALK_DEPTH: usize = 64;
@@ -18,11 +18,11 @@ const WALK_DEPTH: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Root {
     fd: OwnedFd,
-    /// As it was given, and as it is called without links; where they differ an engine may use either.
+    /// As it was given, and its path without links; where they differ an engine may use either.
     names: [Option<PathBuf>; 2],
 }
 
-/// What a walk meets, folders aside.
+/// What a walk finds, folders excluded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Is {
     File,
@@ -31,7 +31,7 @@ pub(super) enum Is {
 }
 
 impl Root {
-    /// The folder itself may be reached through a link: it is the caller's word what it is.
+    /// The folder itself may be reached through a link: the caller vouches for it.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::open(path, flags, Mode::empty())?;
@@ -75,7 +75,7 @@ impl Root {
         plain(openat(folder.as_ref().unwrap_or(&self.fd), name, READ, Mode::empty())?)
     }
 
-    /// The same of a file that has no other name: another one may lie outside of the folder, and be written to there.
+    /// The same for a file that has no other name: another name may be outside of the folder, and be written to there.
     pub(crate) fn artifact(&self, path: &Path) -> io::Result<File> {
         let file = self.file(path)?;
         match file.metadata()?.nlink() {
@@ -106,8 +106,8 @@ impl Root {
         }
     }
 
-    /// Everything below `folder` that is no folder, in the order of names; paths are relative to the root. What cannot
-    /// be read is passed over, and so is what is more than anybody looks through.
+    /// Everything below `folder` that is not a folder, in the order of names; paths are relative to the root. Entries
+    /// that cannot be read are skipped, and so are entries beyond the bounds.
     pub(super) fn each_file(&self, folder: &Path, each: &mut dyn FnMut(&Path, Is)) {
         let mut left = WALK_ENTRIES;
         let mut at = None;
@@ -124,7 +124,7 @@ impl Root {
     }
 }
 
-/// Why a file is no artifact.
+/// Why a file is not an artifact.
 #[derive(Debug, thiserror::Error)]
 #[error("it is a hard link")]
 struct HardLink;
@@ -133,11 +133,11 @@ pub(crate) fn is_hard_link(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<HardLink>())
 }
 
-// Without NONBLOCK a pipe would make us wait for a writer.
+// Without NONBLOCK, opening a pipe would wait for a writer.
 const READ: OFlags =
     OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC).union(OFlags::NOCTTY);
 
-/// Opens an ordinary file that is no link.
+/// Opens an ordinary file that is not a link.
 pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
     plain(rustix::fs::open(path, READ, Mode::empty())?)
 }

@@ -1,4 +1,4 @@
-//! Media types by extension: those that skills make. The content is never looked at.
+//! Media types by extension, for the files that skills usually make. The content is never read.
 
 const UNKNOWN: &str = "application/octet-stream";
 

@@ -1,4 +1,4 @@
-//! Paths in an output. Any string may be one; whether it is, the workspace decides.
+//! Paths in an output. Any string may be a path; the workspace decides whether it is one.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
@@ -8,19 +8,19 @@ use serde_json::{Map, Value};
 use super::FOLDER;
 use super::inside::Root;
 
-/// Strings that are looked at.
+/// Maximum number of strings that are checked.
 const STRINGS: usize = 10_000;
-/// Longest that can be a path.
+/// Longest string that can be a path.
 const LONGEST: usize = 4_096;
-/// What nobody means when they name a result.
+/// Folders that are never meant as a result.
 const HOUSEKEEPING: [&str; 2] = [".git", ".audit"];
 
-/// Paths below the root that strings of the output may mean: from the workspace or, as agents are told to write them,
-/// from the folder for artifacts.
+/// Paths below the root that strings of the output may mean: relative to the workspace or, as the prompt asks agents to
+/// write them, to the folder for artifacts.
 pub(super) fn paths(output: &Map<String, Value>, root: &Root) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut left = STRINGS;
-    // A stack of our own: the output came from outside, and nobody promised how deep it is.
+    // An explicit stack: the output came from outside, and its depth is not bounded.
     let mut waiting: Vec<&Value> = output.values().collect();
     while let Some(value) = waiting.pop() {
         match value {

@@ -1,14 +1,14 @@
-//! How a file can be shown, by the type it has in the event. The page goes by the same table
-//! (`web/src/run/files/preview.ts`). The content is never looked at.
+//! How a file can be shown, by the type it has in the event. The page uses the same table
+//! (`web/src/run/files/preview.ts`). The content is never read.
 
 use skillrun_model::rasp::data::PreviewKind;
 
-/// A larger picture is for other programs. Of a text the beginning is shown, so it has no such bound.
+/// A larger image is left to other programs. Of a text only the beginning is shown, so it has no such bound.
 const MOST_IMAGE: u64 = 16 * 1024 * 1024;
 
 const IMAGES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// Texts whose type does not say so by itself.
+/// Texts whose type does not begin with `text/`.
 const TEXTS: &[&str] = &[
     "application/jsonl",
     "application/sql",
@@ -18,7 +18,7 @@ const TEXTS: &[&str] = &[
     "application/javascript",
 ];
 
-/// None: there is nothing to show in place of the file.
+/// None: no preview in place of the file.
 pub(super) fn kind(media_type: &str, size: u64) -> Option<PreviewKind> {
     if size == 0 {
         return None;

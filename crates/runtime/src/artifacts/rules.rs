@@ -1,4 +1,4 @@
-//! The rules of `runner.json`: which files a skill says it will make, and what they are.
+//! The rules of `runner.json`: which files a skill declares, and what they are.
 //!
 //! A pattern is relative to `artifacts/`, or to the workspace. `*` and `?` stay within one name, `**` does not; a
 //! pattern without them that is the name of a folder means everything in it.
@@ -21,7 +21,7 @@ struct Rule {
     role: Option<String>,
     media_type: Option<String>,
     need: Need,
-    /// None when the pattern is none.
+    /// None when the pattern is not valid.
     matcher: Option<Gitignore>,
     kind: Kind,
 }
@@ -29,7 +29,7 @@ struct Rule {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Need {
     None,
-    /// A file must fit, and none was seen so far.
+    /// A file must match, and none was seen so far.
     Wanted,
 }
 
@@ -47,10 +47,10 @@ impl Rules {
     /// Patterns that cannot be used.
     pub(super) fn problems(&self) -> Vec<String> {
         let unusable = self.rules.iter().filter(|rule| rule.matcher.is_none());
-        unusable.map(|rule| format!("\"{}\" is no pattern for artifacts", rule.pattern)).collect()
+        unusable.map(|rule| format!("\"{}\" is not a valid pattern for artifacts", rule.pattern)).collect()
     }
 
-    /// Whether a rule fits the path; remembers that a file does.
+    /// Whether a rule matches the path; records that a file matches.
     pub(super) fn note(&mut self, path: &str, now: Was) -> bool {
         let mut fits = false;
         for rule in self.rules.iter_mut().filter(|rule| rule.fits(path)) {
@@ -62,14 +62,14 @@ impl Rules {
         fits
     }
 
-    /// Type and role of a file, by the first rule that fits.
+    /// Type and role of a file, by the first rule that matches.
     pub(super) fn labels(&self, path: &str) -> (Option<String>, Option<String>) {
         let rule = self.rules.iter().find(|rule| rule.fits(path));
         rule.map_or((None, None), |rule| (rule.media_type.clone(), rule.role.clone()))
     }
 
-    /// Patterns of files that must be there and are not. One that did not change in this attempt counts: an earlier one
-    /// may have made it.
+    /// Patterns of required files that do not exist. A file that did not change in this attempt counts: an earlier
+    /// attempt may have made it.
     pub(super) fn missing(&mut self, root: &Root) -> Vec<String> {
         let is_wanted = |rule: &&mut Rule| rule.need == Need::Wanted;
         for rule in self.rules.iter_mut().filter(is_wanted).filter(|rule| rule.kind == Kind::Plain) {

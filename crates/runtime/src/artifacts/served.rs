@@ -1,4 +1,4 @@
-//! Artifacts on their way out: a file is given away as what the run made only while it is that.
+//! Serving artifacts: a file is served as the result of the run only while it is unchanged.
 
 use std::fs::File;
 use std::io;
@@ -10,9 +10,9 @@ use super::inside::{Root, is_hard_link};
 /// Why a file of a run is not served as its artifact.
 #[derive(Debug, thiserror::Error)]
 pub enum NotServed {
-    #[error("it is gone")]
+    #[error("it no longer exists")]
     Gone,
-    /// Another name of the same file may lie anywhere, and whoever writes there changes it.
+    /// Another name of the same file may be anywhere, and a process that writes there changes it.
     #[error("it is a hard link; copy the file instead of linking it")]
     HardLink,
     #[error("it has changed since the run made it")]
@@ -33,7 +33,7 @@ impl From<io::Error> for NotServed {
     }
 }
 
-/// When a file was written last, as far as the file system says.
+/// When a file was last written, as far as the file system records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     size: u64,
@@ -60,7 +60,7 @@ impl Stamp {
 #[derive(Debug)]
 pub struct Unchanged {
     pub file: File,
-    /// From before it was compared: as long as this holds, the content is what was compared.
+    /// Taken before the comparison: as long as it is the same, the content is what was compared.
     pub stamp: Stamp,
 }
 
@@ -72,7 +72,7 @@ pub fn open_unchanged(workspace: &Path, path: &Path, size: u64, hash: &str) -> R
     if stamp.size != size {
         return Err(NotServed::Changed);
     }
-    // One that grows while it is read is not read to its end.
+    // A file that grows while it is read is not read to its end.
     let mut budget = size;
     match root.hash(path, &mut budget) {
         Ok((_, found)) if found == hash && Stamp::of(&file)? == stamp => Ok(Unchanged { file, stamp }),

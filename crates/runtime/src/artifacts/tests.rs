@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A workspace and the list of changes that is told of it.
+/// A workspace and the list of its changes.
 struct World {
     dir: TempDir,
     created: Vec<Value>,
@@ -28,7 +28,7 @@ impl World {
         self.dir.path().join("workspace")
     }
 
-    /// A file that is there and of which no list tells.
+    /// A file that exists and is in no list.
     fn file(&self, path: &str, text: &str) {
         let path = self.workspace().join(path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
@@ -163,7 +163,7 @@ fn what_the_output_names_is_an_artifact() {
         "report": "./report.md",
         "list": [{"deep": "deep/x.csv"}, 7, null, true, "no such file", "input.txt"],
         "absolute": absolute.to_str(),
-        "told as agents are told to": "earlier.md",
+        "named as the prompt asks": "earlier.md",
         "text": "I wrote\nreport.md",
     });
     let found = world.found(Some(output), &[]);
@@ -173,7 +173,7 @@ fn what_the_output_names_is_an_artifact() {
     assert!(found.artifacts.iter().all(|(_, indexed)| indexed.is_some()));
 }
 
-/// The workspace of a run in a folder of the user's is a link; engines tell the name they find.
+/// The workspace of a run in a folder of the user's is a link; engines report the name they find.
 #[test]
 fn the_workspace_may_be_a_link_and_is_known_under_both_names() {
     let world = World::new();
@@ -312,7 +312,7 @@ fn a_rule_may_name_a_folder_and_never_means_more_than_it_says() {
     assert_eq!(paths("./a.md"), (vec!["a.md".to_owned()], 0));
     assert_eq!(paths("**/*.md"), (vec!["a.md".to_owned(), "sub/b.md".to_owned()], 0));
     assert_eq!(paths("!x"), (vec!["!x".to_owned()], 0));
-    assert_eq!(paths("a{b"), (vec![], 1), "a pattern that is none is told");
+    assert_eq!(paths("a{b"), (vec![], 1), "an invalid pattern is reported");
 }
 
 #[test]
@@ -363,7 +363,7 @@ fn events_come_per_path_created_first() {
     assert_eq!(told, [(created, a), (indexed, a), (created, b), (indexed, b), (created, c)]);
 }
 
-/// The type was in the schema, and no run ever wrote it.
+/// The type was in the schema, but no run ever wrote it.
 #[test]
 fn files_that_can_be_shown_have_a_preview() {
     let world =
@@ -391,7 +391,7 @@ fn without_a_list_the_folder_itself_is_looked_at() {
     let found = artifacts(&world.workspace(), &world.diff(), None, &[]);
     assert_eq!(told(&found), [("artifacts/a/b.txt", "created"), ("artifacts/c.txt", "created")]);
     assert_eq!(found.skipped, [Skipped { path: "artifacts/etc".into(), why: Why::Link }]);
-    assert_eq!(found.problems, Vec::<String>::new(), "no snapshot was taken, and that is no problem");
+    assert_eq!(found.problems, Vec::<String>::new(), "no snapshot was taken, which is not a problem");
     let odd = world.workspace().join(std::ffi::OsStr::from_bytes(b"artifacts/\xff"));
     fs::write(odd, "").expect("a file");
     let found = artifacts(&world.workspace(), &world.diff(), None, &[]);
@@ -445,7 +445,7 @@ fn types_go_by_extension() {
     }
 }
 
-/// Its other name may lie anywhere.
+/// Its other name may be anywhere.
 #[test]
 fn a_hard_link_is_no_artifact() {
     let world = World::new().created("artifacts/own", "own");

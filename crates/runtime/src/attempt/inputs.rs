@@ -15,7 +15,7 @@ use crate::error::RuntimeError;
 use crate::record::RunRecord;
 use crate::run::{Run, read_all};
 
-/// Says what is not as it was accepted, before an attempt is started with it.
+/// Reports what differs from what was accepted, before an attempt is started with it.
 pub(super) fn check(run: &Run) -> Result<(), String> {
     let advice = "see `skillrun verify`, and run it again from the original";
     skill(&run.folder, &run.record).map_err(|changed| format!("{changed}; {advice}"))?;
@@ -32,7 +32,7 @@ pub(crate) fn skill(folder: &RunFolder, record: &RunRecord) -> Result<(), String
     match SkillHash::of(&folder.skill()) {
         Ok(found) if found.to_string() == record.skill.hash => Ok(()),
         Ok(_) => {
-            Err("the copy of the skill in skill/ is not what was accepted: a file in it has changed, is gone or is \
+            Err("the copy of the skill in skill/ is not what was accepted: a file in it has changed, is missing or is \
                       new"
             .to_owned())
         }
@@ -40,7 +40,7 @@ pub(crate) fn skill(folder: &RunFolder, record: &RunRecord) -> Result<(), String
     }
 }
 
-/// Files have the hashes that were recorded; the first that has not.
+/// Files have the hashes that were recorded; otherwise the first that differs.
 pub(crate) fn files(inputs: &Path, hashes: &BTreeMap<String, String>) -> Result<(), String> {
     for (name, hash) in hashes {
         match whole_file::hash(&inputs.join(name)) {
@@ -48,7 +48,7 @@ pub(crate) fn files(inputs: &Path, hashes: &BTreeMap<String, String>) -> Result<
             Ok((_, bytes)) => {
                 return Err(format!("inputs/{name} is not what was accepted: it has {bytes} bytes and another hash"));
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(format!("inputs/{name} is gone")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(format!("inputs/{name} is missing")),
             Err(error) => return Err(format!("inputs/{name} cannot be read ({error})")),
         }
     }

@@ -1,4 +1,4 @@
-//! The server's own keys, which an engine of the same user can read: they are masked wherever it writes them.
+//! The server's own keys, which an engine of the same user can read: they are masked wherever the engine writes them.
 //!
 //! ```text
 //! server.token    the first token, or the file that `server.json` names in its place
@@ -6,8 +6,8 @@
 //! webhook.secret  the key of webhooks, without its prefix
 //! ```
 //!
-//! Tokens that were made later are stored as hashes, so they are not known here. A file that is not there, or cannot be
-//! read, holds nothing that this process could mask.
+//! Tokens that were created later are stored as hashes, so they are not known here. A file that does not exist, or
+//! cannot be read, contains nothing that this process could mask.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -38,7 +38,7 @@ pub(super) fn of_server(data: &DataFolder) -> Vec<Key> {
     for text in [file("server.token"), named, secret].into_iter().flatten() {
         keys.push(Key(OsStr::from_bytes(text.trim_ascii()).into()));
     }
-    // These are random bytes, of which none is the end of a line.
+    // These are random bytes, so a newline at the end is not stripped.
     keys.extend(file("server.key").map(|bytes| Key(OsStr::from_bytes(&bytes).into())));
     keys.dedup();
     keys

@@ -1,5 +1,5 @@
-//! Events of an attempt that are in the Log already, because an owner before us appended them. Its evidence is read
-//! from the first byte again; what comes out the same is dropped.
+//! Events of an attempt that are already in the Log, because an earlier owner appended them. The evidence is read from
+//! the first byte again; events that are the same are dropped.
 
 use std::sync::Arc;
 
@@ -20,20 +20,20 @@ pub(crate) struct Known {
 
 #[derive(Debug)]
 enum Progress {
-    /// Nothing more is known.
+    /// Nothing more is in the Log.
     New,
-    /// Events that were made are compared with the rest of these.
+    /// New events are compared with the rest of these.
     Comparing { page: Option<Page>, at: usize, cursor: Cursor, until: Seq },
-    /// They differ, so another version of a parser made them. What it had covered is not told again.
+    /// They differ, so another version of a parser made them. Bytes that they cover are not reported again.
     Changed { covered: [u64; 3] },
 }
 
-/// What is to be done with an event that was made.
+/// How an event compares with the Log.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Compared {
     IsKnown,
     IsNew,
-    /// The first that differs from what the Log has.
+    /// The first that differs from the Log.
     Differs {
         covered: Covered,
     },
@@ -47,7 +47,7 @@ pub(crate) enum Covered {
 }
 
 impl Known {
-    /// Nobody was here before.
+    /// No earlier owner.
     pub(crate) fn nothing(log: &Arc<FileLog>, run: RunId, attempt: AttemptNumber) -> Self {
         Self { log: log.clone(), run, attempt, state: Progress::New }
     }

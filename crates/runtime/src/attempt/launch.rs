@@ -1,4 +1,4 @@
-//! What the host of an attempt is told.
+//! The plan for the host of an attempt.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,10 +21,10 @@ use crate::run::Run;
 use crate::runtime::Surroundings;
 use crate::workspace::{PlaceError, Places};
 
-/// How long a host waits to be told to start. An owner that comes back within this time finds it waiting.
+/// How long a host waits for the request to start. An owner that comes back within this time finds it waiting.
 const HELD: std::time::Duration = std::time::Duration::from_secs(60);
 
-/// Prepares everything an attempt needs, and gives the plan for its host.
+/// Prepares everything an attempt needs, and returns the plan for its host.
 pub(crate) fn plan(
     surroundings: &Surroundings,
     run: &Run,
@@ -99,7 +99,7 @@ pub(crate) fn plan(
     let launch = match (&run.state.reply, run.state.session_id.as_deref()) {
         (Some(_), Some(session)) => skillrun_engine::resume(descriptor, &request, session),
         (Some(_), None) => {
-            let missing = "the engine never told the name of its session, so it cannot go on with it".to_owned();
+            let missing = "the engine never reported its session id, so the session cannot be continued".to_owned();
             return Err(error(ErrorCategory::Session, Code::SessionIdMissing, missing));
         }
         (None, _) => skillrun_engine::start(descriptor, &request),
@@ -117,7 +117,7 @@ pub(crate) fn plan(
     if let Ok(inside) = places.skill.strip_prefix(&places.workspace) {
         ignore.extend(login::rule(inside));
     }
-    // Last, so that no rule before takes them back.
+    // Last, so that no earlier rule can undo it.
     let (data, home) = (&surroundings.tools.data, &surroundings.user_home);
     ignore.extend(login::rules(data, &surroundings.engines, &places.workspace, home));
     let timeouts = record.request.timeouts;
@@ -170,7 +170,7 @@ fn taken_login(
     Ok(found)
 }
 
-/// What the user said, and the files that came with it.
+/// The user's answer, and the files that came with it.
 pub(crate) fn reply_words(run: &Run, text: &str, files: &[String]) -> String {
     let mut words = text.to_owned();
     for (number, name) in files.iter().enumerate() {
@@ -180,7 +180,7 @@ pub(crate) fn reply_words(run: &Run, text: &str, files: &[String]) -> String {
     words
 }
 
-/// Variables that the request names, with their values of this moment.
+/// Variables that the request names, with their current values.
 fn variables(surroundings: &Surroundings, run: &Run) -> Vec<Variable> {
     let request = &run.record.request;
     let named = |names: &[String], kind: VariableKind| {

@@ -22,7 +22,7 @@ fn path(folder: &RunFolder, attempt: AttemptNumber) -> PathBuf {
     folder.inputs().join(Opening::file_name(attempt))
 }
 
-/// Whether the prompt of an attempt goes with the start of its process, and not as an answer to a living one.
+/// Whether the prompt of an attempt is sent at the start of its process, and not as an answer to a running one.
 pub(crate) fn is_there(folder: &RunFolder, attempt: AttemptNumber) -> bool {
     path(folder, attempt).exists()
 }
@@ -35,7 +35,7 @@ fn read(folder: &RunFolder, attempt: AttemptNumber) -> io::Result<Option<Opening
     }
 }
 
-/// What tells an agent what to do; none for engines that are told by words.
+/// The driver that sends messages to an agent; none for engines that are started with arguments.
 pub(crate) fn driver(run: &Run, attempt: AttemptNumber) -> Result<Option<Driver>, RuntimeError> {
     if run.record.engine.profile != ProfileId::AcpJsonrpc {
         return Ok(None);
@@ -44,7 +44,8 @@ pub(crate) fn driver(run: &Run, attempt: AttemptNumber) -> Result<Option<Driver>
     Ok(Some(opening.map_or_else(|| Driver::living(attempt), Driver::new)))
 }
 
-/// Whether the session of a process that is gone can be loaded: the agent said so when it began, and that is recorded.
+/// Whether the session of a process that is gone can be loaded: the agent reported it when it started, and that is
+/// recorded.
 pub(crate) fn session_left(run: &Run) -> SessionLeft {
     let loads = (1..=run.state.attempt.0).rev().map(AttemptNumber).find_map(|attempt| {
         let opening = read(&run.folder, attempt).ok()??;

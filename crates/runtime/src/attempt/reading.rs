@@ -1,4 +1,4 @@
-//! Reads the evidence of an attempt into events: while it is written, or after whoever read it before is gone.
+//! Reads the evidence of an attempt into events: while it is written, or after its earlier reader is gone.
 
 use skillrun_engine::acp::{Driver, Send};
 use skillrun_evidence::feed::StepKind;
@@ -16,19 +16,19 @@ use super::opening;
 use crate::error::RuntimeError;
 use crate::run::Run;
 
-/// Events that are appended at once.
+/// Events that are appended in one batch.
 const BATCH: usize = 256;
 
 #[derive(Debug)]
 pub(crate) struct Reading {
     pub(crate) attempt: AttemptNumber,
     feed: LiveFeed,
-    /// There once it is known when the attempt began.
+    /// Present once the start time of the attempt is known.
     pipeline: Option<AttemptPipeline>,
     known: Known,
-    /// Tells what an agent must be told, from what it wrote.
+    /// Derives the messages that an agent must receive from its output.
     driver: Option<Driver>,
-    /// The disk is full: events are made, for the verdict, and not appended.
+    /// The disk is full: events are made, for the verdict, but not appended.
     is_full: bool,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Read {
     pub(crate) facts: Facts,
     pub(crate) meta: Meta,
     pub(crate) problems: Vec<String>,
-    /// That bytes were withheld because the mask is not whole.
+    /// Why bytes were withheld: the mask is not complete.
     pub(crate) withheld: Option<String>,
     /// The disk was full, so that events are missing in the Log.
     pub(crate) is_full: bool,
@@ -48,13 +48,13 @@ pub(crate) struct Read {
 }
 
 impl Reading {
-    /// Begins with the first byte. What the Log has of it already is not appended again.
+    /// Begins with the first byte. Events that are already in the Log are not appended again.
     pub(crate) fn open(run: &Run, attempt: AttemptNumber) -> Result<Self, RuntimeError> {
         let known = Known::until(run.log(), run.id, attempt, run.state.last_seq);
         Self::with(run, attempt, known)
     }
 
-    /// Of an attempt that has just begun.
+    /// For an attempt that has just begun.
     pub(crate) fn begin(run: &Run, attempt: AttemptNumber) -> Result<Self, RuntimeError> {
         Self::with(run, attempt, Known::nothing(run.log(), run.id, attempt))
     }
@@ -66,22 +66,22 @@ impl Reading {
         Ok(Self { attempt, feed, pipeline: None, known, driver, is_full: false })
     }
 
-    /// The end event that stands.
+    /// The end event that is valid so far.
     pub(crate) fn end_so_far(&self) -> Option<EndKind> {
         self.pipeline.as_ref().and_then(AttemptPipeline::end_so_far)
     }
 
-    /// Questions inside the turn that were read since this was last asked.
+    /// Questions inside the turn that were read since the last call.
     pub(crate) fn take_questions(&mut self) -> Vec<CallQuestion> {
         self.pipeline.as_mut().map(AttemptPipeline::take_questions).unwrap_or_default()
     }
 
-    /// What an agent has to be told, since this was last asked.
+    /// Messages for an agent since the last call.
     pub(crate) fn take_sends(&mut self) -> Vec<Send> {
         self.driver.as_mut().map(Driver::take).unwrap_or_default()
     }
 
-    /// Reads what can be read by now.
+    /// Reads what is available now.
     pub(crate) fn advance(&mut self, run: &mut Run, extent: Extent) -> Result<(), RuntimeError> {
         if self.pipeline.is_none() {
             let meta = Meta::read(&run.folder.audit().join(skillrun_evidence::names::meta(self.attempt)));
@@ -140,7 +140,7 @@ fn append(run: &mut Run, known: &mut Known, is_full: &mut bool, batch: Vec<Event
             Compared::IsNew => new.push(event),
             Compared::Differs { covered } => {
                 let message =
-                    "events of this attempt were made by another version of the parser; it goes on after them";
+                    "events of this attempt were made by another parser version; new events are appended after them";
                 run.note(closing::warning(Code::ParserChanged, message.to_owned()))?;
                 new.extend(Some(event).filter(|_| covered == Covered::No));
             }
@@ -151,7 +151,7 @@ fn append(run: &mut Run, known: &mut Known, is_full: &mut bool, batch: Vec<Event
     }
     match run.append_evidence(new) {
         Err(RuntimeError::Log(LogError { kind: LogErrorKind::NoSpace { .. }, .. })) => {
-            // The verdict does not depend on it; its own events have room kept for them.
+            // The verdict does not depend on it; room is reserved for the verdict's own events.
             *is_full = true;
             Ok(())
         }

@@ -1,5 +1,5 @@
-//! Evidence on its way out. Streams go through [`skillrun_evidence::Feed`], as for every other reader: bytes that have a
-//! record, with what is hidden hidden, secrets and patterns of the run alike.
+//! Evidence for a bundle. Streams are read through [`skillrun_evidence::Feed`], as by every other reader: only bytes
+//! that have a record, with secrets and patterns of the run masked.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,9 +24,9 @@ enum Kind {
     Masked(Stream, AttemptNumber),
     /// What was written to the process.
     Unmasked,
-    /// Of use to a living host alone.
+    /// Of use only to a running host.
     Housekeeping,
-    /// Not one of ours; an engine may be able to write there.
+    /// Not a file of skillrun; an engine may be able to write there.
     Unknown,
 }
 
@@ -69,14 +69,14 @@ pub(super) fn pack<W: Write + Seek>(
             Kind::Plain => packer.file_if_there(root, &entry_name)?,
             Kind::Masked(stream, number) => {
                 let Some(attempt) = attempts.iter().find(|attempt| attempt.number == number) else { continue };
-                // Alone it stands for stdout, and is read as that.
+                // Alone it replaces stdout, and is read as that.
                 let read_as = if attempt.is_one_pty() { Stream::Stdout } else { stream };
                 packer.entry(&entry_name, size(run, number, stream), |entry| copy(attempt, read_as, entry))?;
             }
-            Kind::Unmasked => packer.leave_out(&entry_name, "what the engine was told is not masked"),
+            Kind::Unmasked => packer.leave_out(&entry_name, "the engine's input is not masked"),
             Kind::Housekeeping => {}
             Kind::Unknown if name == BLOBS => blobs(run, root, packer)?,
-            Kind::Unknown => packer.leave_out(&entry_name, "it is no file of a recording"),
+            Kind::Unknown => packer.leave_out(&entry_name, "it is not a file of a recording"),
         }
     }
     Ok(())
@@ -84,7 +84,7 @@ pub(super) fn pack<W: Write + Seek>(
 
 const BLOBS: &str = "blobs";
 
-/// Large values by their hash. Texts of a workspace that a host keeps while it compares are none of them.
+/// Large values by their hash. Texts of a workspace that a host keeps for its comparison are not included.
 fn blobs<W: Write + Seek>(run: &RunFolder, root: &Root, packer: &mut Packer<'_, W>) -> Result<(), BundleError> {
     for name in listed(&run.audit().join(BLOBS))?.unwrap_or_default() {
         if !name.ends_with(".pack") && !name.ends_with(".tmp") {
@@ -107,7 +107,7 @@ fn attempts(run: &RunFolder) -> Result<Vec<Attempt>, BundleError> {
     Ok(folder.attempts().into_iter().map(|number| folder.attempt(number)).collect::<Result<_, _>>()?)
 }
 
-/// Names in a folder, sorted; those that are no text cannot be ours.
+/// Names in a folder, sorted; names that are not text are not skillrun's.
 fn listed(folder: &Path) -> Result<Option<BTreeSet<String>>, BundleError> {
     let failed = |error: io::Error| BundleError::Read { name: folder.display().to_string(), error };
     let entries = match fs::read_dir(folder) {
@@ -122,7 +122,7 @@ fn listed(folder: &Path) -> Result<Option<BTreeSet<String>>, BundleError> {
     Ok(Some(names))
 }
 
-/// How many bytes a stream can have.
+/// The maximum number of bytes of a stream.
 fn size(run: &RunFolder, number: AttemptNumber, stream: Stream) -> u64 {
     let size = |stream| fs::metadata(run.audit().join(names::log(stream, number))).map_or(0, |found| found.len());
     match stream {

@@ -15,7 +15,7 @@ use crate::artifacts::Root;
 use crate::login;
 
 const MANIFEST: &str = "MANIFEST.json";
-/// From here on an entry needs the long form of the format.
+/// From this size on an entry needs the long form of the format.
 const LARGE: u64 = 1 << 31;
 
 pub(super) struct Packer<'a, W: Write + Seek> {
@@ -49,7 +49,7 @@ impl<'a, W: Write + Seek> Packer<'a, W> {
         Self { zip: ZipWriter::new(out), names, summary, engines: Engines::shipped() }
     }
 
-    /// A file of the run under its own name, where there is one.
+    /// A file of the run under its own name, if it exists.
     pub(super) fn file_if_there(&mut self, root: &Root, name: &str) -> Result<(), BundleError> {
         match root.file(Path::new(name)) {
             Ok(file) => self.file(name, file, None),
@@ -61,13 +61,13 @@ impl<'a, W: Write + Seek> Packer<'a, W> {
         }
     }
 
-    /// An artifact, if it is what the run made; what was read is what is compared.
+    /// An artifact, if it is what the run made; the bytes that are packed are those that are compared.
     pub(super) fn artifact(&mut self, name: &str, file: File, hash: &str) -> Result<(), BundleError> {
         self.file(name, file, Some(hash))
     }
 
-    /// A file, as long as it was when this began. Left out when the name was there already, or is that of somebody's
-    /// login, which no mask knows; or when it has another hash than is expected.
+    /// A file, up to the length it had at the beginning. Left out when the name exists already, when it is the name of
+    /// a login file, which no mask knows, or when its hash differs from the expected one.
     fn file(&mut self, name: &str, file: File, expected: Option<&str>) -> Result<(), BundleError> {
         if login::is_login(&self.engines, Path::new(name)) {
             self.leave_out(name, "it is a login");
@@ -88,7 +88,7 @@ impl<'a, W: Write + Seek> Packer<'a, W> {
         })
     }
 
-    /// An entry whose bytes `fill` gives; `most` is how many there can be.
+    /// An entry whose bytes `fill` writes; `most` is their maximum number.
     pub(super) fn entry(
         &mut self,
         name: &str,
@@ -106,7 +106,7 @@ impl<'a, W: Write + Seek> Packer<'a, W> {
         fill: impl FnOnce(&mut Entry<'_>) -> Result<(), BundleError>,
     ) -> Result<(), BundleError> {
         if !self.names.insert(name.to_owned()) {
-            self.leave_out(name, "there is one of that name");
+            self.leave_out(name, "there is already an entry with that name");
             return Ok(());
         }
         self.zip.start_file(name, options().large_file(most >= LARGE))?;
@@ -137,7 +137,7 @@ impl<'a, W: Write + Seek> Packer<'a, W> {
     }
 }
 
-/// The same for every entry of every bundle, so that nothing tells when it was made.
+/// The same for every entry of every bundle, so that nothing shows when it was made.
 fn options() -> SimpleFileOptions {
     SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)

@@ -191,7 +191,7 @@ fn artifacts_that_changed_or_are_gone_are_told() {
     assert!(!entries.contains_key("workspace/artifacts/a") && entries["workspace/artifacts/c"] == b"c");
     let left_out = |path: &str, why: &str| LeftOut { name: format!("workspace/{path}"), why: why.to_owned() };
     let changed = left_out("artifacts/a", "it has changed since the run made it");
-    assert_eq!(summary.left_out, [changed, left_out("artifacts/b", "it is gone")]);
+    assert_eq!(summary.left_out, [changed, left_out("artifacts/b", "it no longer exists")]);
 }
 
 /// Pitfall 26: artifact paths that leave the run.
@@ -230,7 +230,7 @@ fn nothing_gets_in_or_out_by_its_path() {
     assert_eq!(summary.left_out.len(), hostile.len() - 1, "{:?}", summary.left_out);
 }
 
-/// An agent may call anything an artifact, and a workspace may be somebody's HOME.
+/// An agent may call anything an artifact, and a workspace may be a user's HOME.
 #[test]
 fn a_login_is_never_packed() {
     let world = World::new(&[(".codex/auth.json", "token"), ("x/.codex/auth.json", "token"), ("auth.json", "mine")]);

@@ -10,9 +10,9 @@ use skillrun_model::{AttemptNumber, Code, EndedBy, RunStatus, Timestamp};
 use super::story::Story;
 use super::{EvidenceLeft, Material, Owner, Resolution};
 
-/// Below this something was guessed.
+/// Below this, something was guessed.
 pub(super) const CONFIDENT: f64 = 0.7;
-/// From so many percent of the output on it was probably read with the wrong profile.
+/// From this percentage of the output on, it was probably read with the wrong profile.
 const MOSTLY: u64 = 50;
 
 /// Something that looks wrong.
@@ -21,7 +21,7 @@ const MOSTLY: u64 = 50;
 pub struct Finding {
     #[serde(flatten)]
     pub kind: FindingKind,
-    /// For people; not promised.
+    /// For people; the text may change.
     pub words: String,
 }
 
@@ -47,7 +47,7 @@ pub enum FindingKind {
     NoOutput {
         attempt: AttemptNumber,
     },
-    /// It is decided when its time is up, and nobody is there to do so.
+    /// The question is decided at its deadline, and no process is there to do so.
     QuestionWithoutOwner,
     DeadlinePassed {
         deadline: Timestamp,
@@ -91,7 +91,7 @@ fn of_log(material: &Material) -> Vec<Finding> {
     let damage = material.damage.iter().map(|words| found(FindingKind::LogDamaged, format!("the Log is {words}")));
     let torn = (!material.torn.is_empty()).then(|| {
         let words = format!(
-            "the Log had an end that was no event, and it was kept aside ({}); a process or the machine died",
+            "the Log ended with bytes that are not an event; they were kept aside ({}); a process or the machine died",
             material.torn.join(", ")
         );
         found(FindingKind::LogTorn { files: material.torn.clone() }, words)
@@ -111,7 +111,7 @@ fn of_owner(material: &Material) -> Vec<Finding> {
         RunStatus::WaitingUser | RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => false,
     };
     if is_left && is_active {
-        let words = format!("it is {status}, and nobody works on it; whoever takes it up goes on from its Log");
+        let words = format!("it is {status}, and no process works on it; resume it with `skillrun recover`");
         findings.push(found(FindingKind::WithoutOwner, words));
     }
     let open = material.story.questions.iter().find(|question| question.resolution == Resolution::Open);
@@ -124,12 +124,12 @@ fn of_owner(material: &Material) -> Vec<Finding> {
         OnDeadline::FailRun => "the run then fails",
     };
     if deadline <= material.now {
-        let words = format!("question {} was to be answered by {deadline}; {will}", question.interaction_id.0);
+        let words = format!("question {} had the deadline {deadline}; {will}", question.interaction_id.0);
         findings.push(found(FindingKind::DeadlinePassed { deadline }, words));
     }
     if is_left {
         let words = format!(
-            "question {} has a deadline ({will}), and nobody owns the run to see to that",
+            "question {} has a deadline ({will}), and no process owns the run to apply it",
             question.interaction_id.0
         );
         findings.push(found(FindingKind::QuestionWithoutOwner, words));
@@ -142,7 +142,7 @@ fn of_attempt(material: &Material, story: &super::story::Attempt) -> Vec<Finding
     let attempt = story.number;
     let total = story.bytes.stdout + story.bytes.stderr;
     if total == 0 && story.ended.is_some() {
-        let words = format!("the engine wrote nothing at all in attempt {attempt}");
+        let words = format!("the engine wrote nothing in attempt {attempt}");
         findings.push(found(FindingKind::NoOutput { attempt }, words));
     }
     let percent = (story.bytes.raw.saturating_mul(100)).checked_div(total).unwrap_or(0);
@@ -153,7 +153,7 @@ fn of_attempt(material: &Material, story: &super::story::Attempt) -> Vec<Finding
         );
         findings.push(found(FindingKind::MostlyRaw { attempt, percent }, words));
     }
-    // Where nothing ended and nothing was answered, there was nothing to be sure of.
+    // Without an end and without an answer, there is nothing to be confident of.
     let read = story
         .ended
         .as_ref()
@@ -176,7 +176,7 @@ fn of_host(host: &HostRecord) -> Vec<Finding> {
         findings.push(found(FindingKind::SurvivorsEnded { attempt, count }, super::passage::shown(&words)));
     }
     if host.ended_by == Some(EndedBy::HostError) && host.capture.discarded > 0 {
-        let words = format!("the disk took no more in attempt {attempt}; {} bytes were lost", host.capture.discarded);
+        let words = format!("the disk was full in attempt {attempt}; {} bytes were lost", host.capture.discarded);
         findings.push(found(FindingKind::DiskFull { attempt }, words));
     }
     findings
@@ -187,13 +187,13 @@ fn of_evidence(material: &Material) -> Vec<Finding> {
         EvidenceLeft::Removed => {
             vec![found(
                 FindingKind::EvidenceRemoved,
-                "its evidence was removed to save space; the Log has what was read",
+                "its evidence was removed to save space; the Log has the events read from it",
             )]
         }
         EvidenceLeft::Kept => {
             let missing = material.missing.iter().map(|(attempt, file)| {
                 let kind = FindingKind::EvidenceMissing { attempt: *attempt, file: file.clone() };
-                found(kind, format!("{file} is gone, and nobody noted why"))
+                found(kind, format!("{file} is missing, and its removal was not recorded"))
             });
             missing.collect()
         }
@@ -209,7 +209,7 @@ fn noticed(story: &Story) -> Vec<Finding> {
         let times = if count > 1 { format!(", {count} times") } else { String::new() };
         found(FindingKind::Noticed { code, count, level }, format!("{code}{times}: {}", noticed.message))
     };
-    // Told above, in more words.
+    // Reported above, in more detail.
     let is_news = |(code, _): &(&Code, &super::story::Noticed)| **code != Code::SurvivorsEnded;
     story.noticed.iter().filter(is_news).map(told).collect()
 }

@@ -1,4 +1,4 @@
-//! A diagnosis as labelled text; whoever prints it has only to wrap.
+//! A diagnosis as labelled text; the caller only has to wrap it.
 
 use skillrun_model::rasp::data::Exit;
 use skillrun_model::{EndedBy, RunStatus, Timestamp, TurnState};
@@ -9,7 +9,7 @@ use super::{AttemptStory, Diagnosis, Ending, Moment, Owner, Passage, Question, R
 pub type Line = (&'static str, String);
 
 impl Diagnosis {
-    /// All of it, in the order in which one asks.
+    /// All of it, in the order in which a reader asks.
     pub fn lines(&self) -> Vec<Line> {
         let mut lines = vec![("run", self.run_id.to_string())];
         let version = self.engine_version.as_deref().map_or_else(String::new, |version| format!(" {version}"));
@@ -29,7 +29,7 @@ impl Diagnosis {
                 "error",
                 format!("{} ({}): {}", error.code, error.category, super::passage::shown(&error.message)),
             ));
-            lines.extend(error.reset_at.map(|at| ("quota", format!("is there again at {}", moment(at)))));
+            lines.extend(error.reset_at.map(|at| ("quota", format!("resets at {}", moment(at)))));
             lines.extend(error.details.iter().map(|detail| ("", super::passage::shown(detail))));
         }
         lines.extend(self.session_id.iter().map(|session| ("session", session.clone())));
@@ -56,7 +56,7 @@ impl Diagnosis {
     }
 }
 
-/// The label before the first line alone.
+/// The label before the first line only.
 fn labelled(label: &'static str, texts: impl Iterator<Item = String>) -> impl Iterator<Item = Line> {
     texts.enumerate().map(move |(at, text)| (if at == 0 { label } else { "" }, text))
 }
@@ -65,12 +65,12 @@ fn attempt_lines(attempt: &AttemptStory) -> Vec<Line> {
     let number = attempt.attempt;
     let bytes = format!("{} bytes on stdout, {} on stderr", attempt.bytes.stdout, attempt.bytes.stderr);
     let Some(ending) = &attempt.ending else {
-        return vec![("attempt", format!("{number} is going on: {bytes} so far"))];
+        return vec![("attempt", format!("{number} is running: {bytes} so far"))];
     };
     let Ending { turn, rule, reason_code, exit, .. } = ending;
     let mut lines = vec![
         ("attempt", format!("{number} {} (rule {rule}, {reason_code}): {bytes}", words::turn(*turn))),
-        ("", if attempt.process_continues { "its process goes on".to_owned() } else { exit_line(exit) }),
+        ("", if attempt.process_continues { "its process continues".to_owned() } else { exit_line(exit) }),
     ];
     let mut before = None;
     for passage in &attempt.evidence {
@@ -87,7 +87,7 @@ fn exit_line(exit: &Exit) -> String {
         (None, None) => "no exit".to_owned(),
     };
     match exit.ended_by {
-        // What ends by a signal does not end by itself.
+        // A process that ends by a signal did not exit by itself.
         Some(EndedBy::Exited) if exit.code.is_none() && exit.signal.is_some() => {
             format!("{left}, which the host did not send")
         }
@@ -101,7 +101,7 @@ fn passage_line(passage: &Passage, before: Option<&Passage>, turn: TurnState) ->
     let what = words::passage(*what, turn);
     let is_same = |before: &Passage| (&before.file, before.from, before.to) == (file, *from, *to);
     if before.is_some_and(is_same) {
-        // A marker usually stands in the answer.
+        // A marker is usually part of the answer.
         return format!("{what} in the same bytes");
     }
     let text = excerpt.as_deref().map_or_else(String::new, |excerpt| format!(": {excerpt}"));
@@ -128,7 +128,7 @@ fn moment_line(told: &Moment) -> String {
     format!("{} +{} {}{attempt}", moment(told.at), duration(told.after_ms), words::moment(told.what))
 }
 
-/// To the millisecond; nobody looks for more here.
+/// To the millisecond, which is enough here.
 fn moment(moment: Timestamp) -> String {
     let text = moment.to_string();
     text.split_once('.').map_or(text.clone(), |(whole, part)| format!("{whole}.{}Z", part.get(..3).unwrap_or("000")))

@@ -1,4 +1,4 @@
-//! The bytes that a verdict stands on, as they can be shown: through the mask, without what moves a terminal.
+//! The bytes that a verdict is based on, as they can be shown: masked, and without terminal control sequences.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -13,16 +13,16 @@ use skillrun_model::rasp::{SourceStream, SpanRef};
 use skillrun_model::verdict::VerdictEvidence;
 use skillrun_parse::ansi;
 
-/// Longest text that is shown of anything.
+/// Longest text that is shown.
 pub(super) const SHOWN: usize = 200;
-/// So many bytes hold that many characters, and a few escape sequences.
+/// This many bytes hold that many characters, and a few escape sequences.
 const READ: u64 = 2048;
-/// So many are searched for the run's patterns: what is shown may be the beginning of something longer.
+/// This many bytes are searched for the run's patterns: the shown text may be the beginning of something longer.
 const SEARCHED: u64 = 64 * 1024;
-/// An answer that came in pieces has a range for each; more than these are not told.
+/// An answer that came in pieces has a range for each; at most this many are reported.
 const PIECES: usize = 3;
 
-/// Bytes that something was decided from.
+/// Bytes that a decision was based on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Passage {
     pub what: PassageKind,
@@ -34,11 +34,11 @@ pub struct Passage {
     pub excerpt: Option<String>,
 }
 
-/// What they were taken for.
+/// What the bytes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PassageKind {
-    /// What ended the turn.
+    /// The end of the turn.
     End,
     Marker,
     Answer,
@@ -67,11 +67,11 @@ fn passage(
         SourceStream::Stdout => Stream::Stdout,
         SourceStream::Stderr => Stream::Stderr,
         SourceStream::Pty => Stream::Pty,
-        // No verdict stands on these.
+        // No verdict is based on these.
         SourceStream::Stdin | SourceStream::Control => return None,
     };
     let is_there = |stream| audit.join(names::log(stream, attempt)).is_file();
-    // The terminal alone stands for stdout.
+    // The terminal alone replaces stdout.
     let is_one_pty = stream == Stream::Stdout && !is_there(Stream::Stdout) && is_there(Stream::Pty);
     let file = names::log(if is_one_pty { Stream::Pty } else { stream }, attempt);
     let mask = Mask::of_attempt(audit, attempt, is_one_pty).ok();
@@ -82,7 +82,7 @@ fn passage(
         let is_cut = bytes.len() as u64 > READ;
         bytes.truncate(READ as usize);
         let text = String::from_utf8_lossy(&bytes);
-        // Half a character at the end is our doing.
+        // Half a character at the end is an effect of the cut.
         Some(shown(if is_cut { text.trim_end_matches('\u{fffd}') } else { &text }))
     });
     Some(Passage { what, file, from: span.from, to: span.to, excerpt })
@@ -98,9 +98,9 @@ fn read(path: &Path, from: u64, to: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Somebody else's text on one line, short, and with nothing in it that a terminal would act on.
+/// Foreign text on one line, short, and without anything that a terminal would act on.
 pub(super) fn shown(text: &str) -> String {
-    // Only as much as can be shown is looked at; a question may have megabytes.
+    // Only as much as can be shown is processed; a question may have megabytes.
     let end = text.char_indices().nth(READ as usize).map_or(text.len(), |(at, _)| at);
     let stripped = ansi::strip(&text[..end]);
     let plain: String = stripped.chars().map(|c| if moves_text(c) { ' ' } else { c }).collect();
@@ -114,7 +114,7 @@ pub(super) fn shown(text: &str) -> String {
     short
 }
 
-/// Control characters, and those that change the direction of what follows or cannot be seen.
+/// Control characters, and those that change the text direction or are invisible.
 fn moves_text(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
@@ -154,7 +154,7 @@ mod tests {
         let long = excerpt(1, text.len() as u64).expect("an excerpt");
         assert!(long.starts_with("by *****") && !long.contains('j'), "it ends behind what is read to be shown: {long}");
         std::fs::write(run.path().join("run.json"), "{").expect("written");
-        assert_eq!(excerpt(2, 17), None, "nobody knows what to hide");
+        assert_eq!(excerpt(2, 17), None, "what to hide is unknown");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::record::RunRecord;
 #[derive(Debug)]
 pub(super) struct Story {
     pub(super) state: State,
-    /// When it got the status it has.
+    /// When it got its current status.
     pub(super) since: Timestamp,
     pub(super) attempts: Vec<Attempt>,
     pub(super) questions: Vec<Question>,
@@ -38,7 +38,7 @@ pub(super) struct Attempt {
     pub(super) ended: Option<AttemptEnded>,
 }
 
-/// What was noticed under one code.
+/// The diagnostics with one code.
 #[derive(Debug)]
 pub(super) struct Noticed {
     pub(super) count: u64,
@@ -133,7 +133,7 @@ impl Story {
     fn output(&mut self, event: &Event) {
         let Some(attempt) = self.attempts.last_mut() else { return };
         let raw = event.raw_ref;
-        // The end of a stream that brought nothing is no output.
+        // The end of a stream that brought nothing is not output.
         if (raw.stdout_to, raw.stderr_to) != (0, 0) {
             attempt.first_output = attempt.first_output.into_iter().chain([event.ts]).min();
             attempt.last_output = attempt.last_output.into_iter().chain([event.ts]).max();
@@ -180,7 +180,7 @@ impl Story {
         }
     }
 
-    /// Those that nobody answered went with the turn or the run.
+    /// Unanswered questions end with the turn or the run.
     fn close_questions(&mut self) {
         for question in self.questions.iter_mut().filter(|question| question.resolution == Resolution::Open) {
             question.resolution = Resolution::Closed;

@@ -1,4 +1,4 @@
-//! Makes a diagnosis of what was gathered.
+//! Makes a diagnosis from the gathered material.
 
 use skillrun_lifecycle::advice;
 use skillrun_model::codes::{NextAction, NextActionKind};
@@ -41,7 +41,7 @@ pub(super) fn tell(material: &Material) -> Diagnosis {
     }
 }
 
-/// The rule of the last turn, if it is what put the run where it is.
+/// The rule of the last turn, if it put the run into its state.
 fn decided(material: &Material) -> Option<Decided> {
     let story = &material.story;
     let last = story.attempts.last().and_then(|attempt| attempt.ended.as_ref());
@@ -89,7 +89,7 @@ fn attempt_story(material: &Material, attempt: &Attempt) -> AttemptStory {
 
 fn timeline(moments: &[(MomentKind, Option<skillrun_model::AttemptNumber>, Timestamp)]) -> Vec<Moment> {
     let mut moments = moments.to_vec();
-    // Evidence has the times of its bytes, which came before they were read. Same times stay in the order of the Log.
+    // Evidence has the times of its bytes, which came before they were read. Equal times stay in the order of the Log.
     moments.sort_by_key(|(_, _, at)| *at);
     let mut before = None;
     let told = |(what, attempt, at): (MomentKind, _, Timestamp)| {

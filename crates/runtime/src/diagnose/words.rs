@@ -1,4 +1,4 @@
-//! One table from states to words, for everybody who shows a run: partial is told as partial, failure as failure.
+//! One table from states to texts, for every view of a run: partial is shown as partial, failure as failure.
 
 use skillrun_model::interaction::OnDeadline;
 use skillrun_model::rasp::data::{AttemptEnded, ResolutionMode};
@@ -34,7 +34,7 @@ pub fn completion(completion: CompletionState) -> &'static str {
         CompletionState::Completed => "the work is done",
         CompletionState::AwaitingUserInput => "the agent waits for an answer",
         CompletionState::Interrupted => "the work was interrupted",
-        CompletionState::Unknown => "whether the work is done cannot be told",
+        CompletionState::Unknown => "it is unknown whether the work is done",
     }
 }
 
@@ -44,10 +44,10 @@ pub fn ended_by(ended_by: EndedBy) -> &'static str {
         EndedBy::HardTimeout => "ended by the host, its time was up",
         EndedBy::Stall => "ended by the host, it was silent for too long",
         EndedBy::Linger => "ended by the host after its answer was finished",
-        EndedBy::WaitTimeout => "ended by the host, nobody answered in time",
-        EndedBy::Canceled => "ended by the host, somebody canceled",
-        EndedBy::Budget => "ended by the host, it wrote more than it may",
-        EndedBy::HostError => "ended by the host, which could not go on",
+        EndedBy::WaitTimeout => "ended by the host, no answer came in time",
+        EndedBy::Canceled => "ended by the host, the run was canceled",
+        EndedBy::Budget => "ended by the host, it exceeded its output limit",
+        EndedBy::HostError => "ended by the host, which could not continue",
         EndedBy::HostLost => "its host was lost",
         EndedBy::NotStarted => "it never started",
     }
@@ -56,7 +56,7 @@ pub fn ended_by(ended_by: EndedBy) -> &'static str {
 pub fn resolution(mode: ResolutionMode) -> &'static str {
     match mode {
         ResolutionMode::UserReply => "answered",
-        ResolutionMode::AutoDecideTimeout => "decided automatically, nobody had answered in time",
+        ResolutionMode::AutoDecideTimeout => "decided automatically, no answer came in time",
         ResolutionMode::PermissionPolicy => "decided by the permissions of the run",
     }
 }
@@ -79,12 +79,12 @@ pub fn moment(what: MomentKind) -> &'static str {
         MomentKind::Asked => "asked",
         MomentKind::Answered => "answered",
         MomentKind::NotAnswered => "not answered in time",
-        MomentKind::CancelAsked => "cancel asked for",
+        MomentKind::CancelAsked => "cancel requested",
         MomentKind::Ended => "over",
     }
 }
 
-/// What a passage is in a turn that ended like this. What was said in a turn that did not complete is no answer.
+/// What a passage is in a turn that ended like this. The text of a turn that did not complete is not an answer.
 pub fn passage(what: PassageKind, turn: TurnState) -> &'static str {
     match (what, turn) {
         (PassageKind::End, _) => "end",
@@ -97,8 +97,8 @@ pub fn passage(what: PassageKind, turn: TurnState) -> &'static str {
     }
 }
 
-/// The row of the settle table that decided an attempt, in one sentence. Rows with several ends are told by the end that
-/// it was, so that this sentence never says something else than the verdict.
+/// The row of the settle table that decided an attempt, in one sentence. For rows with several ends, the sentence is
+/// about the actual end, so that it never contradicts the verdict.
 pub fn decided(ended: &AttemptEnded) -> &'static str {
     let Verdict { rule, run_status, reason_code, error, evidence, .. } = &ended.verdict;
     let is_missing =
@@ -114,8 +114,8 @@ pub fn decided(ended: &AttemptEnded) -> &'static str {
         Some("the agent said that it was done, and its output is valid")
     } else if *rule == Rule::MarkerAuto {
         Some(
-            "the agent said that it was done and its output is valid, but its process did not end well, which counts in \
-             auto mode",
+            "the agent said that it was done and its output is valid, but its process did not exit cleanly, which counts \
+             in auto mode",
         )
     } else if *rule == Rule::BadExit && !evidence.end.is_empty() {
         Some("the process of the engine ended with an error or by a signal, although its turn had ended as it should")
@@ -128,9 +128,9 @@ pub fn decided(ended: &AttemptEnded) -> &'static str {
     } else if *reason_code == Code::AttemptLost {
         Some("the host was lost")
     } else if *reason_code == Code::EvidenceBudget {
-        Some("the engine wrote more than it may, and its host ended it")
+        Some("the engine exceeded its output limit, and its host ended it")
     } else if *reason_code == Code::HostError {
-        Some("the host could not go on")
+        Some("the host could not continue")
     } else {
         None
     };
@@ -140,7 +140,7 @@ pub fn decided(ended: &AttemptEnded) -> &'static str {
 /// The row of the settle table, in one sentence.
 pub fn rule(rule: Rule) -> &'static str {
     match rule {
-        Rule::Canceled => "somebody canceled before the attempt was settled",
+        Rule::Canceled => "the run was canceled before the attempt was settled",
         Rule::Limit => "the engine said that it had reached a limit",
         Rule::Failure => "the engine said that its turn failed",
         Rule::MarkerOutputInvalid => {
@@ -149,17 +149,17 @@ pub fn rule(rule: Rule) -> &'static str {
         Rule::MarkerInteractive => "the agent said that it was done, and its output is valid",
         Rule::MarkerAuto => "the agent said that it was done and its output is valid; in auto mode the exit counts too",
         Rule::TimedOut => "the engine took too long, or was silent for too long, and its host ended it",
-        Rule::HostEnded => "the host was lost, could not go on, or had no room for more evidence",
+        Rule::HostEnded => "the host was lost, could not continue, or had no room for more evidence",
         Rule::NotStarted => "the process of the engine never started",
         Rule::BadExit => "the process of the engine ended with an error or by a signal",
         Rule::EndMissing => "the engine ended without an error, and without the end of its turn",
-        Rule::ExitUnknown => "nobody saw how the engine ended, and the end of its turn is missing",
+        Rule::ExitUnknown => "it is unknown how the engine ended, and the end of its turn is missing",
         Rule::AnswerMissing => "the turn ended as it should, and the agent had answered nothing",
         Rule::AgentNotDone => "the turn ended as it should, and the agent said that its work is not done",
-        Rule::AutoValid => "the turn ended as it should, and the answer holds what was asked for",
+        Rule::AutoValid => "the turn ended as it should, and the answer contains what was asked for",
         Rule::AutoInvalid => "the turn ended as it should, and its output is missing or does not fit the schema",
         Rule::SoftCompletion => "the agent did not say that it was done, but its whole answer is a valid output",
-        Rule::MaxAttempt => "the turn ended without the work being done, and there may be no further one",
+        Rule::MaxAttempt => "the turn ended without the work being done, and no further turn is allowed",
         Rule::SessionMissing => "the agent asks, but its engine never named the session that an answer would go to",
         Rule::Waiting => "the turn ended as it should, and the agent did not say that it was done",
     }
@@ -174,8 +174,8 @@ pub fn without_turn(status: RunStatus, attempts: usize) -> &'static str {
         }
     };
     match (is_canceled, attempts) {
-        (true, 0) => "somebody canceled before the engine was started",
-        (true, _) => "somebody canceled between two turns",
+        (true, 0) => "the run was canceled before the engine was started",
+        (true, _) => "the run was canceled between two turns",
         (false, 0) => "no engine could be started",
         (false, _) => "it was decided after the last turn had ended",
     }
@@ -189,7 +189,7 @@ mod tests {
 
     use super::*;
 
-    /// All names that a schema of an enum allows.
+    /// All names that the schema of an enum allows.
     fn allowed(schema: &Value) -> Vec<Value> {
         let list = |name: &str| schema[name].as_array().cloned().unwrap_or_default();
         let alone = schema.get("const").cloned();
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(listed, allowed);
     }
 
-    /// An attempt that ended by a rule, as the Log has it.
+    /// An attempt that ended by a rule, as it is in the Log.
     fn ended(rule: &str, run_status: &str, reason: &str, error: &str, ended_by: &str, end: Value) -> AttemptEnded {
         let turn = "completed";
         let error = (run_status == "failed").then(|| json!({"category": "output", "code": error, "message": "x"}));
@@ -217,7 +217,7 @@ mod tests {
         serde_json::from_value(json!({"verdict": verdict, "terminal_status": turn, "exit": exit})).expect("a record")
     }
 
-    /// Found in real use: one sentence told all ends of a rule, and so it told some of them wrongly.
+    /// Found in real use: one sentence covered all ends of a rule, and so was wrong for some of them.
     #[test]
     fn the_sentence_of_a_rule_is_about_the_end_that_it_was() {
         let end = || json!([{"stream": "stdout", "from": 0, "to": 1}]);
@@ -232,7 +232,7 @@ mod tests {
         let good = told("3c", "succeeded", "DONE_MARKER_FOUND", "", "exited");
         assert!(!good.contains("but"), "{good}");
         let bad = told("3c", "failed", "DONE_MARKER_FOUND", "ENGINE_EXIT_NONZERO", "exited");
-        assert!(bad.contains("did not end well"), "{bad}");
+        assert!(bad.contains("did not exit cleanly"), "{bad}");
         let stall = told("4", "failed", "TIMEOUT", "TIMEOUT", "stall");
         assert!(stall.contains("silent") && !stall.contains("took too long"), "{stall}");
         let hard = told("4", "failed", "TIMEOUT", "TIMEOUT", "hard_timeout");

@@ -7,13 +7,13 @@
 //! [0.000000,"x","0"]                   how the last process ended, when the run is over and that is known
 //! ```
 //!
-//! Two passes go side by side, one over the Log and one over the evidence, and whatever is earlier is written; of the same
-//! moment, bytes come before the events that were read from them. So little is held in memory, however long the run is.
-//! Time never goes back: what claims to be earlier than what was written comes at the same moment as that.
+//! Two passes run side by side, one over the Log and one over the evidence, and the earlier item is written; at the
+//! same moment, bytes come before the events that were read from them. So memory use is small, however long the run is.
+//! Time never goes back: an item that claims to be earlier than what was written gets the moment of the last item.
 //!
-//! Time outside of attempts, when a run is queued or waits for a person, is shortened; within an attempt it never is.
-//! Where the run has patterns, a line comes when its end does. A run that goes on is told as far as it was recorded when
-//! this began. No terminal size is recorded, so it is the usual one.
+//! Time outside of attempts, when a run is queued or waits for the user, is shortened; within an attempt it never is.
+//! Where the run has patterns, a line is written when its end arrives. A run that is not over is shown as far as it was
+//! recorded when this began. No terminal size is recorded, so it is the usual one.
 
 use std::io::{self, BufWriter, Write};
 use std::time::Duration;
@@ -37,7 +37,7 @@ use chunks::Chunks;
 use clock::{Clock, Micros};
 use markers::Markers;
 
-/// Longest time outside of attempts that is worth watching.
+/// Longest time outside of attempts that is shown.
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 const COLUMNS: u16 = 80;
@@ -50,11 +50,11 @@ pub enum CastError {
     Log(#[from] LogError),
     #[error(transparent)]
     Evidence(#[from] EvidenceError),
-    #[error("what is to be hidden is not known: {0}; nothing is shown, mend run.json")]
+    #[error("failed to read the redaction patterns: {0}; output is withheld until run.json is repaired")]
     Patterns(#[from] PatternError),
-    #[error("the Log was cut while it was read; ask again")]
+    #[error("the Log was truncated while it was read; try again")]
     LogCut,
-    #[error("what the engine wrote was removed while it was read; ask again")]
+    #[error("the engine's output was removed while it was read; try again")]
     EvidenceRemoved,
     #[error("the recording cannot be written ({0})")]
     Write(#[from] io::Error),
@@ -83,7 +83,7 @@ struct Term {
     rows: u16,
 }
 
-/// What a line of the recording is.
+/// The kind of a line of the recording.
 #[derive(Debug, Clone, Copy)]
 enum Code {
     Output,
@@ -92,7 +92,7 @@ enum Code {
 }
 
 impl<'a, L: EventLog + ?Sized> CastWriter<'a, L> {
-    /// `longest_pause` is what is left of time outside of attempts, each time; [`LONGEST_PAUSE`] suits most.
+    /// `longest_pause` is the limit for each time outside of attempts; [`LONGEST_PAUSE`] suits most.
     pub fn new(log: &'a L, folder: &'a RunFolder, record: &'a RunRecord, longest_pause: Duration) -> Self {
         Self { log, folder, record, longest_pause }
     }
@@ -153,7 +153,7 @@ fn line(out: &mut impl Write, interval: Micros, code: Code, text: &str) -> io::R
 }
 
 impl Micros {
-    /// A moment as it is written, which is to the microsecond; 0 for everything before 1970.
+    /// A moment as it is written, to the microsecond; 0 for everything before 1970.
     fn of(moment: Timestamp) -> Self {
         let millis = moment.millis_since(Timestamp::EPOCH).unwrap_or(0);
         // The last three digits before the `Z`.

@@ -1,7 +1,7 @@
-//! Which events a byte of an attempt went into.
+//! The events that a byte of an attempt went into.
 //!
-//! Events of one attempt stand together in the Log, so its first one is found by halving. Within the attempt every line is
-//! looked at: an event stands where it became certain, which may be long after its bytes.
+//! Events of one attempt are contiguous in the Log, so its first one is found by bisection. Within the attempt every
+//! line is checked: an event is written where it became certain, which may be long after its bytes.
 
 use serde_json::value::RawValue;
 use skillrun_log::{Answer, Cursor, EventLog, Limits, LogError, LogLine, Seq};
@@ -10,20 +10,20 @@ use skillrun_model::{AttemptNumber, RunId, Stream};
 
 use super::line::{self, Origin};
 
-/// Larger than usual: all of it is looked at, and most of it dropped.
+/// Larger than usual: all of it is read, and most of it is dropped.
 const PAGE: Limits = Limits { events: 8192, bytes: 8 << 20 };
 
-/// Most bytes of events that are given; a single one is always.
+/// Maximum number of bytes of events that are returned; a single event is always returned.
 const MOST_BYTES: usize = 16 << 20;
 
-/// The events that a byte went into, as they stand in the Log, in the order of seq.
+/// The events that a byte went into, as they are in the Log, in the order of seq.
 #[derive(Debug, Clone)]
 pub struct EventsAt {
     pub events: Vec<Box<RawValue>>,
     pub rest: Rest,
 }
 
-/// Whether there are more than are given.
+/// Whether there are more events than were returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rest {
     Nothing,
@@ -31,8 +31,8 @@ pub enum Rest {
     CutOff,
 }
 
-/// The events of an attempt whose range of a stream holds the byte at `offset`: one of the pieces, where an event is made
-/// of several. At most `limit`. The terminal's recording has no ranges of its own in events, only pieces.
+/// The events of an attempt whose range of a stream contains the byte at `offset`: one of the pieces, where an event is
+/// made of several. At most `limit`. The terminal's recording has no ranges of its own in events, only pieces.
 pub fn events_at(
     log: &(impl EventLog + ?Sized),
     run: RunId,
@@ -48,7 +48,7 @@ pub fn events_at(
     loop {
         let page = match log.read(run, cursor, PAGE)? {
             Answer::Page(page) => page,
-            // What was read is not what the Log says any more.
+            // The Log has changed since it was read.
             Answer::Reset(_) => {
                 (cursor, bytes) = (Cursor::BEGINNING, 0);
                 found.events.clear();
@@ -59,7 +59,7 @@ pub fn events_at(
             return Ok(found);
         }
         for line in page.lines() {
-            // A line that is no event of ours tells of no byte.
+            // A line that is not an event refers to no byte.
             let Some(origin) = line::origin(line.json()) else { continue };
             if origin.attempt_number > attempt || wanted.is_last(&line, &origin) {
                 return Ok(found);
@@ -93,7 +93,7 @@ impl Wanted {
             Stream::Stderr => raw.stderr_from..raw.stderr_to,
             Stream::Pty => 0..u64::MAX,
         };
-        // All pieces lie in the hull, so nothing else has to be read of most events.
+        // All pieces are inside the hull, so nothing else has to be read of most events.
         if origin.attempt_number != self.attempt || !hull.contains(&self.offset) {
             return false;
         }
@@ -103,7 +103,7 @@ impl Wanted {
         (spans.is_empty() && source != SourceStream::Pty) || spans.iter().any(has)
     }
 
-    /// Nothing of the attempt comes behind its end. Control events have no ranges, so few lines are read for this.
+    /// Nothing of the attempt comes after its end. Control events have no ranges, so few lines are read for this.
     fn is_last(&self, line: &LogLine<'_>, origin: &Origin) -> bool {
         origin.attempt_number == self.attempt
             && origin.raw_ref == Default::default()
@@ -116,7 +116,7 @@ fn raw(line: &LogLine<'_>) -> Option<Box<RawValue>> {
     serde_json::from_slice(line.json()).ok()
 }
 
-/// The event before the first of an attempt, or of a later one.
+/// The event before the first event of an attempt, or of a later one.
 fn first_of(log: &(impl EventLog + ?Sized), run: RunId, attempt: AttemptNumber) -> Result<Seq, LogError> {
     const ONE: Limits = Limits { events: 1, bytes: 1 };
     // Everything up to `before` is of an earlier attempt, everything from `next` on is not.
@@ -125,7 +125,7 @@ fn first_of(log: &(impl EventLog + ?Sized), run: RunId, attempt: AttemptNumber) 
         let middle = Seq(before.0 + (next.0 - before.0) / 2);
         let page = match log.read(run, Cursor { epoch: None, after: Seq(middle.0 - 1) }, ONE)? {
             Answer::Page(page) => page,
-            // It was cut meanwhile.
+            // It was truncated meanwhile.
             Answer::Reset(_) => return Ok(Seq::BEFORE_FIRST),
         };
         let number = page.lines().next().and_then(|line| line::origin(line.json())).map(|origin| origin.attempt_number);

@@ -1,4 +1,4 @@
-//! The little of a line of the Log that views must understand, without reading the rest where our own form allows it.
+//! The fields of a Log line that views need, without reading the rest where the line has skillrun's own form.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use skillrun_log::{LogLine, chain};
 use skillrun_model::AttemptNumber;
 use skillrun_model::rasp::{PROTOCOL_VERSION, RawRef, SpanRef};
 
-/// A line of the Log, as far as it matters here. Lines are JSON: the Log sees to that.
+/// A line of the Log, as far as it matters here. The Log guarantees that lines are JSON.
 #[derive(Debug, Deserialize)]
 pub(super) struct Envelope<'a> {
     #[serde(borrow)]
@@ -45,12 +45,13 @@ pub(super) fn envelope<'a>(line: &LogLine<'a>) -> Option<Envelope<'a>> {
     serde_json::from_slice(line.json()).ok()
 }
 
-/// The pieces that an event is made of; empty where it is one.
+/// The pieces that an event is made of; empty where it is one piece.
 pub(super) fn spans(json: &[u8]) -> Vec<SpanRef> {
     serde_json::from_slice::<Pieces>(json).map(|pieces| pieces.data.spans).unwrap_or_default()
 }
 
-/// Where an event comes from, by the beginning and the end of its line if we wrote it; else all of it is read.
+/// Where an event comes from, by the beginning and the end of its line if skillrun wrote it; otherwise all of it is
+/// read.
 pub(super) fn origin(json: &[u8]) -> Option<Origin> {
     let quick = attempt_at_front(json).zip(raw_ref_at_end(json));
     match quick {
@@ -59,7 +60,7 @@ pub(super) fn origin(json: &[u8]) -> Option<Origin> {
     }
 }
 
-/// The attempt, which stands behind the version, the run, the number and the moment.
+/// The attempt, which comes after the version, the run, the number and the moment.
 fn attempt_at_front(json: &[u8]) -> Option<AttemptNumber> {
     let rest = json.strip_prefix(b"{\"protocol_version\":\"")?.strip_prefix(PROTOCOL_VERSION.as_bytes())?;
     let (_, rest) = rest.strip_prefix(b"\",\"run_id\":\"")?.split_at_checked(36)?;
@@ -71,14 +72,14 @@ fn attempt_at_front(json: &[u8]) -> Option<AttemptNumber> {
     u32::try_from(number).ok().map(AttemptNumber)
 }
 
-/// The ranges at the end. In a line that is JSON, nothing else can look so at its very end.
+/// The ranges at the end. In a line that is JSON, nothing else can look like this at the end.
 fn raw_ref_at_end(json: &[u8]) -> Option<RawRef> {
     const KEY: &[u8] = b",\"raw_ref\":{\"stdout_from\":";
     let (json, end): (_, &[u8]) = match chain::split(json) {
         (event, Some(_)) => (event, b"}"),
         (whole, None) => (whole, b"}}"),
     };
-    // Four numbers of up to twenty digits and their names.
+    // Four numbers of up to twenty digits, and their keys.
     let low = json.len().saturating_sub(KEY.len() + 160);
     let at = json[low..].windows(KEY.len()).rposition(|window| window == KEY)?;
     let (stdout_from, rest) = digits(&json[low + at + KEY.len()..])?;
@@ -99,7 +100,7 @@ mod tests {
     use super::*;
     use crate::evidence_views::testing::event;
 
-    /// Our own form and any other tell the same.
+    /// skillrun's own form and any other form give the same.
     #[test]
     fn a_line_in_another_order_tells_the_same() {
         let raw_ref = RawRef { stdout_from: 1, stdout_to: u64::MAX, stderr_from: 0, stderr_to: 7 };

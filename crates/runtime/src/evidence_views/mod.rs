@@ -1,9 +1,9 @@
-//! Views of a run's evidence that are made when somebody asks. All of them read through the mask.
+//! Views of a run's evidence that are made on request. All of them read through the mask.
 //!
 //! - [`raw`]: any part of one stream of one attempt.
 //! - [`mod@events_at`]: which events a byte went into.
 //! - [`cast`]: the run as a recording of a terminal.
-//! - `line`: the little of a line of the Log that these must understand.
+//! - `line`: the fields of a Log line that these need.
 
 pub mod cast;
 pub mod events_at;

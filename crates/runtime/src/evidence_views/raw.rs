@@ -1,5 +1,5 @@
-//! Any part of one stream of one attempt, with secrets as `*`: the same bytes that a [`skillrun_evidence::Feed`] with the
-//! patterns of the run gives, without reading what is before them.
+//! Any part of one stream of one attempt, with secrets as `*`: the same bytes that a [`skillrun_evidence::Feed`] with
+//! the patterns of the run returns, without reading what comes before them.
 //!
 //! ```text
 //! stdout, stderr, pty   bytes that have a record, through the ranges of `redact.N.jsonl` and the patterns of the run
@@ -7,12 +7,12 @@
 //!                       later than its bytes, and where the mask is not the one that the host sealed
 //! ```
 //!
-//! A pattern is looked for in a line, so a part of a line is read with all that is before it in that line and
-//! [`AHEAD`] bytes behind it, as far as a search looks. Where a line has more than [`LINE_MAX`] bytes, those behind that
-//! many read as `*` when there are patterns: whether they match cannot be told without reading all of the line.
+//! A pattern is searched within a line, so a part of a line is read with everything before it in that line and
+//! [`AHEAD`] bytes after it, as far as a search looks. Where a line has more than [`LINE_MAX`] bytes, those after that
+//! many are shown as `*` when there are patterns: whether they match is unknown without reading all of the line.
 //!
-//! While an attempt is going on, a last line that has no end yet does not count where there are patterns: what would hide
-//! it may still be missing. A stream is measured when it is opened; open it again to see more.
+//! While an attempt is running, a last line without its end does not count where there are patterns: the rest of a
+//! match may still be missing. A stream is measured when it is opened; open it again to see more.
 
 use std::fs::File;
 use std::io;
@@ -36,17 +36,17 @@ mod tests;
 use recorded::Measured;
 use stdin_mask::StdinMask;
 
-/// Most bytes that one read gives.
+/// Maximum number of bytes of one read.
 pub const MOST: usize = 1 << 20;
 
-/// So much of a line can be shown where there are patterns; the budget of a line for parsers is the same. Smaller in our
-/// own tests, which need not take seconds.
+/// This much of a line can be shown where there are patterns; the budget of a line for parsers is the same. Smaller in
+/// tests, which need not take seconds.
 pub const LINE_MAX: u64 = if cfg!(test) { 1 << 20 } else { 8 << 20 };
 
-/// How far a search may look behind a byte to tell whether it is hidden: a window of crate `evidence`, twice.
+/// How far a search may look past a byte to decide whether it is hidden: a window of crate `evidence`, twice.
 pub const AHEAD: u64 = 128 << 10;
 
-/// What is read at once on the way back to the beginning of a line.
+/// Block size for reading back to the beginning of a line.
 const BACK: u64 = 64 << 10;
 
 /// A file of an attempt that can be read.
@@ -63,17 +63,17 @@ pub enum RawKind {
 /// Why a stream cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum RawError {
-    #[error("what attempt {0} wrote was removed by retention; the Log still tells what was read from it")]
+    #[error("the output of attempt {0} was removed by retention; the Log still has the events read from it")]
     EvidenceRemoved(AttemptNumber),
     #[error("there is no attempt {0}; ask for one that was started")]
     NoAttempt(AttemptNumber),
     #[error("attempt {1} has no {what}; ask for stdout or stderr", what = .0.as_str())]
     NoStream(RawKind, AttemptNumber),
-    #[error("what is to be hidden is not known: {0}; nothing is shown, mend run.json")]
+    #[error("failed to read the redaction patterns: {0}; output is withheld until run.json is repaired")]
     Patterns(#[from] PatternError),
     #[error(transparent)]
     Evidence(#[from] EvidenceError),
-    #[error("{name} cannot be read ({error}); see that it is an ordinary file of this user")]
+    #[error("{name} cannot be read ({error}); check that it is an ordinary file of this user")]
     Io { name: String, error: io::Error },
 }
 
@@ -119,18 +119,18 @@ pub struct RawStream {
     patterns: Patterns,
 }
 
-/// What is hidden beside the patterns.
+/// What is hidden in addition to the patterns.
 #[derive(Debug)]
 enum Hidden {
     Ranges(Mask, Stream),
     OfStdin(StdinMask),
-    /// What is secret is not known yet, or not any more.
+    /// The secret ranges are not known yet, or not any more.
     All,
 }
 
 impl RawStream {
-    /// Costs little, whatever the size of the stream: what is recorded is told by the host's record and the end of the
-    /// index. Only an index that nobody vouches for is read from the beginning.
+    /// Cheap, whatever the size of the stream: the recorded size comes from the host's record and the end of the index.
+    /// Only an index without a host's record is read from the beginning.
     pub fn open(
         folder: &RunFolder,
         record: &RunRecord,
@@ -138,8 +138,8 @@ impl RawStream {
         stream: RawKind,
     ) -> Result<Self, RawError> {
         let opened = Self::open_there(folder, record, attempt, stream);
-        // Retention leaves its note before it removes anything. Asked last: without a note now, nothing that hides was
-        // missing before.
+        // Retention leaves its note before it removes anything. Checked last: without a note now, nothing of the mask
+        // was missing before.
         if folder.audit().join(retention::NOTE).symlink_metadata().is_ok() && has_attempt(folder, attempt) {
             return Err(RawError::EvidenceRemoved(attempt));
         }
@@ -159,7 +159,7 @@ impl RawStream {
         let patterns = Patterns::new(&record.redact_patterns)?;
         let has = |stream| audit.join(names::log(stream, attempt)).symlink_metadata().is_ok();
         let is_one_pty = has(Stream::Pty) && !has(Stream::Stdout) && !has(Stream::Stderr);
-        // The terminal's recording alone stands for stdout, and events name it so.
+        // The terminal's recording alone replaces stdout, and events name it so.
         let file_of = if is_one_pty && kind == RawKind::Stdout { RawKind::Pty } else { kind };
         let name = file_of.file_name(attempt);
         let io = |error: io::Error| RawError::Io { name: name.clone(), error };
@@ -174,7 +174,7 @@ impl RawStream {
             Some(stream) => {
                 let measured = Measured { audit: &audit, attempt, stream, file: &file, host: host.as_ref() };
                 let recorded = measured.recorded(is_one_pty).map_err(io)?;
-                // Behind the index, which tells of no byte before its mask is on the disk.
+                // Read after the index, which lists no byte before its mask is on disk.
                 let seen_as = if is_one_pty { Stream::Stdout } else { stream };
                 (recorded, Hidden::Ranges(Mask::of_attempt(&audit, attempt, is_one_pty)?, seen_as))
             }
@@ -193,7 +193,7 @@ impl RawStream {
             || has_attempt(folder, AttemptNumber(attempt.0.saturating_add(1)));
         match opened.hidden {
             Hidden::Ranges(..) if !is_over && !opened.patterns.is_empty() => opened.size = opened.size_so_far()?,
-            // Nothing is added to what was written to a process whose host has said its last.
+            // Nothing is added to the input of a process whose host has written its final record.
             Hidden::Ranges(..) | Hidden::OfStdin(_) | Hidden::All => {}
         }
         Ok(opened)
@@ -227,7 +227,7 @@ impl RawStream {
         let end = to.saturating_add(AHEAD).min(self.recorded);
         let begin = self.line_begin(from)?;
         let mut bytes = self.bytes(begin.unwrap_or(from), end)?;
-        // What is left of a line that began too far away.
+        // The rest of a line that began too far away.
         let rest = if begin.is_some() { 0 } else { line_len(&bytes) };
         bytes[..rest].fill(b'*');
         self.patterns.apply(&mut bytes[rest..]);
@@ -240,7 +240,7 @@ impl RawStream {
         Ok(bytes)
     }
 
-    /// Where the line begins that a byte is in; none when that is further away than a line may be long.
+    /// The beginning of the line that contains a byte; none when it is further away than the longest line.
     fn line_begin(&self, of: u64) -> Result<Option<u64>, RawError> {
         let mut end = of;
         let low = of.saturating_sub(LINE_MAX + 1);
@@ -254,7 +254,7 @@ impl RawStream {
         Ok((low == 0 && of <= LINE_MAX).then_some(0))
     }
 
-    /// How much of a stream that goes on does not change any more, whatever comes.
+    /// How much of a stream that is being written cannot change any more.
     fn size_so_far(&self) -> Result<u64, RawError> {
         let begin = self.line_begin(self.recorded)?.unwrap_or(0);
         Ok(begin.max(self.recorded.saturating_sub(AHEAD)))
@@ -268,12 +268,12 @@ impl RawStream {
     }
 }
 
-/// How long the first line is, without its end.
+/// The length of the first line, without its end.
 fn line_len(bytes: &[u8]) -> usize {
     bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len())
 }
 
-/// Whether an attempt was begun. Retention leaves its claim and its records.
+/// Whether an attempt was begun. Retention keeps its claim and its records.
 fn has_attempt(folder: &RunFolder, attempt: AttemptNumber) -> bool {
     let audit = folder.audit();
     let logs = Stream::ALL.map(|stream| names::log(stream, attempt));
@@ -282,7 +282,7 @@ fn has_attempt(folder: &RunFolder, attempt: AttemptNumber) -> bool {
         && others.iter().chain(&logs).any(|name| audit.join(name).symlink_metadata().is_ok())
 }
 
-/// Opens a file of the evidence. An engine may be able to put a link there, and that would lead out of the run.
+/// Opens a file of the evidence. An engine may be able to put a link there, which would lead out of the run.
 fn open_file(folder: &RunFolder, name: &str) -> io::Result<File> {
     Root::open(folder.root())?.file(&Path::new(".audit").join(name))
 }

@@ -30,7 +30,7 @@ pub(super) fn run_id() -> RunId {
     RunId::new(1, [1; 10])
 }
 
-/// A moment so many milliseconds after one in 2025.
+/// A moment this many milliseconds after a fixed one in 2025.
 pub(super) fn moment(millis: u64) -> Timestamp {
     Timestamp::EPOCH.plus_nanos((1_763_164_800_000 + millis) * 1_000_000)
 }
@@ -73,7 +73,7 @@ impl World {
         Recorder::create(&self.folder.audit(), attempt, streams).expect("new files")
     }
 
-    /// The host's last words.
+    /// The host's final record.
     pub(super) fn seal(&self, recorder: Recorder, wiring: Wiring, started_at: Timestamp) {
         let bytes = Bytes {
             stdout: recorder.recorded(Stream::Stdout),
@@ -130,7 +130,7 @@ impl World {
     }
 }
 
-/// Adds bytes that can be used at once.
+/// Adds bytes that can be read at once.
 pub(super) fn put(recorder: &mut Recorder, t_ns: u64, stream: Stream, bytes: &[u8], hidden: Option<Range<u64>>) {
     recorder.write(stream, bytes).expect("written");
     if let Some(range) = hidden {

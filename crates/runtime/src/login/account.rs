@@ -1,9 +1,9 @@
-//! Whether a login that an engine has left is for the same account as the one that it was given.
+//! Whether a login that an engine left behind is for the same account as the one it was given.
 //!
-//! To refresh a login is to write other tokens and other times into it. Everything else in the file stays: who the user
-//! is, which service it is for, which keys the user has put there. And where tokens tell whose they are (a JSON Web Token
-//! has that in it), they tell the same. A file with opaque tokens alone names no account, and then nothing tells two
-//! accounts apart; the run says so.
+//! A refresh writes other tokens and other times into the file. Everything else in it stays: the user, the service, the
+//! keys that the user has put there. And where tokens name their account (a JSON Web Token contains it), the account
+//! stays the same. A file with only opaque tokens names no account, and then two accounts cannot be distinguished; the
+//! run reports that.
 
 use serde_json::{Map, Value};
 
@@ -12,17 +12,17 @@ use super::note::says_something;
 #[cfg(test)]
 mod tests;
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Account {
     Same,
-    /// Nothing but tokens and times has changed, and nothing in the file names an account.
+    /// Only tokens and times have changed, and nothing in the file names an account.
     Unnamed,
     /// Where it differs.
     Other(String),
 }
 
-/// Names of members that a refresh changes, beside those with `token` in them.
+/// Names of members that a refresh changes, in addition to those that contain `token`.
 const REFRESHED: &[&str] = &[
     "access",
     "refresh",
@@ -43,7 +43,7 @@ const REFRESHED: &[&str] = &[
     "ratelimittier",
 ];
 
-/// Names of members that tell whose a login is.
+/// Names of members that identify the account of a login.
 const NAMES: &[&str] = &[
     "account_id",
     "accountid",
@@ -56,10 +56,10 @@ const NAMES: &[&str] = &[
     "sub",
 ];
 
-/// Claims of a token that tell whose it is, and who says so.
+/// Claims of a token that identify its account, and its issuer.
 const CLAIMS: &[&str] = &["iss", "sub", "email", "account_id", "chatgpt_account_id", "organization_id"];
 
-/// Deepest level that is looked at; logins have two or three.
+/// Deepest level that is compared; logins have two or three.
 const DEPTH: usize = 32;
 
 pub(super) fn compare(before: &[u8], now: &[u8]) -> Account {
@@ -82,7 +82,7 @@ struct Comparison {
 }
 
 impl Comparison {
-    /// `name` is the member that the values are in, `path` all of them down to it.
+    /// `name` is the member that the values are in, `path` the whole path to it.
     fn look(&mut self, path: &str, name: &str, before: &Value, now: &Value, depth: usize) {
         if self.other.is_some() {
             return;
@@ -103,14 +103,15 @@ impl Comparison {
             }
             (before, now) if is_refreshed(name) => match (claims(before), claims(now)) {
                 (Some(before), Some(now)) => self.look_at_claims(path, &before, &now),
-                // A token that told whose it is has become one that does not.
+                // A token that identified its account has become one that does not.
                 (Some(before), None) if is_telling(&before) && !now.is_null() => self.other = differs(),
                 (Some(_) | None, Some(_) | None) => {}
             },
             (before, now) if before == now => {
                 self.is_named |= NAMES.contains(&name.to_lowercase().as_str()) && before.is_string();
             }
-            // What was empty stays so, or a version of the engine counts something there: that names nobody.
+            // An empty value stays empty, or a version of the engine counts something there: that identifies no
+            // account.
             (before, now)
                 if !says_something(before) && (!says_something(now) || now.is_number() || now.is_boolean()) => {}
             _ => self.other = differs(),
@@ -146,7 +147,7 @@ fn claimed<'a>(claims: &'a Map<String, Value>, name: &str) -> Option<&'a Value> 
     claims.get(name).or_else(groups).filter(|value| !value.is_null())
 }
 
-/// What a JSON Web Token says, unchecked: only the service can check it, and refuses one that is not its own.
+/// The claims of a JSON Web Token, unchecked: only the service can check it, and refuses one that is not its own.
 fn claims(token: &Value) -> Option<Map<String, Value>> {
     let mut parts = token.as_str()?.split('.');
     let (Some(_), Some(payload), Some(_), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {

@@ -267,7 +267,7 @@ fn a_timeout() {
     because     the engine took too long, and its host ended it (rule 4)
     reason      TIMEOUT: The engine ran longer than allowed, or was silent for too
                 long, and the host ended it.
-    error       TIMEOUT (timeout): the engine ran longer than it may and was ended
+    error       TIMEOUT (timeout): the engine ran longer than allowed and was ended
     session     ID
     attempt     1 ran out of time (rule 4, TIMEOUT): 186 bytes on stdout, 0 on
                 stderr
@@ -307,7 +307,7 @@ fn an_engine_that_dies_without_a_word() {
                 TIME +N s started (attempt 1)
                 TIME +N s settled (attempt 1)
                 TIME +N s over
-    looks wrong the engine wrote nothing at all in attempt 1
+    looks wrong the engine wrote nothing in attempt 1
     you can     inspect_evidence: skillrun logs ID --rasp
                 retry: skillrun retry ID
                 retry_other_engine: skillrun retry ID --engine ENGINE
@@ -421,12 +421,12 @@ fn a_question_whose_time_is_up() {
     run         ID
     skill       probe on scripted VERSION, interactive
     status      was canceled, after N s (at TIME)
-    because     somebody canceled between two turns
+    because     the run was canceled between two turns
     reason      CANCELED: Somebody canceled the run before it was over.
     session     ID
     attempt     1 completed (rule 14, TURN_ENDED_WITHOUT_MARKER): 298 bytes on
                 stdout, 0 on stderr
-                its process goes on
+                its process continues
                 end in stdout.1.log 272..298: {"type":"turn.completed"}
                 answer in stdout.1.log 101..272:
                 {"type":"item.completed","item":{"id":"item_0","type":"agent_message
@@ -440,7 +440,7 @@ fn a_question_whose_time_is_up() {
                 TIME +N s last output (attempt 1)
                 TIME +N s settled (attempt 1)
                 TIME +N s asked (attempt 1)
-                TIME +N s cancel asked for
+                TIME +N s cancel requested
                 TIME +N s over
     you can     retry: skillrun retry ID
     "#);
@@ -462,12 +462,12 @@ fn a_cancel_in_the_middle() {
     run         ID
     skill       probe on scripted VERSION, auto
     status      was canceled, after N s (at TIME)
-    because     somebody canceled before the attempt was settled (rule 1)
+    because     the run was canceled before the attempt was settled (rule 1)
     reason      CANCELED: Somebody canceled the run before it was over.
     session     ID
     attempt     1 was interrupted (rule 1, CANCELED): 186 bytes on stdout, 0 on
                 stderr
-                signal SIGINT, ended by the host, somebody canceled
+                signal SIGINT, ended by the host, the run was canceled
                 last message in stdout.1.log 101..186:
                 {"type":"item.completed","item":{"id":"item_0","type":"agent_message
                 ","text":"Hm."}}
@@ -475,7 +475,7 @@ fn a_cancel_in_the_middle() {
                 TIME +N s started (attempt 1)
                 TIME +N s first output (attempt 1)
                 TIME +N s last output (attempt 1)
-                TIME +N s cancel asked for
+                TIME +N s cancel requested
                 TIME +N s settled (attempt 1)
                 TIME +N s over
     you can     retry: skillrun retry ID
@@ -538,8 +538,8 @@ fn a_run_in_the_queue() {
     skill       probe on scripted VERSION, auto
     status      waits for a slot, for 1 min 5 s (since TIME)
     timeline    TIME +N s accepted
-    looks wrong it is queued, and nobody works on it; whoever takes it up goes on
-                from its Log
+    looks wrong it is queued, and no process works on it; resume it with `skillrun
+                recover`
     "#);
 }
 

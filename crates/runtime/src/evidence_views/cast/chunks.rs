@@ -1,4 +1,4 @@
-//! What the engine wrote in all attempts, in recorded order, as text.
+//! The engine's output in all attempts, in recorded order, as text.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::retention;
 /// Some text of one stream.
 #[derive(Debug)]
 pub(super) struct Chunk {
-    /// Never before the chunk that stands before it.
+    /// Never before the previous chunk.
     pub(super) at: Micros,
     pub(super) attempt: AttemptNumber,
     pub(super) text: String,
@@ -50,7 +50,8 @@ struct Playing {
 #[derive(Debug)]
 enum Source {
     Recorded(Box<Feed>),
-    /// It goes on, and there are patterns: a line whose end is missing is not shown. What comes later is not waited for.
+    /// The run is not over, and there are patterns: a line without its end is not shown. Later bytes are not waited
+    /// for.
     Live(Box<LiveFeed>, Extent),
 }
 
@@ -105,13 +106,13 @@ impl<'a> Chunks<'a> {
             let extent = Extent { stdout: size(Stream::Stdout), stderr: size(Stream::Stderr), pty: size(Stream::Pty) };
             LiveFeed::open(&audit, number).map(|feed| Source::Live(Box::new(feed.hiding(&self.patterns)), extent))
         };
-        // Noted before anything is removed: without a note by now, what hides was still there.
+        // The note is written before anything is removed: without a note now, the mask was still complete.
         if has_note(self.run) {
             return Err(CastError::EvidenceRemoved);
         }
         let wiring = host.map(|host| host.wiring).or_else(|| wiring_noted(self.run, number));
         let decoders = decoders(self.run, &attempt, wiring);
-        // A clock that was set back does not make one attempt run into the other.
+        // A clock that was set back does not make one attempt overlap the next.
         let begin = attempt.meta.started_at.map_or(self.last, Micros::of).max(self.last);
         Ok(Some(Playing { attempt: number, begin, source: source?, decoders }))
     }
@@ -149,13 +150,13 @@ fn has_note(run: &RunFolder) -> bool {
     run.audit().join(retention::NOTE).symlink_metadata().is_ok()
 }
 
-/// How much there is of a stream by now, with or without records.
+/// How much of a stream exists now, with or without records.
 fn size(run: &RunFolder, number: AttemptNumber, stream: Stream) -> u64 {
     fs::metadata(run.audit().join(names::log(stream, number))).map_or(0, |metadata| metadata.len())
 }
 
-/// Which streams are shown, and how. The terminal's recording stands for both streams where it has both of them in it;
-/// what a host records of split terminals is only what was written to the controlling one, and is shown beside them.
+/// Which streams are shown, and how. The terminal's recording replaces both streams where it contains both; with split
+/// terminals a host records only what was written to the controlling one, and that is shown beside them.
 fn decoders(run: &RunFolder, attempt: &Attempt, wiring: Option<Wiring>) -> [Option<Decoder>; 3] {
     let size = |stream| size(run, attempt.number, stream);
     let pty = size(Stream::Pty);
@@ -175,7 +176,7 @@ fn decoders(run: &RunFolder, attempt: &Attempt, wiring: Option<Wiring>) -> [Opti
     shown.map(|is_shown| is_shown.then(|| Decoder::new(line_ends)))
 }
 
-/// The wiring of an attempt whose host has not written its record, as it stands in the view of it.
+/// The wiring of an attempt whose host has not written its record, from the view of it.
 fn wiring_noted(run: &RunFolder, number: AttemptNumber) -> Option<Wiring> {
     #[derive(Deserialize)]
     struct Noted {

@@ -1,4 +1,4 @@
-//! How time passes in a recording: as it did, but for time outside of attempts.
+//! How time passes in a recording: as it did, except for time outside of attempts.
 
 use std::time::Duration;
 
@@ -22,14 +22,14 @@ pub(super) struct Clock {
     now: Micros,
     longest_pause: Micros,
     phase: Phase,
-    /// The last attempt that is over: what comes late of it does not begin it again.
+    /// The last attempt that is over: late bytes of it do not begin it again.
     ended: AttemptNumber,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Phase {
     Attempt,
-    /// So much of the pause can still be shown.
+    /// This much of the pause can still be shown.
     Pause(Micros),
 }
 
@@ -40,7 +40,7 @@ impl Clock {
         Self { now: begin, longest_pause, phase, ended: AttemptNumber::BEFORE_FIRST }
     }
 
-    /// Bytes of an attempt came; gives the time since the line before.
+    /// Bytes of an attempt came; returns the time since the previous line.
     pub(super) fn output(&mut self, at: Micros, attempt: AttemptNumber) -> Micros {
         let interval = self.pass(at);
         if attempt > self.ended {
@@ -49,7 +49,7 @@ impl Clock {
         interval
     }
 
-    /// The same of an event.
+    /// The same for an event.
     pub(super) fn event(&mut self, marker: &Marker) -> Micros {
         let interval = self.pass(marker.at);
         match marker.what {

@@ -1,11 +1,11 @@
-//! Bytes of a stream to text for a terminal, however they were cut.
+//! Bytes of a stream to text for a terminal, however they were split.
 
-/// What is done with ends of lines.
+/// How line ends are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineEnds {
     /// The process wrote to a terminal.
     AsTheyAre,
-    /// It wrote to a pipe: a terminal would have put a return before each end of a line that has none.
+    /// It wrote to a pipe: a terminal would have put a carriage return before each line end that has none.
     WithReturn,
 }
 
@@ -23,7 +23,7 @@ impl Decoder {
         Self { line_ends, held: Vec::new(), is_after_return: false }
     }
 
-    /// The text of what comes next. A character that is not all there comes with a later call.
+    /// The text of the next bytes. An incomplete character comes with a later call.
     pub(super) fn take(&mut self, bytes: &[u8]) -> String {
         let mut joined = std::mem::take(&mut self.held);
         joined.extend_from_slice(bytes);
@@ -49,7 +49,7 @@ impl Decoder {
         }
     }
 
-    /// The stream is over: what was held back is no character.
+    /// The stream is over: bytes held back are not a character.
     pub(super) fn end(&mut self) -> &'static str {
         if std::mem::take(&mut self.held).is_empty() { "" } else { "\u{fffd}" }
     }
@@ -115,7 +115,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-        /// How a stream was cut makes no difference, and it reads as anybody else would read it.
+        /// How a stream was split makes no difference, and the text is what any other decoder gives.
         #[test]
         fn pieces_make_no_difference(
             words in vec(select(vec![&b"a"[..], b"\r", b"\n", b"\r\n", "ä".as_bytes(), "😀".as_bytes(), b"\xff", b"\xe2\x82", b"\x80"]), 0..30),

@@ -14,7 +14,7 @@ use crate::evidence_views::line::{self, Envelope};
 /// One event.
 #[derive(Debug)]
 pub(super) struct Marker {
-    /// Never before the event that stands before it.
+    /// Never before the previous event.
     pub(super) at: Micros,
     pub(super) seq: u64,
     pub(super) event_type: String,
@@ -36,7 +36,7 @@ pub(super) struct Markers<'a, L: ?Sized> {
     log: &'a L,
     run: RunId,
     cursor: Cursor,
-    /// What is appended from here on is not waited for.
+    /// Later events are not waited for.
     end: Seq,
     page: vec::IntoIter<Marker>,
     next: Option<Marker>,
@@ -95,7 +95,7 @@ impl<'a, L: EventLog + ?Sized> Markers<'a, L> {
         }
         let page = match self.log.read(self.run, self.cursor, Limits::default())? {
             Answer::Page(page) => page,
-            // The end was seen, so something must be there.
+            // The end was read before, so this event must exist.
             Answer::Reset(_) => return Err(CastError::LogCut),
         };
         if page.is_empty() {
@@ -106,7 +106,7 @@ impl<'a, L: EventLog + ?Sized> Markers<'a, L> {
         Ok(Some(page.lines().filter(|line| line.seq < end).filter_map(|line| self.marker(&line)).collect()))
     }
 
-    /// None for a line that a later version may understand.
+    /// None for a line that only a later version may understand.
     fn marker(&mut self, line: &LogLine<'_>) -> Option<Marker> {
         let envelope: Envelope<'_> = line::envelope(line)?;
         let what = what(&envelope.event.event_type);

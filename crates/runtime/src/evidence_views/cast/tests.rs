@@ -23,7 +23,7 @@ fn cast(world: &World) -> Vec<String> {
     String::from_utf8(out).expect("text").lines().map(str::to_owned).collect()
 }
 
-/// All that was put out, in one.
+/// All output, concatenated.
 fn output(lines: &[String]) -> String {
     let event = |line: &String| serde_json::from_str::<(f64, String, String)>(line).expect("an event");
     lines[1..].iter().map(event).filter(|(_, code, _)| code == "o").map(|(_, _, text)| text).collect()
@@ -64,7 +64,7 @@ fn a_run_of_two_attempts() {
         control(3, 1, moment(2_000), ended(Some(3))),
         message(4, 1, moment(4_000)),
         started(5, 2, moment(99_999)),
-        // A clock went back.
+        // A clock was set back.
         message(6, 2, moment(50_000)),
         control(7, 2, moment(107_250), ended(Some(4))),
         control(8, 2, moment(107_500), completed()),
@@ -113,7 +113,7 @@ fn evidence_that_was_removed_is_none() {
     assert_eq!(cast(&world)[1..], [r#"[0.000000,"m","1 agent.message.final"]"#]);
 }
 
-/// Half of what a pattern would hide is not shown while the other half is on its way.
+/// Half of a text that a pattern would hide is not shown before the other half arrives.
 #[test]
 fn a_run_that_goes_on_is_told_as_far_as_it_was_recorded() {
     let begun = |patterns: &[&str]| {
@@ -134,7 +134,7 @@ fn a_run_that_goes_on_is_told_as_far_as_it_was_recorded() {
     assert!(output(&cast(&world)).starts_with("line\r\nsk-123no record45;\r\n"));
 }
 
-/// The stream of a terminal is played as it is; its recording stands for both streams where it has both.
+/// The stream of a terminal is played as it is; its recording replaces both streams where it contains both.
 #[test]
 fn terminals() {
     let of = |wiring, streams: &[(Stream, &[u8])]| {
@@ -165,8 +165,8 @@ fn moments_are_told_to_the_microsecond() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
-    /// Whatever was recorded: every line is an event, no time goes back, all markers are there in order, and the text of
-    /// each attempt is what every other reader sees.
+    /// For any recording: every line is an event, time never goes back, all markers are present in order, and the text
+    /// of each attempt is what every other reader sees.
     #[test]
     fn nothing_is_lost_and_time_goes_on(
         pieces in vec((select(vec![ONE, TWO]), select(BOTH.to_vec()), vec(select(vec![&b"a"[..], b"\n", "😀".as_bytes(), b"\xff", b"key\n", b"k"]), 0..9)), 0..30),

@@ -99,7 +99,7 @@ fn a_log_without_events_has_none_and_one_that_is_missing_is_told() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// What looking at every event finds.
+    /// The result of checking every event.
     #[test]
     fn the_same_as_a_search_of_all_events(
         sizes in vec((0..40u64, 0..30u64), 1..120),
@@ -125,7 +125,7 @@ proptest! {
 
 /// For `cargo test --release -- --ignored --nocapture`: a figure, not a promise.
 #[test]
-#[ignore = "takes long and tells a time"]
+#[ignore = "slow; prints a time"]
 fn a_million_events() {
     let world = World::new(&[]);
     for batch in 0..1_000 {

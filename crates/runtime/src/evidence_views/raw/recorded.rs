@@ -1,8 +1,8 @@
-//! How much of a stream has records in the chunk index, without reading all of the index where that can be helped.
+//! How much of a stream has records in the chunk index, without reading the whole index where possible.
 //!
 //! ```text
-//! the host's record is there    it tells, and the end of the index shows that all of it is still there
-//! a host is at work             the last record of the stream: a host adds whole lines, one behind the other
+//! the host's record is there    it has the size; the end of the index shows that nothing is missing
+//! a host is at work             the last record of the stream: a host appends whole lines
 //! neither                       all of the index is read, as every other reader does: after a crash anything may be in it
 //! ```
 
@@ -17,7 +17,7 @@ use skillrun_evidence::error::EvidenceErrorKind;
 use skillrun_evidence::{EvidenceError, HostRecord, names};
 use skillrun_model::{AttemptNumber, Stream};
 
-/// What is read of the index at once, from its end on.
+/// Block size for reading the index backwards.
 const BLOCK: u64 = if cfg!(test) { 512 } else { 64 << 10 };
 
 /// A stream that is to be measured.
@@ -38,7 +38,7 @@ struct BytesLine<'a> {
     batch: u64,
 }
 
-/// Any other record, which tells nothing here.
+/// Any other record, which is irrelevant here.
 #[derive(Deserialize)]
 struct OtherLine<'a> {
     #[serde(default, borrow)]
@@ -53,11 +53,11 @@ impl Measured<'_> {
         let path = self.audit.join(names::chunks(self.attempt));
         let index = match File::open(&path) {
             Ok(index) => index,
-            // An old recording: all that is there counts. Hosts make the index before the streams.
+            // An old recording: everything in the file counts. Hosts create the index before the streams.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(self.file.metadata()?.len()),
             Err(error) => return Err(error),
         };
-        // The index first: what it tells of is in the file by then.
+        // The index first: the bytes it lists are in the file by then.
         let index_len = index.metadata()?.len();
         let len = self.file.metadata()?.len();
         if len == 0 {
@@ -75,7 +75,7 @@ impl Measured<'_> {
         }
     }
 
-    /// What the host says, if the index has everything that it had then.
+    /// The size in the host's record, if the index has everything that it had then.
     fn told_by_host(&self, host: &HostRecord, index: &File, index_len: u64) -> io::Result<Option<u64>> {
         let told = match self.stream {
             Stream::Stdout => host.bytes.stdout,
@@ -93,7 +93,7 @@ impl Measured<'_> {
         Ok((is_complete && is_sealed).then_some(told))
     }
 
-    /// The end of the last record that fits the file.
+    /// The end of the last record that is inside the file.
     fn last_record(&self, index: &File, index_len: u64, len: u64) -> io::Result<Option<u64>> {
         let word = match self.stream {
             Stream::Stdout => "stdout",
@@ -130,7 +130,7 @@ impl Measured<'_> {
                     let to = position.checked_add(count).filter(|to| *to <= len);
                     match to {
                         Some(to) if from.is_none_or(|from| from == position) => position = to,
-                        // It does not fit the file, and nothing behind it counts.
+                        // It is past the end of the file, and nothing after it counts.
                         Some(_) | None => break,
                     }
                 }
@@ -147,15 +147,15 @@ impl Measured<'_> {
 enum Walk {
     Enough,
     Beginning,
-    /// A line is not as hosts write it.
+    /// A line is not in the form that hosts write.
     Foreign,
 }
 
-/// Goes over the lines of an index from the last to the first, until `each` has enough; it is given records of bytes, and
-/// none for others. What has no end of a line is being written, and passed over.
+/// Walks the lines of an index from the last to the first, until `each` has enough; `each` receives the records of
+/// bytes, and none for other records. A last line without its end is being written, and is skipped.
 fn backwards(index: &File, len: u64, mut each: impl FnMut(Option<&BytesLine<'_>>) -> bool) -> io::Result<Walk> {
     let mut begin = len;
-    // From `begin` on to the end of a line that is not yet looked at.
+    // From `begin` to the end of a line that is not yet processed.
     let mut text: Vec<u8> = Vec::new();
     let mut is_end_known = false;
     while begin > 0 {
@@ -173,7 +173,7 @@ fn backwards(index: &File, len: u64, mut each: impl FnMut(Option<&BytesLine<'_>>
             text.truncate(end + 1);
             is_end_known = true;
         }
-        // The first line may have begun before; all others are whole.
+        // The first line may have begun earlier; all others are complete.
         while let Some(end) = text.len().checked_sub(1) {
             let line = match text[..end].iter().rposition(|byte| *byte == b'\n') {
                 Some(at) => at + 1,

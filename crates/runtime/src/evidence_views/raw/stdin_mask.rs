@@ -1,4 +1,4 @@
-//! Ranges of what was written to a process that hold secrets. Other readers of `redact.N.jsonl` pass them over.
+//! Ranges of a process's input that contain secrets. Other readers of `redact.N.jsonl` skip them.
 
 use std::path::Path;
 use std::{fs, io};
@@ -21,7 +21,7 @@ struct Line<'a> {
 }
 
 impl StdinMask {
-    /// None where the file is not the one that the host sealed. A missing file is an error: it was vouched for.
+    /// None where the file is not the one that the host sealed. A missing file is an error: the host's record lists it.
     pub(super) fn read(path: &Path, sealed: &str) -> Result<Option<Self>, RawError> {
         let text = fs::read(path).map_err(|error: io::Error| {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -36,7 +36,7 @@ impl StdinMask {
         Ok(Some(Self { ranges }))
     }
 
-    /// Hides what of `bytes`, which begin at `offset`, lies in a range.
+    /// Hides the parts of `bytes`, which begin at `offset`, that are in a range.
     pub(super) fn apply(&self, offset: u64, bytes: &mut [u8]) {
         let end = offset + bytes.len() as u64;
         for &(from, to) in self.ranges.iter().take_while(|(from, _)| *from < end) {

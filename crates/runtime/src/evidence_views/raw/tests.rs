@@ -24,7 +24,7 @@ fn all(world: &World, kind: RawKind) -> String {
     bytes.escape_ascii().to_string()
 }
 
-/// A host that is at work.
+/// A host that is running.
 fn socket(world: &World) -> UnixListener {
     UnixListener::bind(world.audit(names::SOCKET)).expect("a socket")
 }
@@ -47,7 +47,7 @@ fn a_part_of_a_line_is_hidden_as_the_whole_line_says() {
     assert_eq!(all(&world, RawKind::Stderr), "err");
 }
 
-/// What was written to a process has ranges of its own, and they come later than its bytes.
+/// The input of a process has ranges of its own, which are written later than its bytes.
 #[test]
 fn what_was_written_to_the_process_is_hidden_until_its_secrets_are_known() {
     let world = World::new(&[MAIL]);
@@ -59,7 +59,7 @@ fn what_was_written_to_the_process_is_hidden_until_its_secrets_are_known() {
     assert_eq!(all(&world, RawKind::Stdin), r"use ******** of **************\n");
 }
 
-/// A mask that had been emptied was believed, and the secret was shown.
+/// An emptied mask was accepted, and the secret was shown.
 #[test]
 fn what_a_lost_mask_hid_is_withheld() {
     let world = World::new(&[]);
@@ -94,7 +94,7 @@ fn what_is_not_there_is_told() {
     }
 }
 
-/// A removal may be under way: what hides can be gone before what it hides.
+/// A removal may be under way: the mask can be gone before the bytes it hides.
 #[test]
 fn evidence_that_is_being_removed_is_not_read() {
     let world = World::new(&[]);
@@ -144,7 +144,7 @@ fn a_record_past_the_end_of_its_file_is_torn() {
     }
 }
 
-/// What a host said once does not count against what is left of the index.
+/// A host's record does not count when the index has lost its end.
 #[test]
 fn an_index_that_lost_its_end_is_read() {
     let world = World::new(&[]);
@@ -165,7 +165,7 @@ fn an_index_that_lost_its_end_is_read() {
     assert_eq!(open(&world, RawKind::Stdout).expect("readable").size(), 300, "without an index all of it counts");
 }
 
-/// Recordings that no host of ours made.
+/// Recordings that no host of skillrun made.
 #[test]
 fn older_recordings_are_read_too() {
     let world = World::new(&[]);
@@ -193,7 +193,7 @@ fn the_last_record_is_found_however_far_back_it_is() {
     recorder.write(Stream::Stderr, b"no record").expect("written");
     let _socket = socket(&world);
     assert_eq!((all(&world, RawKind::Stderr), all(&world, RawKind::Stdout)), ("once".to_owned(), "x".repeat(200)));
-    // A line that is being written is none yet.
+    // A line that is being written does not count yet.
     let mut index = fs::read(world.audit("chunks.1.jsonl")).expect("an index");
     index.extend_from_slice(b"{\"i\":201,\"t_ns\":3,\"stream\":\"stderr\",\"from\":4,\"to\":9");
     world.write("chunks.1.jsonl", &index);
@@ -234,7 +234,7 @@ fn words() -> impl Strategy<Value = Vec<u8>> {
         "ä".as_bytes(),
         b"-",
     ]);
-    // Now and then a word comes very often, so that lines are longer than what a search sees at once.
+    // Occasionally a word is repeated often, so that lines are longer than a search window.
     let long = (word.clone(), 0..50_000usize).prop_map(|(word, count)| match word {
         b"\n" | b"\r\n" => word.to_vec(),
         _ => word.repeat(count / word.len()),
@@ -245,7 +245,7 @@ fn words() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Byte for byte what every other reader sees, whatever part is asked for.
+    /// Byte for byte what every other reader sees, whatever part is requested.
     #[test]
     fn a_part_is_what_a_feed_gives(
         pieces in vec((select(vec![Stream::Stdout, Stream::Stderr]), vec(words(), 0..12), any::<bool>()), 1..24),
@@ -280,7 +280,7 @@ proptest! {
         }
     }
 
-    /// What was shown while an attempt went on is what it shows for ever: nothing that a pattern hides later.
+    /// What was shown during an attempt is shown forever: no pattern hides it later.
     #[test]
     fn what_was_shown_is_never_hidden_later(
         pieces in vec(vec(words(), 0..6), 1..24),

@@ -65,7 +65,7 @@ fn claude_and_qwen_have_opaque_tokens() {
     assert_eq!(compared(&claude("first", Some("mine")), &claude("second", Some("yours"))), other("organizationUuid"));
     let qwen = |token: &str, service: &str| json!({"access_token": token, "refresh_token": token, "expiry_date": 7, "resource_url": service});
     assert_eq!(compared(&qwen("first", "portal"), &qwen("second", "portal")), Account::Unnamed);
-    // All that the user asks from now on would go there.
+    // All later requests of the user would go there.
     assert_eq!(compared(&qwen("first", "portal"), &qwen("second", "elsewhere")), other("resource_url"));
 }
 
