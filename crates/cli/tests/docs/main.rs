@@ -1,5 +1,8 @@
 //! Documentation that can be checked: pages of codes, glossary, links, and nothing of anybody's machine.
 
+mod names;
+mod wording;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
