@@ -1,4 +1,4 @@
-//! How a command that follows a run exits: the state of the run as a number.
+//! Exit codes of the commands that follow a run: the state of the run as a number.
 
 use std::process::ExitCode;
 
@@ -14,7 +14,7 @@ pub(crate) enum Outcome {
     Succeeded,
     Failed,
     TimedOut,
-    /// For a person.
+    /// Waiting for a user.
     Waiting,
     OutputInvalid,
     Canceled,
@@ -78,7 +78,7 @@ impl Outcome {
         }
     }
 
-    /// A run that nobody brings on until somebody answers.
+    /// A run that makes no progress until a user answers.
     pub(crate) fn waits(state: &State) -> bool {
         !state.is_over() && state.question.is_some()
     }

@@ -1,9 +1,9 @@
-//! How a command tells that it could not do what it was asked: one clear sentence on stderr, and an exit code.
+//! How a command reports a failure: one clear sentence on stderr, and an exit code.
 //!
 //! ```text
 //! 1  something went wrong on the way
 //! 2  bad usage, or input that cannot be used
-//! 4  what was named is not there: a skill, an engine, a setting
+//! 4  not found: a skill, an engine, a setting
 //! ```
 
 use std::io::{self, Write};
@@ -33,7 +33,7 @@ pub(crate) enum Failure {
     /// Bad usage, or input that cannot be read.
     #[error("{0}")]
     Input(String),
-    /// There is nothing of the name that was given.
+    /// Nothing has the given name.
     #[error("{0}")]
     NotFound(String),
     #[error(transparent)]
@@ -49,7 +49,7 @@ pub(crate) enum Failure {
     Write { path: String, error: io::Error },
 }
 
-/// Why something cannot be written, in words of ours where the operating system's do not help.
+/// Why something cannot be written; replaces messages of the operating system that do not help.
 pub(crate) fn reason(error: &io::Error) -> String {
     const WORDS: &[(io::ErrorKind, &str)] = &[
         (io::ErrorKind::AlreadyExists, "a file is in the way"),
@@ -62,7 +62,7 @@ pub(crate) fn reason(error: &io::Error) -> String {
     ours.map_or_else(|| error.to_string(), |(_, words)| (*words).to_owned())
 }
 
-/// Whoever reads our output went away; that is their right and no failure.
+/// The reader of the output has closed it. That is allowed and does not count as a failure.
 fn reader_left(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe
 }
@@ -74,7 +74,7 @@ impl Failure {
         {
             return ExitCode::SUCCESS;
         }
-        // Nothing is left to do if stderr is gone too.
+        // If stderr is gone too, there is nothing left to do.
         let _ = writeln!(io::stderr(), "error: {}", plain(&self.to_string()));
         ExitCode::from(self.exit_code())
     }

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    // One is started for every attempt, and knowing all our arguments would be most of what it does.
+    // A host is started for every attempt; building the whole argument parser would be most of its work.
     if args::is_host(std::env::args_os().skip(1)) {
         return skillrun_collect::host::main();
     }

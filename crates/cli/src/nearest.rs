@@ -1,8 +1,8 @@
-//! The word that was probably meant.
+//! Suggests the name that was probably meant.
 
-/// The closest of `known`, if it is close enough to be a slip of the hand.
+/// The closest of `known`, if it is close enough to be a typing error.
 pub(crate) fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Names are short; whoever wrote a page in the place of one meant none of them.
+    // Names are short; a long text is not a misspelled name.
     if given.len() > 64 {
         return None;
     }

@@ -1,6 +1,6 @@
 //! Printing: to stdout, as text for people or as one JSON document.
 //!
-//! Colour only on a terminal; text is cut to its width, and never where somebody reads through a pipe. What comes from
+//! Colour is used only on a terminal. Text is truncated to the width of a terminal, and never in a pipe. Text from
 //! files of others goes through [`plain`], because a terminal obeys some characters.
 
 use std::io::{self, IsTerminal, Write};
@@ -20,7 +20,7 @@ const GAP: usize = 2;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
     colour: Colour,
-    /// None: as long as it is.
+    /// None: not truncated.
     width: Option<usize>,
 }
 
@@ -30,23 +30,23 @@ enum Colour {
     Off,
 }
 
-/// What a piece of text is, for the eye.
+/// How a piece of text is emphasized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ink {
     Plain,
     /// A name, a heading.
     Bold,
-    /// Beside the point.
+    /// Secondary information.
     Dim,
     Good,
     Warning,
     Bad,
 }
 
-/// What becomes of the last column of a table where the terminal ends.
+/// What happens to the last column of a table at the edge of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LastColumn {
-    /// For words, of which the first tell enough.
+    /// For sentences, whose first words are enough.
     Cut,
     /// For paths and values.
     Whole,
@@ -85,7 +85,7 @@ impl Output {
         }
     }
 
-    /// Columns below each other.
+    /// Aligned columns.
     pub(crate) fn table<const N: usize>(&self, rows: &[[(Ink, String); N]], last: LastColumn) -> String {
         let mut widths = [0; N];
         for row in rows {
@@ -116,7 +116,7 @@ impl Output {
         line
     }
 
-    /// Labels and their texts, which go on below themselves where the terminal ends.
+    /// Labels and their texts, which continue on the next line at the edge of the terminal.
     pub(crate) fn labelled(&self, rows: &[(Ink, String, String)]) -> String {
         let label_width = rows.iter().map(|(_, label, _)| label.width()).max().unwrap_or(0);
         let room = self.width.map(|width| width.saturating_sub(label_width + GAP).max(NARROW));
@@ -134,10 +134,10 @@ impl Output {
     }
 }
 
-/// Text is broken into lines of this width at least, however narrow the terminal is.
+/// Lines have at least this width, however narrow the terminal is.
 const NARROW: usize = 20;
 
-/// Lines of at most `room` columns, broken between words. A word that is longer is left whole: it may be a path.
+/// Lines of at most `room` columns, broken between words. A longer word is not broken: it may be a path.
 fn wrapped(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -162,8 +162,7 @@ pub(crate) fn print_json(document: &impl Serialize) -> Result<(), Failure> {
     print(&(harmless(&serde_json::to_string_pretty(document).map_err(failed)?) + "\n"))
 }
 
-/// JSON without the characters that it may have and a terminal obeys, or that hide or turn what stands around them; it
-/// says the same.
+/// Equivalent JSON without characters that a terminal obeys, or that hide or reverse the text around them.
 pub(crate) fn harmless(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for character in json.chars() {
@@ -178,12 +177,12 @@ pub(crate) fn harmless(json: &str) -> String {
     text
 }
 
-/// On one line, and nothing in it that a terminal obeys or that hides or turns what stands around it.
+/// On one line, without characters that a terminal obeys, or that hide or reverse the text around them.
 pub(crate) fn plain(text: &str) -> String {
     visible(&text.trim().replace(['\n', '\t'], " "), |_| false)
 }
 
-/// At most `room` columns, with a sign where something is missing.
+/// At most `room` columns, with a mark where text is missing.
 pub(crate) fn cut(text: &str, room: usize) -> String {
     if text.width() <= room || room == 0 {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! This process as the owner of runs, and owners in the background.
+//! This process as the owner of runs, and owner processes in the background.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -16,10 +16,10 @@ use crate::failure::Failure;
 use crate::place::note;
 use crate::settings::Settings;
 
-/// What an owner in the background says when it has taken over.
+/// The line that an owner process in the background prints when it has taken over.
 pub(crate) const READY: &str = "ready";
 
-/// A runtime that others can talk to.
+/// A runtime that other processes can send requests to.
 pub(crate) struct Owner {
     pub(crate) runtime: Arc<Runtime>,
     listening: Listening,
@@ -27,20 +27,20 @@ pub(crate) struct Owner {
     leaving: Leaving,
 }
 
-/// What becomes of unfinished runs.
+/// What happens to unfinished runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Leaving {
-    /// An owner in the background goes on with them.
+    /// An owner process in the background resumes them.
     HandOver,
-    /// The next start does.
+    /// The next start resumes them.
     Leave,
 }
 
 impl Drop for Owner {
-    /// Whatever the reason to leave, no run is left without an owner: what is not finished goes on in the background,
-    /// and where that cannot be, our socket stays and tells the next one.
+    /// No run is left without an owner, whatever the reason to exit: unfinished runs continue in the background, and if
+    /// that fails, the socket of this process stays, so that the next process finds the runs.
     fn drop(&mut self) {
-        // Nobody can bring a run on any more after this.
+        // From here on, no request of another process is accepted.
         self.listening.close();
         let unfinished = self.runtime.leave();
         if self.leaving == Leaving::Leave && !unfinished.is_empty() {
@@ -49,7 +49,7 @@ impl Drop for Owner {
         let take = match unfinished.as_slice() {
             [] => return,
             [run] => Take::One(*run),
-            // One owner has them all.
+            // One owner process takes all of them.
             [_, ..] => Take::All,
         };
         if in_background(&self.settings, take).is_err() {
@@ -106,28 +106,29 @@ impl Owner {
 }
 
 impl Owner {
-    /// Leaves unfinished runs without an owner for now: their hosts go on, and whoever comes next takes them up.
+    /// Leaves unfinished runs without an owner for now: their hosts keep running, and the next owner process takes the
+    /// runs up.
     pub(crate) fn leave_runs(mut self) {
         self.leaving = Leaving::Leave;
     }
 }
 
-/// The very program that runs now: another one may have been put in its place since.
+/// The program file of this process: its path may name a newer program by now.
 fn program(command: &str) -> Command {
     let mut program = Command::new("/proc/self/exe");
     program.arg0("skillrun").arg(command);
     program
 }
 
-/// Which runs an owner in the background takes.
+/// Which runs an owner process in the background takes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Take {
     One(RunId),
-    /// All that nobody owns.
+    /// All runs without an owner.
     All,
 }
 
-/// An owner that outlives this process.
+/// The command for an owner process that outlives this one.
 fn background(settings: &Settings, take: Take) -> Command {
     let mut owner = program("own");
     match take {
@@ -142,9 +143,9 @@ fn background(settings: &Settings, take: Take) -> Command {
     owner
 }
 
-/// Starts one. When this returns, it has taken over.
+/// Starts an owner process in the background. When this returns, it has taken over.
 pub(crate) fn in_background(settings: &Settings, take: Take) -> Result<(), Failure> {
-    let failed = |why: String| Failure::Owner(format!("no process could be left with the run: {why}"));
+    let failed = |why: String| Failure::Owner(format!("failed to hand the run over to a background process: {why}"));
     let mut child =
         background(settings, take).stdout(Stdio::piped()).spawn().map_err(|error| failed(error.to_string()))?;
     let mut word = String::new();
@@ -162,14 +163,14 @@ pub(crate) fn server(settings: &Settings) -> Option<u32> {
     }
 }
 
-/// Gives a run that nobody owns to the server, if there is one that takes it.
+/// Hands a run without an owner over to the server, if there is one and it accepts the run.
 pub(crate) fn give_to_server(settings: &Settings, run: RunId) -> Given {
     let taken = server(settings).map(|pid| ask(&settings.data, pid, Ask::TakeUp { run }));
     match taken {
         Some(Ok(Asked::Done { .. })) => Given::Taken,
         Some(Ok(Asked::Failed { error })) if error.kind == Kind::OtherVariables => {
             note(
-                "the server beside this command has other variables, so the run stays with this command and its variables",
+                "the running server has other environment variables, so the run stays with this command and its variables",
             );
             Given::Refused
         }
@@ -177,7 +178,7 @@ pub(crate) fn give_to_server(settings: &Settings, run: RunId) -> Given {
     }
 }
 
-/// Gives an answer to the server, which may have the variables that this process has not. True when the server took it.
+/// Sends an answer to the server, which may have the variables that this process lacks. True if the server accepted it.
 pub(crate) fn reply_by_server(settings: &Settings, run: RunId, reply: Reply) -> bool {
     let asked = server(settings).map(|pid| ask(&settings.data, pid, Ask::Reply { run, reply }));
     match asked {
@@ -194,11 +195,11 @@ pub(crate) enum Given {
     Refused,
 }
 
-/// Runs of owners that died are taken over in the background, so that none stays without one.
+/// Runs whose owner process died are taken over in the background.
 pub(crate) fn take_over_orphans(settings: &Settings) {
-    // A server looks after them by itself.
+    // A server takes them over by itself.
     if !crashed(&settings.data).is_empty() && server(settings).is_none() {
-        // Whoever comes next tries again; nobody waits for the runs of others.
+        // If this fails, the next command tries again: no command waits for the runs of others.
         background(settings, Take::All).spawn().ok();
     }
 }

@@ -1,4 +1,4 @@
-//! The data folder as commands see it: settings, Logs, the catalog, and runs by the beginnings of their ids.
+//! The data folder as commands see it: settings, Logs, the catalog, and runs by prefixes of their ids.
 
 use std::fs;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::output::plain;
 use crate::settings::Settings;
 
-/// Runs that are named when the beginning of an id fits more than one.
+/// Runs that are listed when a prefix of an id matches more than one.
 const CANDIDATES: usize = 5;
 
 #[derive(Debug)]
@@ -44,18 +44,19 @@ impl Place {
         Ok(catalog)
     }
 
-    /// The run that somebody means: its id, the beginning of it, or `last`.
+    /// The run that a word on the command line means: its id, a unique prefix of it, or `last`.
     pub(crate) fn run(&self, word: &str) -> Result<RunId, Failure> {
         let ids = self.ids();
         let missing = || Failure::NotFound(format!("there is no run \"{}\"; `skillrun ls` lists them", plain(word)));
         if word == "last" {
-            return ids.last().copied().ok_or_else(missing);
+            let none = || Failure::NotFound("there are no runs yet; `skillrun run SKILL` starts one".to_owned());
+            return ids.last().copied().ok_or_else(none);
         }
         let wanted = spelled(word);
         let found: Vec<RunId> = ids.into_iter().filter(|id| spelled(&id.to_string()).starts_with(&wanted)).collect();
         match found[..] {
             [] if self.was_removed(word) => {
-                Err(Failure::NotFound(format!("run {} was removed to make room", plain(word))))
+                Err(Failure::NotFound(format!("run {} was removed to free disk space", plain(word))))
             }
             [] => Err(missing()),
             [one] => Ok(one),
@@ -63,7 +64,7 @@ impl Place {
             [..] => {
                 let some: Vec<String> = found.iter().take(CANDIDATES).map(ToString::to_string).collect();
                 let more = if found.len() > CANDIDATES { ", …" } else { "" };
-                let message = format!("\"{}\" fits {} runs: {}{more}", plain(word), found.len(), some.join(", "));
+                let message = format!("\"{}\" matches {} runs: {}{more}", plain(word), found.len(), some.join(", "));
                 Err(Failure::NotFound(message))
             }
         }
@@ -75,7 +76,7 @@ impl Place {
         ask(&self.settings.data, pid, Ask::Hello).is_ok().then_some(pid)
     }
 
-    /// A whole id of a run that was there.
+    /// Whether this is the complete id of a run that existed.
     fn was_removed(&self, word: &str) -> bool {
         let run = word.parse().ok().map(|run| self.log.head(run));
         run.is_some_and(|head| head.is_err_and(|error| matches!(error.kind, LogErrorKind::Gone)))
@@ -124,13 +125,13 @@ impl Place {
     }
 }
 
-/// An id without what people leave out.
+/// An id in lower case and without hyphens, which users may leave out.
 fn spelled(id: &str) -> String {
     id.chars().filter(|c| *c != '-').map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// Something worth knowing, beside what was asked for.
+/// Prints a note on stderr, beside the output of the command.
 pub(crate) fn note(text: &str) {
-    // Nothing is left to do if stderr is gone.
+    // If stderr is gone, there is nothing left to do.
     let _ = writeln!(io::stderr(), "note: {}", plain(text));
 }

@@ -1,5 +1,5 @@
-//! The beginnings of ids that are enough to name a run. Ids begin with the time, so those of runs that were made
-//! together share a long one; it must be looked at all runs to know how much is needed.
+//! Prefixes of ids that are long enough to name a run. Ids begin with the time, so runs that were created together share
+//! a long prefix; all runs have to be compared to know how many characters are needed.
 
 use skillrun_model::RunId;
 
@@ -20,7 +20,7 @@ impl ShortIds {
         Self { ids }
     }
 
-    /// The shortest beginning that no other run has.
+    /// The shortest prefix that no other run has.
     pub(crate) fn of(&self, run: RunId) -> String {
         let id = run.to_string();
         let at = self.ids.partition_point(|other| *other < id);
@@ -29,7 +29,7 @@ impl ShortIds {
         let after = self.ids[at..].iter().find(|other| **other != id);
         let shared = before.into_iter().chain(after).map(|other| shared(&id, other)).max().unwrap_or(0);
         let mut len = (shared + 1).max(LEAST);
-        // A dash at the end says nothing.
+        // A hyphen at the end is of no use.
         if id.as_bytes().get(len - 1) == Some(&b'-') {
             len += 1;
         }

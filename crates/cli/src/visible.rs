@@ -1,9 +1,9 @@
-//! Characters that must not reach a terminal as they are: those it obeys, and those that cannot be seen or that turn the
+//! Characters that must not reach a terminal unescaped: those it obeys, and those that are invisible or that reverse the
 //! text around them. The page marks the same ones, see `web/src/parts/visible.ts`.
 
 const JOINER: char = '\u{200d}';
 
-/// The text with everything hidden spelled as an escape such as `\u{202e}`, but for characters that are to stay.
+/// The text with everything hidden written as an escape such as `\u{202e}`, except the characters that are to stay.
 pub(crate) fn visible(text: &str, stays: impl Fn(char) -> bool) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut before = None;
@@ -31,7 +31,7 @@ fn is_picture(character: char) -> bool {
     )
 }
 
-/// The choice of the look of a picture, and the colour of skin.
+/// Variation selectors of emoji, and skin tones.
 fn is_modifier(character: char) -> bool {
     matches!(character, '\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}')
 }

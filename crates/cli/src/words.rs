@@ -1,4 +1,4 @@
-//! Times, sizes and states in words, as people say them. JSON has the exact values.
+//! Times, sizes and states as text for people. JSON output has the exact values.
 
 use skillrun_model::{RunStatus, Timestamp};
 use skillrun_runtime::{Clock, SystemClock};
@@ -95,12 +95,12 @@ pub(crate) fn status_ink(status: RunStatus) -> Ink {
     }
 }
 
-/// Text of several lines, with nothing in it that a terminal obeys or that hides or turns what stands around it.
+/// Text of several lines, without characters that a terminal obeys, or that hide or reverse the text around them.
 pub(crate) fn plain_lines(text: &str) -> String {
     visible(text, |character| matches!(character, '\n' | '\t'))
 }
 
-/// The same, each line some way in.
+/// The same, with each line indented.
 pub(crate) fn indented(text: &str, by: &str) -> String {
     plain_lines(text.trim_end()).lines().map(|line| format!("{by}{line}\n")).collect()
 }

@@ -7,7 +7,7 @@ use skillrun_model::status::Continuation;
 
 /// Seconds, with or without a fraction.
 pub(crate) fn seconds(text: &str) -> Result<Duration, &'static str> {
-    const WRONG: &str = "not a number of seconds greater than 0";
+    const WRONG: &str = "not a number of seconds above 0";
     let seconds: f64 = text.parse().map_err(|_| WRONG)?;
     Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero()).ok_or(WRONG)
 }

@@ -1,6 +1,6 @@
-//! Changes the file with the settings and leaves everything else in it as it is: comments, order, spaces.
+//! Changes the settings file and leaves everything else in it as it is: comments, order, spaces.
 //!
-//! What is to be written is checked first, as a whole, so that a command never leaves a file that cannot be read.
+//! The new text is checked as a whole before it is written, so that a command never leaves an unreadable file.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use super::surroundings::Surroundings;
 use super::{Settings, Source};
 use crate::args::Global;
 
-/// A change that was found good, not written yet.
+/// A change that was checked and is not written yet.
 #[derive(Debug)]
 pub(crate) struct Edit {
     text: String,
@@ -25,7 +25,7 @@ pub(crate) struct Edit {
     settings: Settings,
 }
 
-/// What to write for a setting.
+/// The edit that sets a value.
 pub(crate) fn set(
     global: &Global,
     surroundings: Surroundings,
@@ -41,7 +41,7 @@ pub(crate) fn set(
     Edit::new(global, surroundings, file, document.to_string())
 }
 
-/// What to write so that a setting is not in the file any more.
+/// The edit that removes a setting from the file.
 pub(crate) fn unset(global: &Global, surroundings: Surroundings, address: &Address) -> Result<Edit, SettingsError> {
     let file = ConfigFile::locate(global, &surroundings)?;
     let text = file.text_to_edit()?;
@@ -57,7 +57,7 @@ impl Edit {
         Ok(Self { text, settings })
     }
 
-    /// Says so when a setting names an engine that does not exist.
+    /// Fails when the setting names an engine that does not exist.
     pub(crate) fn check_engines(&self, address: &Address) -> Result<(), GetError> {
         let settings = &self.settings;
         let default = settings.engine.iter().filter(|_| address.key == Key::Engine);
@@ -65,16 +65,16 @@ impl Edit {
         let engines = settings.engines();
         default.chain(consented).chain(&address.engine).try_for_each(|name| match engines.get(name) {
             Err(error @ GetError::Unknown { .. }) => Err(error),
-            // A broken one is there, and may be put right later.
+            // An engine with an invalid file exists, and the file may be corrected later.
             Ok(_) | Err(GetError::Broken { .. }) => Ok(()),
         })
     }
 
-    /// Says where it is written.
+    /// Writes the file and returns its path.
     pub(crate) fn write(&self) -> Result<PathBuf, SettingsError> {
         let path = &self.settings.file.path;
         let failed = |error| SettingsError::Write { path: path.clone(), error };
-        // Through a link, because people keep their settings elsewhere and link them here.
+        // Symbolic links are followed, because users keep their settings elsewhere and link to them.
         let target = path.canonicalize().unwrap_or_else(|_| path.clone());
         if let Some(folder) = target.parent() {
             fs::create_dir_all(folder).map_err(failed)?;
@@ -83,13 +83,13 @@ impl Edit {
         Ok(path.clone())
     }
 
-    /// Who says what the setting is, once this is written.
+    /// Where the value of the setting comes from, once this is written.
     pub(crate) fn source(&self, key: Key) -> Source {
         self.settings.source(key)
     }
 }
 
-/// The value alone, so that a complaint is about what was given and not about a line of the file.
+/// Checks the value alone, so that an error is about the given value and not about a line of the file.
 fn check(
     address: &Address,
     value: &Value,
@@ -135,7 +135,7 @@ fn one<'a>(address: &Address, words: &'a [String]) -> Result<&'a String, Problem
     }
 }
 
-/// A number or a truth where the word is one; else a text, for the check to complain about.
+/// A number or a boolean if the word is one; else a text, which the check rejects.
 fn scalar(word: &str) -> Value {
     match word.parse::<Value>() {
         Ok(value @ (Value::Integer(_) | Value::Float(_) | Value::Boolean(_))) => value,
@@ -143,7 +143,7 @@ fn scalar(word: &str) -> Value {
     }
 }
 
-/// As it has to stand in the file, where paths begin elsewhere.
+/// A path as it has to be written in the file, where relative paths start at another folder.
 fn path_text(word: &str, surroundings: &Surroundings) -> String {
     if word.is_empty() || word == "~" || word.starts_with("~/") {
         return word.to_owned();
@@ -151,7 +151,7 @@ fn path_text(word: &str, surroundings: &Surroundings) -> String {
     surroundings.absolute_path(word.as_ref()).to_string_lossy().into_owned()
 }
 
-/// The names on the way to a place.
+/// The names of the nested tables that lead to a setting.
 fn steps(address: &Address) -> (Vec<&str>, &str) {
     let mut names: Vec<&str> = address.key.as_str().split('.').chain(address.engine.as_deref()).collect();
     let last = names.pop().unwrap_or_default();
@@ -166,7 +166,7 @@ fn put(document: &mut DocumentMut, address: &Address, mut value: Value) -> Resul
         let item = table.entry(step).or_insert_with(|| {
             let mut new = Table::new();
             new.decor_mut().set_prefix(if is_empty { "" } else { "\n" });
-            // Where it holds nothing but a table, it needs no line of its own.
+            // A table that contains only tables needs no line of its own.
             new.set_implicit(true);
             Item::Table(new)
         });
@@ -184,7 +184,7 @@ fn put(document: &mut DocumentMut, address: &Address, mut value: Value) -> Resul
         // The comment at the end of the line.
         *value.decor_mut() = old.decor().clone();
     }
-    // In its place: to insert it anew would lose the comment above it.
+    // In its place: removing it and inserting it again would lose the comment above it.
     *item = Item::Value(value);
     Ok(())
 }
@@ -203,7 +203,7 @@ fn without(text: &str, document: Document<String>, address: &Address) -> Option<
     let value = item.as_value().filter(|_| has_lines);
     let span = key.span().zip(value.and_then(Value::span)).map(|(key, value)| key.start..value.end);
     if let Some(span) = span {
-        // Its lines go, and nothing else: what stands above may be a comment about the whole file.
+        // Only its own lines are removed: the text above may be a comment about the whole file.
         let start = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
         let end = text[span.end..].find('\n').map_or(text.len(), |at| span.end + at + 1);
         return Some([&text[..start], &text[end..]].concat());

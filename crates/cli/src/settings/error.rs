@@ -11,7 +11,7 @@ use crate::failure::reason;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SettingsError {
-    #[error("the current folder is not there ({0}); go to another one")]
+    #[error("the current folder does not exist ({0}); change to another one")]
     NoCurrentFolder(String),
     #[error("there is no home folder to keep {what} in; set HOME, or give {option}")]
     NoHome { what: &'static str, option: &'static str },
@@ -28,7 +28,7 @@ pub(crate) enum SettingsError {
     /// A value that was to be set.
     #[error(transparent)]
     Value(Problem),
-    /// A name that was asked for.
+    /// A key that does not exist.
     #[error(transparent)]
     UnknownKey(UnknownKey),
     #[error("{key} is not set in {}", path.display())]

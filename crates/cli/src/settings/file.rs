@@ -1,4 +1,4 @@
-//! The file with the settings: where it is, and reading it key by key, so that every complaint has a line.
+//! The settings file: where it is, and reading it key by key, so that every error names a line.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -15,7 +15,7 @@ use crate::args::Global;
 
 /// Settings are a page of text.
 const MAX_BYTES: u64 = 1 << 20;
-/// The way to say: no settings at all.
+/// Stands for no settings at all.
 const NOTHING: &str = "/dev/null";
 const VARIABLE: &str = "SKILLRUN_CONFIG";
 
@@ -23,7 +23,7 @@ const VARIABLE: &str = "SKILLRUN_CONFIG";
 pub(crate) struct ConfigFile {
     /// Absolute.
     pub(crate) path: PathBuf,
-    /// Who named it. None: nobody, it lies where it lies by default and need not be there.
+    /// The option or variable that names it. None: it is at the default path and does not have to exist.
     told_by: Option<&'static str>,
 }
 
@@ -37,7 +37,7 @@ impl ConfigFile {
         }
     }
 
-    /// Empty where there is no file and need not be one.
+    /// Empty if there is no file and none is required.
     pub(super) fn text(&self) -> Result<String, SettingsError> {
         match (self.text_if_there()?, self.told_by) {
             (Some(text), _) => Ok(text),
@@ -46,7 +46,7 @@ impl ConfigFile {
         }
     }
 
-    /// Empty where there is no file yet. What is no file is refused: to write it would put a file in its place.
+    /// Empty if there is no file yet. Anything but a regular file is refused: writing would replace it by a file.
     pub(super) fn text_to_edit(&self) -> Result<String, SettingsError> {
         if self.path == Path::new(NOTHING) {
             return Err(SettingsError::Unusable { path: self.path.clone(), kind: FileProblem::NotAFile });
@@ -57,7 +57,7 @@ impl ConfigFile {
     fn text_if_there(&self) -> Result<Option<String>, SettingsError> {
         let failed = |error| SettingsError::Read { path: self.path.clone(), error };
         let unusable = |kind| SettingsError::Unusable { path: self.path.clone(), kind };
-        // Looked at before it is opened: a pipe of that name would keep us waiting.
+        // Checked before it is opened: opening a named pipe would block.
         match fs::metadata(&self.path) {
             Ok(metadata) if metadata.is_file() || self.path == Path::new(NOTHING) => {}
             Ok(_) => return Err(unusable(FileProblem::NotAFile)),
@@ -78,7 +78,7 @@ impl ConfigFile {
 
     pub(super) fn parse(&self, text: &str) -> Result<Document<String>, SettingsError> {
         Document::parse(text.to_owned()).map_err(|error| {
-            // The parser has hints of several lines for people in front of an editor; one sentence is enough here.
+            // The parser gives hints of several lines, meant for an editor; one sentence is enough here.
             let message = error.message().lines().next().unwrap_or_default().to_owned();
             self.in_file(text, Located { at: error.span().map(|span| span.start), problem: Problem::Syntax(message) })
         })
@@ -90,14 +90,14 @@ impl ConfigFile {
     }
 }
 
-/// The number of the line, from 1, in which a byte stands.
+/// The number of the line, from 1, that contains a byte.
 fn line_of(text: &str, at: usize) -> usize {
     let before = &text.as_bytes()[..at.min(text.len())];
     before.iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
 impl Settings {
-    /// Takes in what the file says.
+    /// Applies the settings of the file.
     pub(super) fn read(&mut self, text: &str) -> Result<(), SettingsError> {
         let file = self.file.clone();
         let document = file.parse(text)?;
@@ -107,7 +107,7 @@ impl Settings {
     }
 
     fn read_table(&mut self, table: &dyn TableLike, prefix: Option<&str>, base: Base<'_>) -> Result<(), Located> {
-        // In the order of the text, so that the first mistake is told first.
+        // In the order of the text, so that the first mistake is reported first.
         let mut entries: Vec<(&str, &Item)> = table.iter().collect();
         let at = |name: &str| table.key(name).and_then(|key| key.span()).map(|span| span.start);
         entries.sort_by_key(|(name, _)| at(name));

@@ -1,4 +1,4 @@
-//! A value as it stands in TOML, and what it can be read as. Every complaint names the key and what it must be.
+//! A TOML value, and the types it can be read as. Every error names the key and what the value must be.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use toml_edit::{Item, Value};
 
 use super::error::Problem;
 
-/// Longest text that a complaint repeats.
+/// Longest text that an error message quotes.
 const SHOWN_MAX: usize = 40;
 const DAY: f64 = 24.0 * 60.0 * 60.0;
 const GB: f64 = 1e9;
@@ -26,7 +26,7 @@ pub(super) struct Located {
 
 type Result<T> = std::result::Result<T, Located>;
 
-/// Where paths begin.
+/// The folders that relative paths start at.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Base<'a> {
     pub(super) folder: &'a Path,
@@ -56,7 +56,7 @@ impl Given<'_> {
         self.list("a list of texts, each of one line", |text| is_text(text).then(|| text.to_owned()))
     }
 
-    /// Regular expressions that can be looked for.
+    /// Regular expressions that compile.
     pub(super) fn patterns(&self) -> Result<Vec<String>> {
         let texts = self.texts()?;
         let at = self.item.span().map(|span| span.start);
@@ -101,7 +101,7 @@ impl Given<'_> {
     }
 
     fn number(&self) -> Option<f64> {
-        #[expect(clippy::cast_precision_loss, reason = "nobody counts seconds, days or gigabytes beyond 2^53")]
+        #[expect(clippy::cast_precision_loss, reason = "no number of seconds, days or gigabytes is beyond 2^53")]
         let whole = self.item.as_integer().map(|number| number as f64);
         whole.or_else(|| self.item.as_float())
     }
@@ -111,7 +111,7 @@ impl Given<'_> {
         seconds.filter(|time| !time.is_zero()).ok_or_else(|| self.wrong("a number of seconds above 0"))
     }
 
-    /// None: for ever.
+    /// None: forever.
     pub(super) fn days(&self) -> Result<Option<Duration>> {
         if self.item.as_str() == Some(FOREVER) {
             return Ok(None);
@@ -123,7 +123,7 @@ impl Given<'_> {
     /// As bytes.
     pub(super) fn gigabytes(&self) -> Result<u64> {
         let bytes = self.number().map(|number| number * GB).filter(|bytes| *bytes >= 1.0 && *bytes < 1e18);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "looked at the line before")]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked in the line before")]
         let bytes = bytes.map(|bytes| bytes as u64);
         bytes.ok_or_else(|| self.wrong("a number of gigabytes above 0"))
     }
@@ -147,7 +147,7 @@ impl Base<'_> {
         }
     }
 
-    /// Absolute. None: no path, or one in a home folder that nobody knows.
+    /// Absolute. None: not a path, or a path in the home folder while HOME is not set.
     fn path(&self, text: &str) -> Option<PathBuf> {
         if !is_text(text) {
             return None;
@@ -175,7 +175,7 @@ pub(super) fn wrong(
     Located { at: span.map(|span| span.start), problem }
 }
 
-/// A value as a complaint repeats it.
+/// A value as an error message quotes it.
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => {

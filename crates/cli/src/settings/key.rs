@@ -44,11 +44,12 @@ pub(crate) enum Key {
     ServerWebhookPrivate,
 }
 
-/// How a value is written, so that words of a command line can become one.
+/// The type of a value, so that words of a command line can be converted to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Text,
-    /// A path, which on the command line begins at the current folder and in the file at the file.
+    /// A path. A relative one starts at the current folder on the command line, and at the folder of the file in the
+    /// file.
     Path,
     Number,
     Flag,
@@ -99,7 +100,7 @@ impl Key {
         Self::ServerWebhookPrivate,
     ];
 
-    /// With the table it stands in.
+    /// With the table that contains it.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Data => "data",
@@ -179,13 +180,13 @@ impl Key {
         Self::ALL.iter().copied().find(|key| key.as_str() == name)
     }
 
-    /// Whether keys stand in a table of this name.
+    /// Whether there is a table with this name.
     pub(crate) fn is_table(name: &str) -> bool {
         Self::ALL.iter().any(|key| key.as_str().split_once('.').is_some_and(|(table, _)| table == name))
     }
 }
 
-/// A place in the file: a setting, or what it says about one engine.
+/// A place in the file: a setting, or its value for one engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address {
     pub(crate) key: Key,
@@ -211,7 +212,7 @@ fn hint(suggestion: Option<&str>) -> String {
 impl UnknownKey {
     pub(crate) fn new(given: &str) -> Self {
         let names = || Key::ALL.iter().map(|key| key.as_str());
-        // Somebody who leaves the table out means the key in it.
+        // A key without its table means the key in the table.
         let in_table = || names().find(|name| name.split_once('.').is_some_and(|(_, key)| key == given));
         let suggestion = in_table().or_else(|| nearest(given, names()));
         Self { given: given.to_owned(), suggestion: suggestion.map(str::to_owned) }
@@ -269,7 +270,7 @@ mod tests {
         }
     }
 
-    /// The page is for people; this keeps it whole.
+    /// The page is written by hand; this test keeps it complete.
     #[test]
     fn the_page_describes_every_key_and_no_other() {
         let page = include_str!("../../../../docs/configuration.md");

@@ -1,11 +1,11 @@
 //! Settings: the one place that reads environment, home folder and configuration file.
 //!
 //! - [`key`]: the closed list of settings. `values`: each of them from and to TOML. `given`: a value, checked.
-//! - `file`: where the file is, and reading it. [`edit`]: changing it. `surroundings`: what is around the process.
-//! - `search`: where skills are looked for. `server`: settings of the service.
+//! - `file`: where the file is, and reading it. [`edit`]: changing it. `surroundings`: the environment of the process.
+//! - `search`: where skills are searched for. `server`: settings of the server.
 //!
 //! ```text
-//! default ◀ config.toml ◀ environment ◀ option        the last that says something wins
+//! default ◀ config.toml ◀ environment ◀ option        the last one that sets a value wins
 //! ```
 
 pub(crate) mod edit;

@@ -1,10 +1,10 @@
-//! Where skills are looked for.
+//! Where skills are searched for.
 //!
 //! 1. `.agents/skills`, then `.claude/skills`, of the current folder and of its parents, up to the root of the Git
-//!    repository it is in. Outside of a repository the current folder alone counts: what strangers put into `/tmp` is no
-//!    project of the user's. The home folder is no project either, its skills are the user's own.
+//!    repository it is in. Outside of a repository only the current folder counts: files that strangers put into `/tmp`
+//!    are not a project of the user. The home folder is not a project either; its skills belong to the user.
 //! 2. The folders in the settings.
-//! 3. `~/.agents/skills`, `~/.claude/skills`, and where skills are installed in the data folder.
+//! 3. `~/.agents/skills`, `~/.claude/skills`, and the folder of installed skills in the data folder.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use super::Settings;
 const IN_FOLDER: [&str; 2] = [".agents/skills", ".claude/skills"];
 
 impl Settings {
-    /// For whoever stands in `cwd`, which is absolute.
+    /// For the working folder `cwd`, which is absolute.
     pub(crate) fn search_path(&self, cwd: &Path) -> SearchPath {
         let home = self.surroundings.home();
         let project = project_folders(cwd).into_iter().filter(|folder| Some(*folder) != home).flat_map(in_folder);

@@ -1,4 +1,4 @@
-//! Settings of the service, and how they are read.
+//! Settings of the server, and how they are read.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -14,13 +14,13 @@ const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOS
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServerSettings {
     pub(crate) listen: SocketAddr,
-    /// More names that requests may call it by.
+    /// Additional host names that requests may use.
     pub(crate) hosts: Vec<String>,
-    /// Of pages that may use it, though they come from elsewhere.
+    /// Origins of pages from other sites that may use the server.
     pub(crate) origins: Vec<String>,
     pub(crate) body_mb: u32,
     pub(crate) connections: u32,
-    /// Addresses that are told of every run.
+    /// Addresses that are notified of every run.
     pub(crate) webhooks: Vec<String>,
     pub(crate) webhook_secret: Option<Secret>,
     /// Webhooks may go to private addresses.
@@ -59,7 +59,7 @@ impl Given<'_> {
         self.list(expected, |text| is_origin(text).then(|| text.to_owned()))
     }
 
-    /// What is there now, and whether it may be told, is looked at when something is sent.
+    /// Whether the host exists and may be notified is checked when a message is sent.
     pub(super) fn web_addresses(&self) -> Result<Vec<String>, Located> {
         let is_address = |text: &str| {
             let rest = without_scheme(text).filter(|_| is_text(text) && !text.contains(' '));
@@ -70,7 +70,7 @@ impl Given<'_> {
         })
     }
 
-    /// A complaint does not repeat it: what is wrong with it may be its last character alone.
+    /// An error message does not quote it: only its last character may be wrong.
     pub(super) fn webhook_secret(&self) -> Result<Secret, Located> {
         let secret = self.item.as_str().and_then(|text| Secret::parse(text).ok());
         let expected = "whsec_ and 24 to 64 bytes in base64";

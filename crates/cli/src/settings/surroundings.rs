@@ -1,4 +1,4 @@
-//! What is around this process: environment, current folder, home folder, the program itself. Read once, at the start.
+//! The environment of this process: variables, current folder, home folder, program file. Read once, at the start.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -20,18 +20,18 @@ pub(crate) struct Surroundings {
 impl Surroundings {
     pub(crate) fn read() -> Result<Self, SettingsError> {
         let cwd = std::env::current_dir().map_err(|error| SettingsError::NoCurrentFolder(error.to_string()))?;
-        // The very program that runs now: another one may have been put in its place since.
+        // The program file of this process: its path may name a newer program by now.
         let own = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
         Ok(Self { environment: std::env::vars_os().collect(), cwd, own })
     }
 
-    /// The value of a variable. An empty one is one that is not set, as everywhere.
+    /// The value of a variable. An empty variable counts as not set, as everywhere.
     pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
         let (_, value) = self.environment.iter().find(|(key, _)| key == name)?;
         Some(value.as_os_str()).filter(|value| !value.is_empty())
     }
 
-    /// A path of somebody who stands in the current folder.
+    /// A path, relative to the current folder.
     pub(crate) fn absolute_path(&self, path: &Path) -> PathBuf {
         let path = self.cwd.join(path);
         // Takes out `.`; fails for an empty path alone, which this is not.

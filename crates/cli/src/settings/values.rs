@@ -69,7 +69,7 @@ impl Settings {
         Ok(())
     }
 
-    /// As it would stand in the file, but for a secret, which is not shown; null where nothing is set and there is no default.
+    /// As it would be written in the file, except a secret, which is not shown; null if it is not set and has no default.
     pub(crate) fn get(&self, key: Key) -> Value {
         let retention = &self.retention;
         match key {
@@ -125,7 +125,7 @@ fn days(age: Option<Duration>) -> Value {
 
 /// Whole where it is, as people write it.
 fn number(number: f64) -> Value {
-    #[expect(clippy::cast_possible_truncation, reason = "what is lost is looked at")]
+    #[expect(clippy::cast_possible_truncation, reason = "the loss is checked")]
     let whole = number as i64;
     #[expect(clippy::cast_precision_loss, reason = "the same")]
     let is_whole = whole as f64 == number;
