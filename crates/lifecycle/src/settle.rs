@@ -1,6 +1,7 @@
 //! The completion gate: one pure function that decides, once and from evidence alone, how an attempt ended.
 //!
-//! The rules are those of contract section 3; the first that fits decides. Each is named where it is applied.
+//! The rules are those of contract section 3; the first one that applies decides. Each is named where it is applied.
+//! table; what counts as marker, output and question is contract R4.
 
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::rasp::SpanRef;
@@ -179,12 +180,10 @@ impl Decision {
 
 impl Gate<'_> {
     fn decide(&self) -> Decision {
-        // 1
         if self.control.cancel_recorded {
             let (turn, completion) = (TurnState::Interrupted, CompletionState::Interrupted);
             return Decision::new(Rule::Canceled, turn, completion, Code::Canceled, RunStatus::Canceled);
         }
-        // 2, 2b
         match self.end.as_ref().map(|end| end.kind).filter(|_| !ended_before_end(self.facts, self.control)) {
             Some(EndKind::Limit | EndKind::ProvisionalLimit) => {
                 return Decision::failed(
@@ -199,7 +198,6 @@ impl Gate<'_> {
             }
             Some(EndKind::Success | EndKind::Retracted) | None => {}
         }
-        // 3, 3b, 3c
         if self.reading.carrier.is_some() {
             return self.marked();
         }
@@ -212,14 +210,13 @@ impl Gate<'_> {
         }
     }
 
-    /// A clean final with a marker.
+    /// A clean final with a marker: `Rule::MarkerOutputInvalid`, `MarkerInteractive` or `MarkerAuto`.
     fn marked(&self) -> Decision {
         let completed =
             |rule, reason, run| Decision::new(rule, TurnState::Completed, CompletionState::Completed, reason, run);
         let output = match &self.reading.output {
             Output::Valid(output) => output.clone(),
             Output::Invalid(_) | Output::Missing => {
-                // 3
                 let errors = self.output_errors();
                 let decision = completed(Rule::MarkerOutputInvalid, Code::DoneMarkerOutputInvalid, RunStatus::Failed);
                 return Decision { error: Some(self.output_error(&errors)), output_errors: errors, ..decision };
@@ -227,12 +224,10 @@ impl Gate<'_> {
         };
         match self.control.mode {
             ExecutionMode::Interactive => {
-                // 3b
                 let decision = completed(Rule::MarkerInteractive, Code::DoneMarkerFound, RunStatus::Succeeded);
                 Decision { output: Some(output), warnings: self.process_warnings(), ..decision }
             }
             ExecutionMode::Auto => {
-                // 3c
                 let good_exit = match &self.control.exit {
                     ProcessExit::Code(0) | ProcessExit::Unknown => true,
                     ProcessExit::Code(_) | ProcessExit::Signal(_) => self.lingered,
@@ -250,7 +245,8 @@ impl Gate<'_> {
         }
     }
 
-    /// The process did not end as it should.
+    /// The process did not end as it should: from `Rule::TimedOut` to `Rule::ExitUnknown`. None: the turn is settled by
+    /// its content.
     fn broken_process(&self) -> Option<Decision> {
         match self.control.ended_by {
             // What the host did after the success end is no failure.
@@ -259,16 +255,13 @@ impl Gate<'_> {
             {
                 return None;
             }
-            // 4
             Some(EndedBy::HardTimeout | EndedBy::Stall | EndedBy::WaitTimeout) => {
                 let error = advice::timeout(self.control.ended_by);
                 return Some(Decision::failed(Rule::TimedOut, TurnState::TimedOut, Code::Timeout, error));
             }
-            // 5
             Some(EndedBy::HostLost) => return Some(self.host_ended(Code::AttemptLost)),
             Some(EndedBy::Budget) => return Some(self.host_ended(Code::EvidenceBudget)),
             Some(EndedBy::HostError) => return Some(self.host_ended(Code::HostError)),
-            // 5b
             Some(EndedBy::NotStarted) => {
                 let not_found = self.control.exit == ProcessExit::Code(127);
                 let reason = if not_found { Code::EngineNotFound } else { Code::EngineNotStarted };
@@ -283,7 +276,6 @@ impl Gate<'_> {
         }
         match &self.control.exit {
             ProcessExit::Code(0) => {}
-            // 6
             ProcessExit::Code(_) | ProcessExit::Signal(_) => {
                 return Some(Decision::failed(
                     Rule::BadExit,
@@ -292,7 +284,6 @@ impl Gate<'_> {
                     self.engine_error(),
                 ));
             }
-            // 7b
             ProcessExit::Unknown if self.end.is_none() => {
                 let error = advice::plain(ErrorCategory::Host, Code::ExitUnknown);
                 let decision = Decision::new(
@@ -306,7 +297,6 @@ impl Gate<'_> {
             }
             ProcessExit::Unknown => {}
         }
-        // 7
         if self.end.is_none() {
             let error = if self.session_refused() {
                 self.engine_error()
@@ -324,12 +314,10 @@ impl Gate<'_> {
     }
 
     fn auto(&self) -> Decision {
-        // 8
         if self.reading.answer.is_none() {
             let error = advice::plain(ErrorCategory::Engine, Code::AnswerMissing);
             return Decision::failed(Rule::AnswerMissing, TurnState::Failed, Code::AnswerMissing, error);
         }
-        // 8b
         if self.reading.denied {
             let decision = Decision::new(
                 Rule::AgentNotDone,
@@ -342,7 +330,6 @@ impl Gate<'_> {
             return Decision { error: Some(error), warnings: self.process_warnings(), ..decision };
         }
         match &self.reading.output {
-            // 9
             Output::Valid(output) => {
                 let reason = if self.control.schema.is_some() { Code::OutputValid } else { Code::CleanFinal };
                 let completed = |run| {
@@ -358,7 +345,6 @@ impl Gate<'_> {
                 decision.warnings.push(Code::CompletedWithoutDoneMarker);
                 decision
             }
-            // 10
             Output::Invalid(_) | Output::Missing => {
                 let reason = match self.reading.output {
                     Output::Invalid(_) => Code::OutputInvalid,
@@ -387,7 +373,6 @@ impl Gate<'_> {
     }
 
     fn interactive(&self) -> Decision {
-        // 11
         if let (Some(_), Output::Valid(output)) = (self.control.schema, &self.reading.soft_output)
             && !self.reading.asks
             && !self.reading.answer_denied
@@ -408,18 +393,15 @@ impl Gate<'_> {
             let (completion, reason) = (CompletionState::AwaitingUserInput, Code::TurnEndedWithoutMarker);
             Decision { warnings: self.process_warnings(), ..Decision::new(rule, turn, completion, reason, run) }
         };
-        // 12
         if self.control.max_attempt.is_some_and(|max| self.control.attempt.0 >= max) {
             let error = advice::plain(ErrorCategory::Interaction, Code::InteractiveMaxAttemptExceeded);
             return Decision { error: Some(error), ..waiting(Rule::MaxAttempt, RunStatus::Failed) };
         }
-        // 13
         let session = self.facts.session_id.as_deref().or(self.control.known_session);
         if self.control.continuation == Continuation::Resumable && session.is_none() {
             let error = advice::plain(ErrorCategory::Session, Code::SessionIdMissing);
             return Decision { error: Some(error), ..waiting(Rule::SessionMissing, RunStatus::Failed) };
         }
-        // 14
         waiting(Rule::Waiting, RunStatus::WaitingUser)
     }
 
@@ -470,7 +452,7 @@ impl Gate<'_> {
             Output::Missing | Output::Valid(_) => {
                 let missing = "the answer has no JSON object that could be the output".to_owned();
                 let broken = self.reading.broken_marker.as_ref();
-                let broken = broken.map(|problem| format!("the object with the done marker is no JSON: {problem}"));
+                let broken = broken.map(|problem| format!("the object with the done marker is not valid JSON: {problem}"));
                 [missing].into_iter().chain(broken).collect()
             }
         }
