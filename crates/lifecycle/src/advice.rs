@@ -1,4 +1,4 @@
-//! Errors in words, and what to do next.
+//! The texts of errors, and what to do next.
 
 use skillrun_model::codes::{Code, ErrorCategory, NextAction, NextActionKind};
 use skillrun_model::rasp::data::PlannedRetry;
@@ -9,16 +9,16 @@ use skillrun_parse::{ansi, classify};
 
 use crate::control::ProcessExit;
 
-/// Most errors that are listed; a schema can find very many.
+/// Most errors that are listed; a schema can report very many.
 const DETAILS_MAX: usize = 20;
 
 fn error(category: ErrorCategory, code: Code, message: impl Into<String>) -> RunError {
-    // Engines put escape sequences into their errors; what is shown has none.
+    // Engines put escape sequences into their errors; the shown text has none.
     let message = ansi::strip(&message.into()).into_owned();
     RunError { category, code, message, details: Vec::new(), reset_at: None }
 }
 
-/// An error that its code says all about.
+/// An error that is fully described by its code.
 pub(crate) fn plain(category: ErrorCategory, code: Code) -> RunError {
     error(category, code, code.summary())
 }
@@ -27,7 +27,8 @@ pub(crate) fn limit(words: Option<&str>) -> RunError {
     error(ErrorCategory::Engine, Code::LimitReached, words.unwrap_or(Code::LimitReached.summary()))
 }
 
-/// Which of the times was too short is told by these words alone; the code is the same.
+/// These texts alone distinguish which of the times was too short; the code is the same. Logs contain them, so they do
+/// not change.
 const STALLED: &str = "the engine wrote nothing for too long and was ended";
 const NOT_ANSWERED: &str = "a question waited for an answer past its deadline and the engine was ended";
 
@@ -35,7 +36,7 @@ pub(crate) fn timeout(ended_by: Option<EndedBy>) -> RunError {
     let message = match ended_by {
         Some(EndedBy::Stall) => STALLED,
         Some(EndedBy::WaitTimeout) => NOT_ANSWERED,
-        _ => "the engine ran longer than it may and was ended",
+        _ => "the engine ran longer than allowed and was ended",
     };
     error(ErrorCategory::Timeout, Code::Timeout, message)
 }
@@ -56,12 +57,12 @@ fn exit_words(exit: &ProcessExit) -> String {
     match exit {
         ProcessExit::Code(code) => format!("the engine exited with code {code}"),
         ProcessExit::Signal(signal) => format!("the engine was ended by {signal}"),
-        ProcessExit::Unknown => "how the engine exited is not known".to_owned(),
+        ProcessExit::Unknown => "the exit status of the engine is not known".to_owned(),
     }
 }
 
-/// The process did not end well, though its answer is finished. `outlived`: it ended first, and a process that it had
-/// started finished the answer.
+/// The process did not end well, though its answer is complete. `outlived`: it ended first, and a process that it had
+/// started completed the answer.
 pub(crate) fn bad_exit(exit: &ProcessExit, outlived: bool, code: Code) -> RunError {
     let when = if outlived {
         "before its answer was finished; a process that it had started finished the answer"
@@ -107,7 +108,7 @@ pub fn next_actions(verdict: &Verdict, run: RunId) -> Vec<NextAction> {
     }
 }
 
-/// The same, where another run takes its place: what is left to do is to look at that one.
+/// The same, where another run takes its place: the only thing left to do is to look at that run.
 pub(crate) fn after_retry(mut actions: Vec<NextAction>, retry: Option<PlannedRetry>) -> Vec<NextAction> {
     if let Some(PlannedRetry { run_id, .. }) = retry {
         for action in actions.iter_mut().filter(|action| action.action == NextActionKind::RetryLater) {
@@ -117,14 +118,14 @@ pub(crate) fn after_retry(mut actions: Vec<NextAction>, retry: Option<PlannedRet
     actions
 }
 
-/// Names the engine's own way to log in, where it is known.
+/// Inserts the engine's own login command, where it is known.
 pub fn name_login(actions: &mut [NextAction], login: &str) {
     for action in actions.iter_mut().filter(|action| action.action == NextActionKind::LoginEngine) {
         login.clone_into(&mut action.command);
     }
 }
 
-/// Names what the run was made of: its engine, and the folder of its skill.
+/// Inserts what the run was made of: its engine, and the folder of its skill.
 pub fn name_parts(actions: &mut [NextAction], engine: &str, skill: &str) {
     for action in actions {
         if action.action == NextActionKind::InstallEngine {
@@ -144,7 +145,7 @@ fn as_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// What the user can do about a run that somebody canceled.
+/// What the user can do about a run that was canceled.
 pub fn after_cancel(run: RunId) -> Vec<NextAction> {
     with_commands(&[NextActionKind::Retry], run)
 }
@@ -156,7 +157,7 @@ pub(crate) fn next_actions_for(error: &RunError, run: RunId) -> Vec<NextAction> 
         ErrorCategory::Auth => &[NextActionKind::LoginEngine, NextActionKind::Retry],
         ErrorCategory::Network => &[NextActionKind::Retry, NextActionKind::InspectEvidence],
         ErrorCategory::Timeout => &[NextActionKind::RaiseTimeout, NextActionKind::InspectEvidence],
-        // What the agent says is missing stands in its messages, not in the output.
+        // What is missing according to the agent is in its messages, not in the output.
         ErrorCategory::Output if error.code == Code::AgentNotDone => {
             &[NextActionKind::InspectEvidence, NextActionKind::Retry, NextActionKind::RetryOtherEngine]
         }
@@ -182,7 +183,7 @@ pub(crate) fn next_actions_for(error: &RunError, run: RunId) -> Vec<NextAction> 
     };
     let mut actions = with_commands(kinds, run);
     let raises = match (error.category, error.message.as_str()) {
-        // It is the time for answers that was too short.
+        // The time for answers was too short.
         (ErrorCategory::Interaction, _) | (ErrorCategory::Timeout, NOT_ANSWERED) => "--session-timeout",
         (ErrorCategory::Timeout, STALLED) => "--stall",
         (_, _) => "--timeout",
@@ -211,7 +212,7 @@ pub fn command(kind: NextActionKind, run: RunId) -> String {
         NextActionKind::RaiseTimeout => format!("skillrun retry {run} --timeout SECONDS"),
         NextActionKind::RaiseMaxAttempt => format!("skillrun retry {run} --max-attempt N"),
         NextActionKind::ChooseModel => format!("skillrun retry {run} --model MODEL"),
-        // Not what shows this advice.
+        // Not the command that shows this advice.
         NextActionKind::FixOutput => format!("skillrun logs {run}"),
         NextActionKind::FixSkill => "skillrun skills list".to_owned(),
         NextActionKind::FixInput => format!("skillrun retry {run} --input FILE"),

@@ -1,4 +1,4 @@
-//! The ask_user envelope: how an agent may dress a question up.
+//! The ask_user envelope: how an agent may structure a question.
 //!
 //! Enrichment only: it never completes and never fails a run. Three envelopes are known:
 //!
@@ -6,7 +6,7 @@
 //! - a code fence without info or with `yaml` or `yml`, holding a mapping with the single key `ask_user`;
 //! - a root JSON object with the single key `ask_user`; one that begins so and is cut or broken is malformed.
 //!
-//! Which stretches of the answer are envelopes is decided here; what one says is read in `read`.
+//! Which parts of the answer are envelopes is decided here; the content of an envelope is read in `read`.
 
 mod read;
 #[cfg(test)]
@@ -22,10 +22,10 @@ use skillrun_parse::text::objects::each_object;
 const OPEN_TAG: &str = "<ASK_USER_YAML>";
 const CLOSE_TAG: &str = "</ASK_USER_YAML>";
 const ROOT_KEY: &str = "ask_user";
-/// Most mentions of the key that are looked at for an object that is broken.
+/// Most mentions of the key that are checked for a broken object.
 const BROKEN_TRIED: usize = 64;
 
-/// What an answer holds. `ranges` are the byte ranges of all envelopes in order, well-formed or not.
+/// The questions in an answer. `ranges` are the byte ranges of all envelopes in order, well-formed or not.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AskUser {
     None,
@@ -33,7 +33,7 @@ pub enum AskUser {
     Malformed {
         ranges: Vec<(usize, usize)>,
     },
-    /// The first well-formed envelope speaks.
+    /// The first well-formed envelope counts.
     Found {
         ask: Box<Ask>,
         ranges: Vec<(usize, usize)>,
@@ -52,7 +52,7 @@ pub struct Ask {
     pub context: Option<Value>,
 }
 
-/// What was not taken as it stood in an envelope that is otherwise well-formed.
+/// What was not accepted in an envelope that is otherwise well-formed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AskNote {
     /// The kind became `open_text`.
@@ -101,7 +101,7 @@ pub fn without_envelopes(answer: &str, ranges: &[(usize, usize)]) -> String {
     let mut kept = String::with_capacity(answer.len());
     let mut at = 0;
     for &(start, end) in ranges.iter().chain([&(answer.len(), answer.len())]) {
-        // A range that does not fit the text is no range of it.
+        // A range that does not fit the text is ignored.
         let (Some(part), Some(_)) = (answer.get(at..start), answer.get(start..end)) else {
             continue;
         };
@@ -124,7 +124,7 @@ pub fn without_envelopes(answer: &str, ranges: &[(usize, usize)]) -> String {
     kept
 }
 
-/// Adds those that touch none that are already there, and keeps the order.
+/// Adds those that overlap none of the existing ones, and keeps the order.
 fn add_apart(envelopes: &mut Vec<Envelope>, more: Vec<Envelope>) {
     let mut known = envelopes.iter().peekable();
     let mut apart = Vec::new();
@@ -145,7 +145,7 @@ fn tagged(answer: &str) -> Vec<Envelope> {
     while let Some(start) = opens.next() {
         let content = start + OPEN_TAG.len();
         while closes.next_if(|close| *close < content).is_some() {}
-        // Opened again before it was closed: only the later one can be meant, so the earlier stays unclosed.
+        // Opened again before it was closed: only the later one can be meant, so the earlier one stays unclosed.
         let limit = opens.peek().copied().unwrap_or(answer.len());
         let envelope = match closes.next_if(|close| *close < limit) {
             Some(close) => {
@@ -170,7 +170,7 @@ fn fenced(answer: &str, fences: &[Fence]) -> Vec<Envelope> {
             let body = &answer[fence.body.0..fence.body.1];
             let reading = match read_yaml_root(body) {
                 Some(content) => content.reading,
-                // Something else in YAML, or something else altogether, unless it clearly sets out to be one.
+                // Other YAML, or other content, unless it clearly attempts to be an envelope.
                 None if starts_like_envelope(body) => None,
                 None => return None,
             };
@@ -190,7 +190,7 @@ fn objects(answer: &str, fences: &[Fence]) -> Vec<Envelope> {
     each_object(answer, |object| {
         let Some(content) = read_json_root(&answer[object.start..object.end]) else { return };
         while fences.next_if(|f| f.body.1 <= object.start).is_some() {}
-        // A fence with nothing else in it belongs to the envelope, or its empty shell would be left in the prompt.
+        // A fence with no other content belongs to the envelope, or its empty shell would be left in the prompt.
         let (start, end) = match fences.peek() {
             Some(fence) if holds_only(answer, fence, object.start, object.end) => (fence.open_start, fence.end),
             Some(_) | None => (object.start, object.end),
@@ -214,7 +214,7 @@ fn broken(answer: &str, fences: &[Fence]) -> Vec<Envelope> {
         if start < behind {
             continue;
         }
-        // With a fence that holds nothing else the envelope begins earlier.
+        // With a fence around nothing else, the envelope begins earlier.
         if let Some(broken) = finder.broken_at(start).filter(|broken| broken.start >= behind) {
             envelopes.push(Envelope { start: broken.start, end: broken.end, reading: None });
         }

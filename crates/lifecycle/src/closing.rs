@@ -1,4 +1,4 @@
-//! The events that open and close an attempt, in the order the contract gives them.
+//! The events that open and close an attempt, in the order of the contract.
 
 use skillrun_model::codes::{ErrorCategory, NextAction};
 use skillrun_model::rasp::data::{
@@ -13,10 +13,10 @@ use crate::control::ProcessExit;
 use crate::reading::GateNotice;
 use crate::settle::Settled;
 
-/// An output larger than this does not stand in an event.
+/// An output larger than this is not included in an event.
 pub const OUTPUT_IN_EVENT: u64 = 64 * 1024;
 
-/// A control event that is still to get its place in the Log.
+/// A control event that does not have its place in the Log yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ControlEvent {
     pub level: Level,
@@ -50,13 +50,13 @@ pub struct Ending {
     pub exit: ProcessExit,
     pub ended_by: Option<EndedBy>,
     pub elapsed_ms: Option<u64>,
-    /// The limit that it reached, if it did.
+    /// The limit that was reached, if any.
     pub timeout_ms: Option<u64>,
     /// The hash of the host's record, if it left one.
     pub host_hash: Option<String>,
 }
 
-/// What is written when an attempt is settled: what was noticed, usage, the turn record, and a question if there is one.
+/// The events of a settled attempt: notices, usage, the turn record, and a question if there is one.
 pub fn attempt_ended(facts: &Facts, settled: &Settled, ending: &Ending) -> Vec<ControlEvent> {
     let mut events = turn_record(facts, settled, ending, Vec::new());
     if let Some(pending) = &settled.verdict.pending {
@@ -68,7 +68,7 @@ pub fn attempt_ended(facts: &Facts, settled: &Settled, ending: &Ending) -> Vec<C
     events
 }
 
-/// What was noticed, usage, artifacts, and the turn record.
+/// Notices, usage, artifacts, and the turn record.
 pub(crate) fn turn_record(
     facts: &Facts,
     settled: &Settled,
@@ -85,7 +85,7 @@ pub(crate) fn turn_record(
         ProcessExit::Signal(signal) => (None, Some(signal.clone())),
         ProcessExit::Unknown => (None, None),
     };
-    // A cancel is no error of the run, and the record of the turn says all the same why it was interrupted.
+    // A cancel is not an error of the run, but the turn record still states why the turn was interrupted.
     let (canceled, reason_code) = (verdict.run_status == RunStatus::Canceled, verdict.reason_code);
     let ended = AttemptEnded {
         terminal_status: verdict.turn,
@@ -106,7 +106,7 @@ pub(crate) fn turn_record(
     events
 }
 
-/// Counts what is written and keeps nothing.
+/// Counts the written bytes and keeps nothing.
 #[derive(Default)]
 struct Counted(u64);
 
@@ -121,7 +121,7 @@ impl std::io::Write for Counted {
     }
 }
 
-/// The verdict without an output that is too large to stand in an event.
+/// The verdict without an output that is too large for an event.
 fn for_event(verdict: &Verdict) -> Verdict {
     let mut size = Counted::default();
     let counted = serde_json::to_writer(&mut size, &verdict.output);
@@ -154,8 +154,8 @@ fn level(status: RunStatus) -> Level {
     }
 }
 
-/// The last event of a run; none while it is not over. `by`: who canceled it, where that is known. `retry`: the run that
-/// takes its place.
+/// The last event of a run; none while it is not over. `by`: who canceled it, where that is known. `retry`: the run
+/// that takes its place.
 pub fn run_ended(
     verdict: &Verdict,
     next_actions: Vec<NextAction>,

@@ -1,4 +1,4 @@
-//! What the gate is told beside the engine's output.
+//! The inputs of the gate in addition to the engine's output.
 
 use skillrun_evidence::Meta;
 use skillrun_model::interaction::DecisionPolicy;
@@ -7,7 +7,7 @@ use skillrun_model::{AttemptNumber, EndedBy, ExecutionMode, InteractionId};
 
 use crate::output::OutputValidator;
 
-/// How the process left.
+/// How the process exited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessExit {
     Code(i32),
@@ -32,7 +32,7 @@ pub struct Control<'a> {
     pub mode: ExecutionMode,
     pub attempt: AttemptNumber,
     pub max_attempt: Option<u32>,
-    /// Without a marker an auto turn fails, however good its output is.
+    /// Without a marker an auto turn fails, even if its output is valid.
     pub require_marker: bool,
     pub continuation: Continuation,
     /// A session id from an earlier attempt of the run.
@@ -41,11 +41,11 @@ pub struct Control<'a> {
     pub cancel_recorded: bool,
     pub ended_by: Option<EndedBy>,
     pub exit: ProcessExit,
-    /// What the host says about its own trouble.
+    /// The host's own error message.
     pub host_words: Option<&'a str>,
     /// The skill's output schema, if it has one.
     pub schema: Option<&'a dyn OutputValidator>,
-    /// The number a question gets, should there be one.
+    /// The number for a question, if there is one.
     pub next_interaction: InteractionId,
     pub request_policy: Option<DecisionPolicy>,
     pub skill_policy: Option<DecisionPolicy>,

@@ -1,13 +1,13 @@
-//! Decides. Pure: no clock, no file, no second fold.
+//! Decisions. Pure: no clock, no file, no second fold.
 //!
 //! - `settle`: the completion gate: how an attempt ended, from evidence alone.
 //! - `closing`: the events that end an attempt and a run.
-//! - `control`: what the gate is told beside the engine's output.
+//! - `control`: the inputs of the gate in addition to the engine's output.
 //! - `reading`: the answer, its marker, its question, as the gate reads them.
 //! - `output`: which object of the answer is the output.
 //! - `ask_user`: the question an agent may put in its answer.
 //! - `pending`: the question as it is put to the user.
-//! - `advice`: errors in words, and what to do next.
+//! - `advice`: the texts of errors, and what to do next.
 //! - `run`: the life of a run: `decide`, `evolve`, `recover`.
 
 pub mod advice;

@@ -5,16 +5,16 @@ use skillrun_parse::text::fences::{Fence, find_fences};
 use skillrun_parse::text::marker::{DONE_KEY, MarkerForm, Scan, ScannedObject, scan};
 use skillrun_translate::facts::FinalMessage;
 
-/// Asks whether an output fits the skill's schema. Implemented where schemas are known.
+/// Checks whether an output matches the skill's schema. Implemented where schemas are known.
 pub trait OutputValidator: std::fmt::Debug {
-    /// Nothing, or what is wrong, one sentence each.
+    /// Empty, or the errors, one sentence each.
     fn errors(&self, output: &Map<String, Value>) -> Vec<String>;
 }
 
 /// The output of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
-    /// Fits the schema, or there is none.
+    /// Matches the schema, or there is no schema.
     Valid(Map<String, Value>),
     Invalid(Vec<String>),
     Missing,
@@ -27,9 +27,9 @@ pub(crate) struct Read<'a> {
     pub(crate) scan: Scan,
     /// Stretches that are a question, not output; in order.
     envelopes: Vec<(usize, usize)>,
-    /// The message is larger than what is looked at.
+    /// The message is larger than the part that is examined.
     pub(crate) is_cut: bool,
-    /// What stands before this place may be a part of an object whose beginning is not there.
+    /// Text before this place may be part of an object whose beginning is missing.
     whole_from: usize,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Read<'a> {
         Self { text, scan, envelopes, is_cut: message.truncated, whole_from }
     }
 
-    /// Objects that may be the output: no question, and no part of a cut object.
+    /// Objects that may be the output: not a question, and not part of a cut object.
     fn candidates(&self, standing: Standing) -> impl DoubleEndedIterator<Item = &ScannedObject> {
         self.scan.objects.iter().filter(move |object| {
             let stands = match (standing, object.standing) {
@@ -60,13 +60,13 @@ impl<'a> Read<'a> {
         })
     }
 
-    /// Envelopes never overlap, so the first that ends behind the object's beginning tells.
+    /// Envelopes never overlap, so the first one that ends behind the object's beginning decides.
     fn is_in_envelope(&self, object: &ScannedObject) -> bool {
         let next = self.envelopes.partition_point(|(_, to)| *to <= object.start);
         self.envelopes.get(next).is_some_and(|(from, _)| *from < object.end)
     }
 
-    /// The object without the marker; the marker is control and never output.
+    /// The object without the marker; the marker is control data and never output.
     fn decode(&self, object: &ScannedObject) -> Option<Map<String, Value>> {
         let mut value = object.decode(self.text)?;
         value.shift_remove(DONE_KEY);
@@ -74,8 +74,8 @@ impl<'a> Read<'a> {
     }
 }
 
-/// Where the last bracket is closed that was never opened. Before it lies, as far as one can tell, the rest of an object
-/// whose beginning is not there, and objects in that rest are no roots.
+/// The position of the last closing bracket that was never opened. The text before it is presumably the rest of an
+/// object whose beginning is missing, and objects in that rest are not roots.
 fn end_of_cut(text: &str, scan: &Scan) -> usize {
     let (mut end, mut open, mut at) = (0, 0_usize, 0);
     for (from, to) in scan.objects.iter().map(|object| (object.start, object.end)).chain([(text.len(), text.len())]) {
@@ -99,7 +99,7 @@ fn judge(value: Map<String, Value>, schema: Option<&dyn OutputValidator>) -> Out
     }
 }
 
-/// Output of a turn that says it is done: the object that carries the marker; if nothing is left of it, the nearest
+/// The output of a turn with a marker: the object that carries the marker; if that is otherwise empty, the nearest
 /// object before it in the same message, else the last object of the closing messages before it.
 pub(crate) fn with_marker(carrier: &Read<'_>, before: &[Read<'_>], schema: Option<&dyn OutputValidator>) -> Output {
     let Some(marker) = &carrier.scan.first else { return Output::Missing };
@@ -115,7 +115,7 @@ pub(crate) fn with_marker(carrier: &Read<'_>, before: &[Read<'_>], schema: Optio
     found.map_or(Output::Missing, |value| judge(value, schema))
 }
 
-/// Output of a turn that does not: the last object of these messages that fits.
+/// The output of a turn without a marker: the last object of these messages that matches.
 pub(crate) fn without_marker(
     messages: &[Read<'_>],
     standing: Standing,
@@ -132,10 +132,10 @@ pub(crate) fn without_marker(
     last_errors.map_or(Output::Missing, Output::Invalid)
 }
 
-/// Most objects that are tried only to tell the user about one that does not count.
+/// Most objects that are tried only to report one that does not count.
 const TOLD_TRIED: usize = 1_000;
 
-/// The last of these messages that has an object which fits.
+/// The last of these messages that has a matching object.
 pub(crate) fn last_fitting(messages: &[Read<'_>], schema: &dyn OutputValidator) -> Option<usize> {
     let mut tries = from_the_last(messages, Standing::Anywhere).take(TOLD_TRIED);
     let fits =
@@ -155,7 +155,7 @@ fn from_the_last<'r, 'm>(
         .flat_map(move |message| message.candidates(standing).rev().map(move |object| (message, object)))
 }
 
-/// An answer that is no JSON, as output.
+/// An answer that is not JSON, as output.
 pub(crate) fn as_text(answer: &Read<'_>) -> Map<String, Value> {
     let mut output = Map::new();
     output.insert("text".to_owned(), Value::String(cut_markers(answer.text, &answer.scan)));
@@ -177,7 +177,7 @@ fn cut_markers(text: &str, scan: &Scan) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut at = 0;
     for (from, to) in cuts {
-        // A marker whose fence is already left out lies behind.
+        // A marker whose fence is already removed lies behind.
         if from >= at {
             kept.push_str(&text[at..from]);
             at = to;
@@ -192,7 +192,7 @@ fn is_marker(text: &str, scan: &Scan, object: &ScannedObject) -> bool {
     has_key && object.decode(text).is_some_and(|value| value.get(DONE_KEY) == Some(&Value::Bool(true)))
 }
 
-/// Whether there are marker objects in the fence, and nothing else.
+/// Whether the fence contains marker objects and nothing else.
 fn holds_only(text: &str, fence: &Fence, markers: &[(usize, usize)]) -> bool {
     let (mut at, end) = fence.body;
     let first = markers.partition_point(|(from, _)| *from < at);

@@ -10,7 +10,7 @@ use skillrun_parse::ansi;
 use crate::control::Control;
 use crate::reading::Reading;
 
-const FALLBACK_PROMPT: &str = "The agent ended its turn without a result and without a question. How should it go on?";
+const FALLBACK_PROMPT: &str = "The agent ended its turn without a result and without a question. How should it continue?";
 
 pub(crate) fn build(reading: &Reading<'_>, control: &Control<'_>) -> Pending {
     let ask = reading.ask.as_deref();
@@ -41,7 +41,7 @@ pub(crate) fn build(reading: &Reading<'_>, control: &Control<'_>) -> Pending {
     }
 }
 
-/// What the agent said beside its question, then the question itself, which the options belong to.
+/// The agent's text around its question, then the question itself, which the options belong to.
 fn prompt(reading: &Reading<'_>, asked: Option<&str>) -> String {
     let said = shown_prompt(&reading.prompt);
     let asked =
@@ -49,26 +49,26 @@ fn prompt(reading: &Reading<'_>, asked: Option<&str>) -> String {
     let broken = reading.broken_marker.as_ref().map(|problem| {
         format!(
             "The agent tried to say that it is done, but its marker cannot be read: {problem}. Ask it to write the \
-             marker again, or reply how it should go on."
+             marker again, or reply how it should continue."
         )
     });
     let parts: Vec<String> = [said, broken, asked].into_iter().flatten().collect();
     if parts.is_empty() { FALLBACK_PROMPT.to_owned() } else { parts.join("\n\n") }
 }
 
-/// Whether a text already closes with this question, however its space is set.
+/// Whether a text already ends with this question, regardless of whitespace.
 fn ends_with(said: &str, asked: &str) -> bool {
     let mut said = said.split_whitespace().rev();
     asked.split_whitespace().rev().all(|word| said.next() == Some(word))
 }
 
-/// The gate reads texts as the engine sent them; what is shown has no control characters.
+/// The gate reads texts as the engine sent them; the shown text has no control characters.
 fn shown(mut value: Value) -> Value {
     ansi::strip_value(&mut value);
     value
 }
 
-/// None when there is nothing to see in it.
+/// None when it has no visible content.
 fn shown_prompt(text: &str) -> Option<String> {
     Some(ansi::strip(text).into_owned()).filter(|prompt| !prompt.trim().is_empty())
 }

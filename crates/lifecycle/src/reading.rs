@@ -1,4 +1,4 @@
-//! The closing messages of a turn as the gate reads them: marker, output, question, and what was noticed on the way.
+//! The closing messages of a turn as the gate reads them: marker, output, question, and notices.
 
 use skillrun_model::Code;
 use skillrun_model::rasp::SpanRef;
@@ -28,7 +28,7 @@ fn notice_in(code: Code, message: impl Into<String>, place: &FinalMessage) -> Ga
     GateNotice { spans: place.spans.iter().map(span_ref).collect(), ..notice(code, message) }
 }
 
-/// What the messages of a cleanly ended turn say.
+/// The content of the messages of a cleanly ended turn.
 #[derive(Debug)]
 pub(crate) struct Reading<'a> {
     pub(crate) answer: Option<&'a FinalMessage>,
@@ -40,13 +40,13 @@ pub(crate) struct Reading<'a> {
     pub(crate) soft_output: Output,
     pub(crate) asks: bool,
     pub(crate) ask: Option<Box<Ask>>,
-    /// The answer without its question's envelope, and without a marker that cannot be read.
+    /// The answer without its question's envelope, and without a marker that cannot be parsed.
     pub(crate) prompt: String,
     /// The agent says "not done" in a closing message.
     pub(crate) denied: bool,
-    /// It says so in its answer.
+    /// The agent says so in its answer.
     pub(crate) answer_denied: bool,
-    /// Where the JSON of a marker breaks.
+    /// Where the JSON of a marker is broken.
     pub(crate) broken_marker: Option<String>,
     pub(crate) notices: Vec<GateNotice>,
 }
@@ -99,7 +99,7 @@ pub(crate) fn read<'a>(facts: &'a Facts, clean_end: bool, control: &Control<'_>)
     let whole_answer;
     let in_answer = match closing.last() {
         Some(read) => read,
-        // A tool call came after it; as a text it is still the answer.
+        // A tool call followed it; as text it is still the answer.
         None => {
             whole_answer = in_answer();
             &whole_answer
@@ -111,7 +111,7 @@ pub(crate) fn read<'a>(facts: &'a Facts, clean_end: bool, control: &Control<'_>)
     reading
 }
 
-/// Where the closing messages begin: behind the last tool call.
+/// Where the closing messages begin: after the last tool call.
 fn closing_start(facts: &Facts) -> usize {
     if facts.tool_follows {
         return facts.messages.len();
@@ -131,13 +131,13 @@ fn envelopes(ask: &AskUser) -> Vec<(usize, usize)> {
 }
 
 impl Reading<'_> {
-    /// Where no object is the output, the answer's text is, unless a schema wants an object.
+    /// Where no object is the output, the answer's text is, unless a schema requires an object.
     fn without_object(&mut self, answer: &Read<'_>, is_cut: bool, control: &Control<'_>) {
         if self.output != Output::Missing {
             return;
         }
         if is_cut {
-            let message = "the message is larger than 4 MiB, and no output is in its end";
+            let message = "the message is larger than 4 MiB, and its last 4 MiB contain no output";
             self.notices.push(notice(Code::OutputTooLarge, message));
         }
         if control.schema.is_none() {
@@ -150,7 +150,7 @@ impl Reading<'_> {
         let first = |is_it: &dyn Fn(&Read<'_>) -> bool| messages.iter().zip(closing).find(|(_, read)| is_it(read));
         let markers: usize = scans().map(|s| s.repeated + usize::from(s.first.is_some())).sum();
         if markers > 1 {
-            let message = format!("the done marker came {markers} times; the first counts");
+            let message = format!("the done marker occurs {markers} times; the first one counts");
             self.notices.push(notice(Code::DoneMarkerRepeated, message));
         }
         if let Some((message, _)) = first(&|read| read.scan.denied) {
@@ -161,7 +161,7 @@ impl Reading<'_> {
         let malformed: usize = scans().map(|s| s.malformed).sum();
         if let Some((message, _)) = first(&|read| read.scan.malformed > 0) {
             let mut what =
-                format!("{malformed} mention(s) of the done marker are none: wrong case, value, place or syntax");
+                format!("{malformed} mention(s) of the done marker do not count: wrong case, value, place or syntax");
             if let Some(broken) = broken {
                 what += &format!("; its JSON is broken: {}", broken.problem);
             }
@@ -170,7 +170,7 @@ impl Reading<'_> {
         self.broken_marker = broken.filter(|_| self.carrier.is_none()).map(|broken| broken.problem.clone());
     }
 
-    /// What would have counted, had no tool call come after it.
+    /// Reports what would have counted if no tool call had followed it.
     fn notice_early(&mut self, early: &[FinalMessage], closing: &[Read<'_>], control: &Control<'_>) {
         let has_marker = |message: &&FinalMessage| {
             // The key may be spelled with an escape.
@@ -203,19 +203,19 @@ impl Reading<'_> {
         self.prompt = ask_user::without_envelopes(answer, &apart(hidden));
         self.asks = ask != AskUser::None;
         if self.asks && self.carrier.is_some() {
-            self.notices.push(notice(Code::AskUserIgnored, "a question stands beside the done marker and is ignored"));
+            self.notices.push(notice(Code::AskUserIgnored, "a question beside the done marker is ignored"));
             return;
         }
         match ask {
             AskUser::None => {}
             AskUser::Malformed { .. } => {
-                self.notices.push(notice(Code::AskUserMalformed, "the question's envelope could not be read"));
+                self.notices.push(notice(Code::AskUserMalformed, "the envelope of the question could not be parsed"));
             }
             AskUser::Found { ask, notes, .. } => {
                 self.ask = Some(ask);
                 self.notices.extend(notes.iter().map(|note| match note {
                     AskNote::UnknownKind(kind) => {
-                        notice(Code::AskUserKindUnknown, format!("unknown kind \"{kind}\"; taken as open_text"))
+                        notice(Code::AskUserKindUnknown, format!("unknown kind \"{kind}\"; treated as open_text"))
                     }
                     AskNote::UnknownPolicy(policy) => {
                         notice(Code::AskUserPolicyUnknown, format!("unknown default_decision_policy \"{policy}\""))
@@ -229,15 +229,15 @@ impl Reading<'_> {
     }
 }
 
-/// The bytes of a message in words.
+/// The byte range of a message as text.
 fn place(message: &FinalMessage) -> String {
     match message.spans.first() {
         Some(span) => format!("{} bytes {} to {}", span.stream.source(), span.from, span.to),
-        None => "its bytes are not known".to_owned(),
+        None => "its byte range is not known".to_owned(),
     }
 }
 
-/// Ranges in order, those that touch as one.
+/// Ranges in order, with adjacent ones merged.
 fn apart(mut ranges: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
     ranges.sort_unstable();
     let mut apart: Vec<(usize, usize)> = Vec::with_capacity(ranges.len());

@@ -39,7 +39,7 @@ fn names_are_unique() {
     }
 }
 
-/// The modes in which a rule can fit.
+/// The modes in which a rule can apply.
 fn modes(rule: Rule) -> &'static [ExecutionMode] {
     match rule {
         Rule::Canceled

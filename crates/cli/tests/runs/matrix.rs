@@ -14,7 +14,7 @@ const ASKS: &str = "- - ask: {prompt: Which colour?}\n- - output: {answer: '{{re
 
 const SOON: f64 = 0.3;
 
-const JUDGE: &str = "No answer came in time. Decide by your own judgement and go on.";
+const JUDGE: &str = "No answer came in time. Decide by your own judgement and continue.";
 
 /// The engine read a bare "blue", as if a person had said it.
 const DEFAULT: &str = "No answer came in time. The default was taken: blue";
@@ -164,9 +164,9 @@ const OPTIONS: &str = "options: [{value: red, label: Red}, {value: blue, label: 
 #[test]
 fn policies_decide_and_only_request_and_skill_may_abort() {
     let no_default = "No answer came in time, and no option is marked as the default. \
-                      Decide by your own judgement and go on.";
-    let no_risk = "No answer came in time. The risk is not acknowledged; do not do what needs it. \
-                   Decide by your own judgement how to go on without it.";
+                      Decide by your own judgement and continue.";
+    let no_risk = "No answer came in time. The risk is not acknowledged; do not do anything that requires it. \
+                   Decide by your own judgement how to continue without it.";
     let safe = Some(DecisionPolicy::SafeDefault);
     let policies = [
         Policy {

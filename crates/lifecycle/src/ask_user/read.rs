@@ -1,4 +1,4 @@
-//! Reads what an envelope says, leniently where that is harmless.
+//! Reads the content of an envelope, leniently where that is harmless.
 //!
 //! The YAML comes from a model. Size, depth, count and aliases are bounded, so that the worst text costs little.
 
@@ -9,10 +9,10 @@ use serde_saphyr::options::{MergeKeyPolicy, NonFiniteFloatPolicy};
 use skillrun_model::interaction::{AskOption, DecisionPolicy, InteractionKind};
 use skillrun_parse::text::json::decode_object;
 
-/// A question that needs more is no question. Larger counts as malformed.
+/// Larger than any real question. Larger content counts as malformed.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// What stands under the root key `ask_user`, where that is the only key.
+/// The content under the root key `ask_user`, where that is the only key.
 #[derive(Debug)]
 pub(super) struct Content {
     /// None: malformed.
@@ -33,7 +33,7 @@ pub(super) fn read_inside_tags(text: &str) -> Option<Reading> {
     }
 }
 
-/// None when the text is no YAML mapping with the single key `ask_user`.
+/// None when the text is not a YAML mapping with the single key `ask_user`.
 pub(super) fn read_yaml_root(text: &str) -> Option<Content> {
     if text.len() > MAX_BYTES || !(text.contains(ROOT_KEY) || text.contains('\\')) {
         return None;
@@ -77,12 +77,12 @@ fn yaml_mapping(text: &str) -> Option<Map<String, Value>> {
             max_recorded_anchor_bytes: 4 * MAX_BYTES,
             max_total_scalar_bytes: 4 * MAX_BYTES,
         },
-        // One alias may stand for a scalar of almost the whole size, so few replays are enough to be too many.
+        // One alias may stand for a scalar of almost the whole size, so few replays are already too many.
         alias_limits: serde_saphyr::alias_limits! {
             max_total_replayed_events: 100,
             max_replay_stack_depth: 4,
         },
-        // `- no` is an option somebody wants to read, not `false`.
+        // `- no` is an option to show to the user, not `false`.
         strict_booleans: true,
         merge_keys: MergeKeyPolicy::AsOrdinary,
         non_finite_float_policy: NonFiniteFloatPolicy::AsString,
@@ -156,7 +156,7 @@ fn read_option(item: &Value) -> Option<AskOption> {
     })
 }
 
-/// Strict booleans leave YAML's other spellings as text, and `default: yes` is one that models use.
+/// Strict booleans leave YAML's other spellings as text, and models use `default: yes`.
 fn is_true(value: &Value) -> bool {
     scalar(value).is_some_and(|text| ["true", "yes", "on"].contains(&text.trim().to_ascii_lowercase().as_str()))
 }

@@ -239,7 +239,7 @@ fn envelopes_do_not_overlap() {
     let inner = tag("prompt: P");
     let tags_in_fence = format!("```yaml\n{inner}\n```");
     assert_eq!(envelopes(&tags_in_fence), [inner.as_str()]);
-    // A tag that is only talked about does not take the real one with it.
+    // A tag that is only mentioned does not affect the real one.
     let mentioned = format!("I use <ASK_USER_YAML> now: {inner}");
     assert_eq!(found(&mentioned).0.prompt.as_deref(), Some("P"));
     assert_eq!(envelopes(&mentioned), ["<ASK_USER_YAML> now: ", inner.as_str()]);
@@ -283,7 +283,7 @@ fn bombs_are_refused() {
     assert!(is_malformed(&tag(&bomb)));
 
     let big = "y".repeat(50_000);
-    // Few aliases, each of them cheap to write and dear to expand.
+    // Few aliases, each cheap to write and expensive to expand.
     let echo = format!(
         "b: &b {big}\nc: &c [*b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c]\nprompt: P\ncontext: [*d, *d, *d, *d]\n"
     );

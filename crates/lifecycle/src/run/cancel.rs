@@ -1,4 +1,4 @@
-//! A run is canceled, in any state but its end.
+//! A run is canceled, in any state except its end.
 
 use skillrun_model::codes::Code;
 use skillrun_model::rasp::data::{RunCanceled, RunStatusChange};
@@ -14,7 +14,7 @@ pub(super) fn cancel(state: &State, by: String) -> Result<Decision, Refusal> {
         return Err(Refusal::OutOfPlace);
     }
     if state.canceling.is_some() {
-        // Once more: the process may not have heard.
+        // Once more: the process may not have received the first request.
         return Ok(Decision { effects: vec![Effect::EndProcess], ..Decision::default() });
     }
     let change = RunStatusChange { status: None, phase: Some(Phase::Canceling), detail: Some(by.clone()) };
@@ -22,7 +22,7 @@ pub(super) fn cancel(state: &State, by: String) -> Result<Decision, Refusal> {
     let mut effects: Vec<_> = state.question.iter().map(disarm).collect();
     effects.push(Effect::EndProcess);
     if !state.attempt_is_open {
-        // No turn will end any more, so this is the end.
+        // No turn will end after this, so this is the end.
         let canceled = RunCanceled { reason_code: Code::Canceled, by: Some(by) };
         events.push(closing::control(Level::Info, Data::RunCanceled(canceled)));
         effects.extend([Effect::WriteResult, Effect::ReleaseSlot]);

@@ -1,4 +1,4 @@
-//! What can happen to a run, what is decided, and what is to be done about it.
+//! What can happen to a run, what is decided, and which effects follow.
 
 use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::data::{AttemptStarted, RunStarted};
@@ -17,15 +17,15 @@ use crate::settle::Settled;
 pub enum Input<'a> {
     /// A request was accepted.
     Accepted(RunStarted),
-    /// A slot is ours and a host has the attempt.
+    /// The run has a slot, and a host has claimed the attempt.
     HostReady(AttemptStarted),
-    /// It cannot be started at all.
+    /// The attempt cannot be started at all.
     CannotStart(RunError),
-    /// The evidence of the attempt is complete, and the gate has spoken.
+    /// The evidence of the attempt is complete, and the gate has decided.
     Settled(SettledAttempt<'a>),
-    /// The engine asks inside its turn; number and deadline are still to be given.
+    /// The engine asks inside its turn; number and deadline are assigned later.
     CallAsked(Box<Pending>),
-    /// The same where nobody can be asked: it is answered at once, by what the engine may do.
+    /// The same in auto mode: it is answered at once, according to the engine's permission.
     CallDecided {
         question: Box<Pending>,
         text: String,
@@ -49,14 +49,14 @@ pub enum Input<'a> {
     },
 }
 
-/// Whether another process can go on with the session of one that is gone.
+/// Whether another process can resume the session of one that is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionLeft {
     Lost,
     Loadable,
 }
 
-/// An attempt that was judged.
+/// An attempt with its verdict.
 #[derive(Debug)]
 pub struct SettledAttempt<'a> {
     pub facts: &'a Facts,
@@ -66,25 +66,25 @@ pub struct SettledAttempt<'a> {
     pub process: ProcessLeft,
 }
 
-/// Whether the engine's process is still there after a turn.
+/// Whether the engine's process is still running after a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessLeft {
     Gone,
     Living,
 }
 
-/// Something to do after the events are on disk. Each may be done twice without harm.
+/// Something to do after the events are on disk. Each effect may be carried out twice without harm.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Wait for a slot, then start the attempt.
     Enqueue {
         attempt: AttemptNumber,
     },
-    /// Give the answer to the living process.
+    /// Write the answer to the running process.
     WriteInput(GivenReply),
     /// End the process and everything it started.
     EndProcess,
-    /// Wake us at this moment, unless the question is answered before.
+    /// Report `Expired` at this moment, unless the question is answered before.
     ArmTimer {
         interaction_id: InteractionId,
         at: Timestamp,
@@ -92,11 +92,11 @@ pub enum Effect {
     DisarmTimer {
         interaction_id: InteractionId,
     },
-    /// Give the slot back.
+    /// Release the slot.
     ReleaseSlot,
     /// Write `result.json`; the last event of the run is appended after it.
     WriteResult,
-    /// Follow a host that is alive.
+    /// Follow a running host.
     Adopt {
         attempt: AttemptNumber,
     },
@@ -127,17 +127,17 @@ pub struct Opening {
 pub enum Refusal {
     #[error("the run is over")]
     Over,
-    #[error("this cannot happen to the run as it is")]
+    #[error("the run is in a state that does not allow this")]
     OutOfPlace,
-    /// The question is another one, or none.
+    /// The question is another one, or there is none.
     #[error("this question is not open")]
     Stale { open: Option<InteractionId> },
-    /// The same request was carried out before; its answer is the same.
-    #[error("this was done before")]
+    /// The same request was already carried out; its answer is the same.
+    #[error("this request was already carried out")]
     Repeated { interaction_id: InteractionId },
 }
 
-/// Decides what follows from something that happened. The clock is the caller's.
+/// Decides what follows from something that happened. The caller supplies the time.
 pub fn decide(
     state: &State,
     options: RunOptions,
@@ -164,7 +164,7 @@ pub fn decide(
     }
 }
 
-/// A request that is sent again after the run has ended gets its first answer.
+/// A request that is repeated after the run has ended gets its first answer.
 fn after_the_end(state: &State, input: &Input<'_>) -> Refusal {
     match input {
         Input::Reply { request_id, .. } => reply::repeated(state, request_id.as_deref()).unwrap_or(Refusal::Over),

@@ -1,11 +1,10 @@
-//! The life of a run as two pure functions: [`decide`] turns what happens into events and effects, and [`State::evolve`]
-//! folds events into what is known. State is only ever that fold over the Log; whoever shows a status or recovers a run
-//! uses the same one.
+//! The life of a run as two pure functions: [`decide`] turns what happens into events and effects, and
+//! [`State::evolve`] folds events into the state. State is only ever that fold over the Log; code that shows a status
+//! or recovers a run uses the same fold.
 //!
-//! One file per thing that can happen: `start`, `settled`, `reply`, `timeout`, `cancel`, `recover`; `quota` plans the run
-//! that comes after one that ran out of it. A decision's events
-//! are appended as one batch, and only then are its effects carried out; an effect that was lost with a process is found
-//! again by `recover`.
+//! One file per kind of input: `start`, `settled`, `reply`, `timeout`, `cancel`, `recover`; `quota` plans the run that
+//! follows one that ran out of quota. A decision's events are appended as one batch, and only then are its effects
+//! carried out; `recover` derives an effect again that was lost with a process.
 
 mod cancel;
 mod decision;

@@ -1,4 +1,4 @@
-//! What a run was accepted with. It never changes, and stands in `run.json`.
+//! The options that a run was accepted with. They never change, and are in `run.json`.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use skillrun_model::status::Continuation;
 
 use super::quota::QuotaWait;
 
-/// The options that decide what becomes of questions.
+/// The options that decide how questions are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunOptions {
     pub continuation: Continuation,
-    /// A person must answer; nobody decides instead.
+    /// A user must answer; no policy decides instead.
     pub require_user_reply: bool,
     pub session_timeout: Duration,
     pub auto_decision_limit: u32,
-    /// None: a run that failed for want of quota stays failed.
+    /// None: a run that failed for lack of quota stays failed.
     pub quota_wait: Option<QuotaWait>,
 }
 
@@ -34,13 +34,13 @@ impl Default for RunOptions {
 /// Whether a process waits for the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waits {
-    /// The session can be resumed at any time.
+    /// No process waits: the session can be resumed at any time.
     Nobody,
     Process,
 }
 
 impl RunOptions {
-    /// The cell of the matrix: what happens when the time is up. A question without a time waits for ever.
+    /// The cell of the matrix: what happens when the deadline passes. A question without a deadline waits indefinitely.
     pub(crate) fn on_deadline(self, waits: Waits) -> OnDeadline {
         match (self.require_user_reply, waits) {
             (true, Waits::Nobody) => OnDeadline::Wait,
@@ -49,7 +49,7 @@ impl RunOptions {
         }
     }
 
-    /// Who waits for the answer to a question that ended a turn.
+    /// What waits for the answer to a question that ended a turn.
     pub(crate) fn waits_after_turn(self) -> Waits {
         match self.continuation {
             Continuation::Sticky => Waits::Process,

@@ -1,4 +1,4 @@
-//! A run that failed for want of quota is tried again by itself, as a new run, where its request asks for that.
+//! A run that failed for lack of quota is retried automatically, as a new run, where its request asks for that.
 
 use std::time::Duration;
 
@@ -10,41 +10,41 @@ use skillrun_model::{RunId, RunStatus, Timestamp};
 /// How a run waits for quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuotaWait {
-    /// Runs before it in the chain that were made this way.
+    /// The number of earlier runs in the chain that were created this way.
     pub made: u32,
-    /// Most that are made.
+    /// The maximum number of such runs.
     pub max: u32,
-    /// Of the new run's id, and of how much later than needed it begins. The same for the same run.
+    /// Determines the new run's id, and how much later than necessary it begins. The same for the same run.
     pub random: [u8; 10],
 }
 
-/// Waits of a chain: the first; each one after it is twice as long.
+/// The waits of a chain: the first; each later one is twice as long.
 struct Waits {
     first: Duration,
     longest: Duration,
 }
 
-/// Where nobody told a time.
+/// Where no reset time was reported.
 const UNTOLD: Waits = Waits { first: Duration::from_secs(60), longest: Duration::from_secs(60 * 60) };
 
-/// At least, where one was told: a service may tell a thousandth of a second again and again.
+/// The minimum where a reset time was reported: a service may report one millisecond again and again.
 const TOLD: Waits = Waits { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
 
-/// So long after its moment a run that could not be made is still made. Later nobody expects it.
+/// How long after its moment a run that could not be created is still created. Later, the user no longer expects it.
 const LATE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Most of the spread, and its share of the wait: runs that failed together do not come back together.
+/// The maximum of the spread, and its share of the wait: runs that failed together do not start again together.
 const SPREAD_MAX_MS: u64 = 30_000;
 const SPREAD_SHARE: u64 = 10;
 
-/// The run that takes the place of one that ended so; none where none should.
+/// The run that replaces one that ended this way; none where none should.
 pub(super) fn planned(verdict: &Verdict, wait: Option<QuotaWait>, now: Timestamp) -> Option<PlannedRetry> {
     let wait = wait.filter(|wait| wait.made < wait.max)?;
     let error = verdict.error.as_ref().filter(|error| error.category == ErrorCategory::Quota)?;
     if verdict.run_status != RunStatus::Failed {
         return None;
     }
-    // A time that is over by now was right.
+    // A reset time that has passed was correct.
     let pause_ms = match error.reset_at {
         Some(reset) => reset.millis_since(now).unwrap_or(0).max(TOLD.millis(wait.made)),
         None => UNTOLD.millis(wait.made),
@@ -53,13 +53,13 @@ pub(super) fn planned(verdict: &Verdict, wait: Option<QuotaWait>, now: Timestamp
     let part = u64::from(u16::from_be_bytes([wait.random[0], wait.random[1]]));
     let spread_ms = most * part / u64::from(u16::MAX);
     let not_before = now.plus_nanos(pause_ms.saturating_add(spread_ms).saturating_mul(1_000_000));
-    // Milliseconds are cut, and the quota must be there.
+    // Milliseconds are cut, and the quota must be available.
     let not_before = error.reset_at.map_or(not_before, |reset| not_before.max(reset));
     let millis = now.millis_since(Timestamp::EPOCH).unwrap_or(0);
     Some(PlannedRetry { run_id: RunId::new(millis, wait.random), not_before })
 }
 
-/// The last moment at which a run that was planned may be made.
+/// The last moment at which a planned run may be created.
 pub fn made_until(planned: PlannedRetry) -> Timestamp {
     planned.not_before.plus_nanos(u64::try_from(LATE.as_nanos()).unwrap_or(u64::MAX))
 }
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(quota(Some(second(3)), wait(1, 0)), Some(second(3)), "a longer one counts");
     }
 
-    /// As many as a request has where it does not say how many.
+    /// The default number of a request.
     #[test]
     fn twenty_nine_waits_that_nobody_told_are_a_day() {
         let hours = (0..29).map(|made| UNTOLD.millis(made)).sum::<u64>() / 3_600_000;

@@ -1,7 +1,7 @@
-//! What is to be done about a run whose owner is gone: nothing stays `running` without one.
+//! Decides about a run whose owner is gone: no run stays `running` without an owner.
 //!
-//! An owner can die while a batch is being written, so that only its first events are in the Log. What is missing is
-//! written first, by [`completed`]; then the run is as some decision left it, and goes on from there.
+//! An owner can die while a batch is being written, so that only its first events are in the Log. The missing events
+//! are written first, by [`completed`]; then the run is in the state of a complete decision, and continues from there.
 
 use skillrun_model::codes::Code;
 use skillrun_model::interaction::{Pending, Scope};
@@ -18,19 +18,19 @@ use super::state::{GivenReply, State};
 use super::timeout;
 use crate::closing;
 
-/// What is found of the last attempt's host.
+/// The state of the last attempt's host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// Nobody has claimed it.
+    /// No host has claimed the attempt.
     NoClaim,
     Alive,
-    /// It left a record.
+    /// The host left a record.
     Ended,
-    /// It is gone without one.
+    /// The host is gone without a record.
     Lost,
 }
 
-/// Decides how a run goes on after a restart. `session` matters where a sticky process is gone.
+/// Decides how a run continues after a restart. `session` matters where a sticky process is gone.
 pub fn recover(
     state: &State,
     options: RunOptions,
@@ -52,7 +52,7 @@ pub fn recover(
     }
 }
 
-/// The rest of a batch that was cut short; none when the last one is whole.
+/// The rest of a batch that was cut short; none when the last batch is complete.
 fn completed(
     state: &State,
     options: RunOptions,
@@ -70,8 +70,8 @@ fn completed(
     }
     let verdict = state.verdict.as_ref().filter(|_| state.is_unfinished);
     if !state.attempt_is_open {
-        // The turn record is there, or no turn will end any more. Nothing is settled again. Who canceled after the turn
-        // and before its end was written has canceled the run, as if nobody had died.
+        // The turn record is there, or no turn will end any more. Nothing is settled again. A cancel that came after
+        // the turn and before its end was written has canceled the run, as if the owner had not died.
         if let Some(by) = &state.canceling {
             return Some(canceled(by.clone()));
         }
@@ -83,7 +83,7 @@ fn completed(
         let process = if found == Found::Alive { ProcessLeft::Living } else { ProcessLeft::Gone };
         let mut then = after_turn(state, options, run_id, now, verdict, process);
         if let Some(question) = &state.question {
-            // It was asked; only the status is missing.
+            // The question was asked; only the status is missing.
             then.events = vec![closing::status(RunStatus::WaitingUser)];
             then.effects.retain(|effect| !matches!(effect, Effect::ArmTimer { .. }));
             then.effects.extend(timer(question));
@@ -92,7 +92,7 @@ fn completed(
             && options.continuation == Continuation::Sticky
             && let Some(question) = state.question.clone().or_else(|| asked_by(&then))
         {
-            // Nobody waits for the answer; whoever settled the turn would have said so next.
+            // No process waits for the answer; the owner that settled the turn would have recorded that next.
             let gone = timeout::without_process(options, run_id, &question, session, state.process_ended);
             then.events.extend(gone.events);
             then.effects.extend(gone.effects);
@@ -111,7 +111,7 @@ fn completed(
         }
         (RunStatus::Running, None, reply) if !state.attempt_is_open => match reply {
             Some(reply) => Some(replied(state, options, run_id, now, (found, session), reply)),
-            // It was about to begin, and begins now.
+            // The attempt was about to begin, and begins now.
             None => Some(queued(state)),
         },
         _ => None,
@@ -134,17 +134,17 @@ fn queued(state: &State) -> Decision {
     }
 }
 
-/// The same where the process that was to have the answer is gone. Whoever starts another must know: what the one before
-/// has left of the attempt is put aside.
+/// The same where the process that should receive the answer is gone. The code that starts another must know: the files
+/// that the previous process left of the attempt are set aside.
 fn queued_without_process(state: &State) -> Decision {
     let detail =
-        "the process that was to have the answer has ended; another is started and loads its session".to_owned();
+        "the process that should receive the answer has ended; a new process is started and loads its session".to_owned();
     let change =
         RunStatusChange { status: Some(RunStatus::Queued), phase: Some(Phase::ProcessEnded), detail: Some(detail) };
     Decision { events: vec![closing::control(Level::Warning, Data::RunStatus(change))], ..queued(state) }
 }
 
-/// The answer is in the Log, and what follows from it is not.
+/// The answer is in the Log, and its consequences are not.
 fn replied(
     state: &State,
     options: RunOptions,
@@ -185,7 +185,7 @@ fn canceled(by: String) -> Decision {
     })
 }
 
-/// There may be a process that waits between two turns.
+/// A process may be waiting between two turns.
 fn ending_process(mut decision: Decision) -> Decision {
     decision.effects.insert(0, Effect::EndProcess);
     decision
@@ -194,16 +194,16 @@ fn ending_process(mut decision: Decision) -> Decision {
 fn running(state: &State, options: RunOptions, found: Found) -> Decision {
     let attempt = state.attempt;
     let mut effects = match found {
-        // Nothing was begun, and nothing is begun any more.
+        // Nothing was started, and nothing will be started.
         Found::NoClaim if state.canceling.is_some() || state.failing.is_some() => vec![Effect::Settle { attempt }],
-        // The claim is the fence: whoever takes it now is the only one.
+        // The claim is the fence: only one process can take it now.
         Found::NoClaim => vec![Effect::Enqueue { attempt }],
         Found::Alive => vec![Effect::Adopt { attempt }],
         Found::Ended | Found::Lost => vec![Effect::Settle { attempt }],
     };
     if found == Found::Alive {
-        // The host refuses what it has written, so it does no harm to send it again. A process that was started with the
-        // answer has written nothing of it.
+        // The host refuses an answer that it has already written, so sending it again does no harm. A process that was
+        // started with the answer has not had it written to its input.
         let is_written = |reply: &&GivenReply| match (reply.scope, options.continuation) {
             (Scope::Call, _) | (Scope::Turn, Continuation::Sticky) => true,
             (Scope::Turn, Continuation::Resumable | Continuation::None) => false,
@@ -229,7 +229,7 @@ fn waiting(
     let arm = timer(question);
     let attempt = state.attempt;
     let effects = match (state.attempt_is_open, options.continuation, found) {
-        // A question inside a turn, or of a process that waits between two.
+        // A question inside a turn, or of a process that waits between two turns.
         (true, _, Found::Alive) | (false, Continuation::Sticky, Found::Alive) => {
             [Some(Effect::Adopt { attempt }), arm].into_iter().flatten().collect()
         }

@@ -1,4 +1,4 @@
-//! A question is answered. The answer is on disk before the engine gets it.
+//! A question is answered. The answer is on disk before the engine receives it.
 
 use skillrun_model::interaction::{Pending, Scope};
 use skillrun_model::rasp::data::{AttemptStarted, InteractionReplied, ResolutionMode};
@@ -35,7 +35,7 @@ pub(super) fn repeated(state: &State, request_id: Option<&str>) -> Option<Refusa
     Some(Refusal::Repeated { interaction_id })
 }
 
-/// The question, if it is the one that waits. Whoever comes second finds it closed.
+/// The question, if it is the one that is waiting. A second answer finds it closed.
 pub(super) fn open(state: &State, interaction_id: InteractionId) -> Result<&Pending, Refusal> {
     let question = state.question.as_ref().filter(|_| state.status == Some(RunStatus::WaitingUser));
     match question {
@@ -44,7 +44,7 @@ pub(super) fn open(state: &State, interaction_id: InteractionId) -> Result<&Pend
     }
 }
 
-/// The events and effects of an answer, whoever gave it.
+/// The events and effects of an answer, from a user or a policy.
 pub(super) fn answered(
     state: &State,
     options: RunOptions,
@@ -66,13 +66,13 @@ pub(super) fn answered(
     let given = GivenReply { interaction_id, scope: question.scope, text, files, context: question.context.clone() };
     let disarm = Effect::DisarmTimer { interaction_id };
     match (question.scope, options.continuation) {
-        // The turn goes on.
+        // The turn continues.
         (Scope::Call, _) => Decision {
             events: vec![replied, closing::status(RunStatus::Running)],
             opening: None,
             effects: vec![disarm, Effect::WriteInput(given)],
         },
-        // The process waits between two turns; this begins the next.
+        // The process waits between two turns; the answer begins the next turn.
         (Scope::Turn, Continuation::Sticky) if !state.process_ended => {
             let started = state.started.clone().map(|started| AttemptStarted { started_at: now, ..started });
             Decision {

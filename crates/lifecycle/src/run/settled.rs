@@ -26,20 +26,20 @@ pub(super) fn settled(
     let SettledAttempt { facts, settled, ending, artifacts, process } = attempt;
     let mut events = closing::turn_record(facts, settled, &ending, artifacts);
     let then = match state.failing {
-        // What the engine said after nobody had answered does not count, unless somebody canceled.
+        // What the engine wrote after the deadline does not count, unless the run was canceled.
         Some(code) if settled.verdict.run_status != RunStatus::Canceled => {
             start::failed(run_id, timeout::unanswered(code))
         }
         Some(_) | None => after_turn(state, options, run_id, now, &settled.verdict, process),
     };
     events.extend(then.events);
-    // A question inside the turn went with it.
+    // A question inside the turn ended with it.
     let disarm = state.question.iter().map(|question| Effect::DisarmTimer { interaction_id: question.interaction_id });
     let effects = disarm.chain(then.effects).collect();
     Ok(Decision { events, opening: then.opening, effects })
 }
 
-/// What follows a turn record. Recovery asks the same when the batch was cut short.
+/// What follows a turn record. Recovery uses the same when the batch was cut short.
 pub(super) fn after_turn(
     state: &State,
     options: RunOptions,
@@ -108,7 +108,7 @@ pub(super) fn call_decided(state: &State, question: Pending, text: String) -> Re
     Ok(Decision { events, opening: None, effects: vec![Effect::WriteInput(given)] })
 }
 
-/// The question as the next of the run. Only a turn that goes on can ask inside it.
+/// The question as the next one of the run. Only an open turn can ask inside it.
 fn of_call(state: &State, question: Pending) -> Result<Pending, Refusal> {
     let is_in_place = state.status == Some(RunStatus::Running)
         && state.attempt_is_open
@@ -125,7 +125,7 @@ fn of_call(state: &State, question: Pending) -> Result<Pending, Refusal> {
     })
 }
 
-/// The question with its deadline, which stands in the Log.
+/// The question with its deadline, which is in the Log.
 fn timed(question: Pending, options: RunOptions, waits: Waits, now: Timestamp) -> Pending {
     let on_deadline = options.on_deadline(waits);
     let deadline = match on_deadline {

@@ -1,4 +1,4 @@
-//! What is known about a run: a fold over its Log, and nothing else.
+//! The state of a run: a fold over its Log, and nothing else.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,29 +13,30 @@ use skillrun_model::status::{Continuation, Phase};
 use skillrun_model::verdict::Verdict;
 use skillrun_model::{AttemptNumber, InteractionId, RunStatus, Timestamp};
 
-/// A run, as far as its Log tells. As JSON it is for views that go on folding where they stopped, and in no file of a run.
+/// The state of a run, according to its Log. As JSON it is for views that resume the fold where they stopped; no file
+/// of a run contains it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct State {
-    /// None before it was accepted.
+    /// None before the run was accepted.
     pub status: Option<RunStatus>,
-    /// Whether its process waits between turns; none when the Log does not tell.
+    /// Whether its process waits between turns; none when the Log does not record it.
     pub continuation: Option<Continuation>,
-    /// The last one that began.
+    /// The last attempt that began.
     pub attempt: AttemptNumber,
-    /// How it began; a process that goes on begins its next one the same way.
+    /// How it began; a process that continues begins its next attempt the same way.
     pub started: Option<AttemptStarted>,
     /// It has not been settled.
     pub attempt_is_open: bool,
     pub session_id: Option<Arc<str>>,
-    /// The question that waits.
+    /// The question that is waiting.
     pub question: Option<Pending>,
     /// Questions so far.
     pub interactions: u32,
     /// Of these, inside the turn that is open.
     pub calls: u32,
-    /// The last answer; the engine may not have it yet.
+    /// The last answer; the engine may not have received it yet.
     pub reply: Option<GivenReply>,
-    /// Callers' own names for their answers, and the question each answered.
+    /// Callers' own keys for their answers, and the question each answered.
     pub requests: BTreeMap<String, InteractionId>,
     pub auto_decisions: u32,
     pub last_auto_decision_at: Option<Timestamp>,
@@ -45,16 +46,16 @@ pub struct State {
     pub failing: Option<Code>,
     /// How the last settled attempt ended.
     pub verdict: Option<Verdict>,
-    /// It does not begin before this.
+    /// The run does not begin before this.
     #[serde(default)]
     pub not_before: Option<Timestamp>,
-    /// The run that takes the place of this one, which failed.
+    /// The run that replaces this one, which failed.
     #[serde(default)]
     pub retry: Option<PlannedRetry>,
-    /// The process that waited for an answer is over, and its session can be loaded into another.
+    /// The process that waited for an answer is over, and another process can load its session.
     #[serde(default)]
     pub process_ended: bool,
-    /// What must follow the last turn record has not been written.
+    /// The events that must follow the last turn record have not been written.
     pub is_unfinished: bool,
     pub last_seq: u64,
 }
@@ -66,7 +67,7 @@ pub struct GivenReply {
     pub scope: Scope,
     pub text: String,
     pub files: Vec<String>,
-    /// What the question was about, as it was asked.
+    /// The context of the question, as it was asked.
     #[serde(default)]
     pub context: Option<Value>,
 }
@@ -104,7 +105,8 @@ impl State {
         self.status.is_some_and(RunStatus::is_terminal)
     }
 
-    /// No process waits, and nothing is left to be written: only an answer, a cancel or its time can bring it on.
+    /// No process waits, and nothing is left to be written: only an answer, a cancel or its deadline can continue the
+    /// run.
     pub fn rests(&self) -> bool {
         let has_process = match self.continuation {
             Some(Continuation::Resumable | Continuation::None) => false,
@@ -126,7 +128,7 @@ impl State {
         state
     }
 
-    /// What is known after one more event.
+    /// Applies one more event.
     pub fn evolve(&mut self, event: &Event) {
         self.last_seq = event.seq;
         if self.session_id.is_none() {
@@ -192,7 +194,7 @@ impl State {
         }
     }
 
-    /// What an engine says about itself is no status of the run.
+    /// What an engine reports about itself is not a status of the run.
     fn status_changed(&mut self, event: &Event, change: &RunStatusChange) {
         if event.source.stream != SourceStream::Control {
             return;

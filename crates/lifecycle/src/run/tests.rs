@@ -1,4 +1,4 @@
-//! The laws, over any sequence of things that happen.
+//! The laws, over any sequence of inputs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -59,7 +59,7 @@ impl World {
         self.now += 1;
         let claims = matches!(input, Input::HostReady(_));
         if let Input::Expired { interaction_id } = &input {
-            // It has gone off.
+            // The timer has fired.
             let fired = *interaction_id;
             let decision = decide(&self.state, self.options, run_id(), self.now(), input)?;
             self.timers.remove(&fired);
@@ -220,7 +220,7 @@ impl World {
             Happening::HostReady => self.happens(Input::HostReady(attempt_started())),
             Happening::CannotStart => self.happens(Input::CannotStart(error())),
             Happening::Settle(status) => {
-                // The gate gives a cancel what is a cancel's, and a question the next number.
+                // The gate gives a canceled run the status of a cancel, and a question the next number.
                 let status = if self.state.canceling.is_some() { RunStatus::Canceled } else { *status };
                 let pending = (status == RunStatus::WaitingUser).then(|| question(self.state.interactions + 1));
                 let settled = settled(status, pending);
@@ -413,7 +413,7 @@ proptest! {
         let session = SessionLeft::Loadable;
         let decision = recover(&world.state, options, run_id(), world.now(), found, session);
         world.results = u32::from(world.state.is_over() && !decision.effects.contains(&Effect::WriteResult));
-        // Whatever runs has a slot again.
+        // Every running attempt has a slot again.
         world.slots = i32::from(world.state.attempt_is_open);
         let is_over = world.state.is_over();
         world.carry_out(decision);
@@ -448,7 +448,7 @@ fn with(continuation: Continuation, require_user_reply: bool) -> World {
 
 #[test]
 fn the_four_cells_of_the_matrix() {
-    // Waits for ever, slot given back.
+    // Waits indefinitely, slot released.
     let mut world = with(Continuation::Resumable, true);
     assert_eq!((world.timers.len(), world.slots), (0, 0));
     assert_eq!(world.play(&Happening::Expire { id: 1 }), Err(Refusal::OutOfPlace));
@@ -471,7 +471,7 @@ fn the_four_cells_of_the_matrix() {
     let Some(Data::RunFailed(failed)) = world.log.last().map(|event| event.data.clone()) else { panic!("no end") };
     assert_eq!(failed.error.code, Code::InteractionWaitTimeout);
 
-    // The automatic reply goes to the living process, and begins its next attempt.
+    // The automatic reply is written to the running process, and begins its next attempt.
     let mut world = with(Continuation::Sticky, false);
     let effects = world.play(&Happening::Expire { id: 1 }).expect("decided");
     assert!(effects.iter().any(|effect| matches!(effect, Effect::WriteInput(_))), "{effects:?}");
@@ -637,8 +637,8 @@ fn a_batch_that_was_cut_after_the_turn_record_is_finished_from_it() {
     );
 }
 
-/// Regression: an owner died after the turn record, and a client, who canceled before anybody had recovered the run, while
-/// it wrote that; the run then ended as the turn had (found by the simulation).
+/// Regression: an owner died after the turn record; a client that canceled before the run was recovered died while it
+/// wrote the cancel; the run then ended with the verdict of the turn (found by the simulation).
 #[test]
 fn a_cancel_between_a_turn_and_the_end_of_its_run_counts() {
     for status in [RunStatus::Succeeded, RunStatus::Failed, RunStatus::WaitingUser] {
@@ -654,8 +654,9 @@ fn a_cancel_between_a_turn_and_the_end_of_its_run_counts() {
     }
 }
 
-/// Regression: the answer was in the Log, its owner and then the process that waited for it died, and whoever started the
-/// next one was not told that there was one before, whose files it refused to touch (found by the simulation).
+/// Regression: the answer was in the Log, its owner and then the process that waited for it died, and the owner that
+/// started the next process did not know that there was one before, whose files it refused to touch (found by the
+/// simulation).
 #[test]
 fn a_process_that_died_after_its_answer_is_known_to_be_gone() {
     for kept in [1, 2] {
@@ -670,7 +671,7 @@ fn a_process_that_died_after_its_answer_is_known_to_be_gone() {
     }
 }
 
-/// Regression: the answer that a process was started with was given to it once more by the next owner, where the engine
+/// Regression: the answer that a process was started with was also written to it by the next owner, where the engine
 /// has an open standard input (found by the simulation).
 #[test]
 fn what_a_process_was_started_with_is_not_written_to_it() {
@@ -684,8 +685,8 @@ fn what_a_process_was_started_with_is_not_written_to_it() {
     assert!(after(&world).iter().any(|effect| matches!(effect, Effect::WriteInput(_))), "a question inside a turn");
 }
 
-/// Regression: an owner died after somebody had canceled a run that asks inside a turn; its process went on waiting until
-/// the time of the question was up, and longer (found by the simulation).
+/// Regression: an owner died after a cancel of a run that asks inside a turn; its process kept waiting until the
+/// deadline of the question, and longer (found by the simulation).
 #[test]
 fn a_process_that_asks_is_ended_by_whoever_finds_a_cancel() {
     let mut world = World::new(RunOptions::default());
@@ -695,8 +696,8 @@ fn a_process_that_asks_is_ended_by_whoever_finds_a_cancel() {
     assert_eq!(decision.effects, [Effect::Adopt { attempt: AttemptNumber(1) }, Effect::EndProcess]);
 }
 
-/// Regression: an owner ended a process because the time of its question was up and was killed before the Log had it; the
-/// next one took the process for one that had died by itself (found by `make kills`).
+/// Regression: an owner ended a process at the deadline of its question and was killed before this was in the Log; the
+/// next owner concluded that the process had died by itself (found by `make kills`).
 #[test]
 fn a_process_that_was_ended_for_its_deadline_is_not_a_lost_session() {
     let world = with(Continuation::Sticky, true);
@@ -708,8 +709,8 @@ fn a_process_that_was_ended_for_its_deadline_is_not_a_lost_session() {
     }
 }
 
-/// Regression: an owner died after the turn record of a process that waits between turns, and then the process did; the run
-/// waited for an answer that nobody could be given (found by the simulation).
+/// Regression: an owner died after the turn record of a process that waits between turns, and then the process died;
+/// the run waited for an answer that no process could receive (found by the simulation).
 #[test]
 fn a_question_is_not_put_for_a_process_that_is_gone() {
     for kept in [1, 2] {
@@ -732,7 +733,7 @@ fn a_question_is_not_put_for_a_process_that_is_gone() {
     }
 }
 
-/// An owner died after `attempt.started` and before it told the host, and then somebody canceled.
+/// An owner died after `attempt.started` and before it sent the start to the host, and then the run was canceled.
 #[test]
 fn nothing_is_begun_after_a_cancel() {
     let mut world = World::new(RunOptions::default());

@@ -30,7 +30,7 @@ pub(super) fn expired(
 ) -> Result<Decision, Refusal> {
     let question = reply::open(state, interaction_id)?;
     match question.on_deadline {
-        // A question that waits for ever has no deadline that could pass.
+        // A question that waits indefinitely has no deadline.
         OnDeadline::Wait => Err(Refusal::OutOfPlace),
         OnDeadline::FailRun => Ok(ending(state, run_id, question, Code::InteractionWaitTimeout)),
         OnDeadline::AutoReply => Ok(decided(state, options, run_id, now, question)),
@@ -59,7 +59,7 @@ fn decided(state: &State, options: RunOptions, run_id: RunId, now: Timestamp, qu
     before(vec![timed_out, decision], then)
 }
 
-/// What is decided about a question that got no answer.
+/// The decision about a question without an answer.
 enum Chosen<'a> {
     Judgement(&'static str),
     /// The option that the question marks as its default.
@@ -67,13 +67,13 @@ enum Chosen<'a> {
 }
 
 impl<'a> Chosen<'a> {
-    /// None when the run is to be aborted, which only the request or the skill can ask for: a model's word is advice.
+    /// None when the run is to be aborted, which only the request or the skill can require: a model's policy is advice.
     fn of(question: &'a Pending) -> Option<Self> {
-        const JUDGE: &str = "No answer came in time. Decide by your own judgement and go on.";
+        const JUDGE: &str = "No answer came in time. Decide by your own judgement and continue.";
         const NO_DEFAULT: &str = "No answer came in time, and no option is marked as the default. \
-                                  Decide by your own judgement and go on.";
-        const NOT_ACKNOWLEDGED: &str = "No answer came in time. The risk is not acknowledged; do not do what needs it. \
-                                        Decide by your own judgement how to go on without it.";
+                                  Decide by your own judgement and continue.";
+        const NOT_ACKNOWLEDGED: &str = "No answer came in time. The risk is not acknowledged; do not do anything that requires it. \
+                                        Decide by your own judgement how to continue without it.";
         let is_binding = match question.policy_source {
             PolicySource::Request | PolicySource::Skill => true,
             PolicySource::Model | PolicySource::Default => false,
@@ -96,7 +96,7 @@ impl<'a> Chosen<'a> {
         }
     }
 
-    /// The words of the decision. An agent must never take them for the words of a person.
+    /// The text of the decision. It must be clear to the agent that it does not come from a user.
     fn instruction(&self) -> String {
         match self {
             Self::Judgement(words) => (*words).to_owned(),
@@ -105,7 +105,7 @@ impl<'a> Chosen<'a> {
     }
 
     /// The text of the reply. A question inside a turn is answered by choosing one of its options, by its value; the
-    /// agent gets no words there.
+    /// agent receives no text there.
     fn reply(&self, scope: Scope) -> String {
         match (self, scope) {
             (Self::Default(option), Scope::Call) => option.value.clone(),
@@ -126,10 +126,10 @@ pub(super) fn process_gone(
         return Err(Refusal::OutOfPlace);
     };
     if state.attempt_is_open {
-        // Its evidence tells how it ended, and what that means.
+        // Its evidence shows how it ended, and what that means.
         return Ok(Decision::default());
     }
-    // An owner that ends the process because the time is up may be killed before the Log has it.
+    // An owner that ends the process at the deadline may be killed before this is in the Log.
     let is_up = question.deadline.is_some_and(|deadline| now >= deadline);
     if question.on_deadline == OnDeadline::FailRun && is_up {
         let code = Code::InteractionWaitTimeout;
@@ -141,7 +141,7 @@ pub(super) fn process_gone(
     Ok(without_process(options, run_id, question, session, state.process_ended))
 }
 
-/// What becomes of a question whose process is gone. `is_known`: the Log tells that already.
+/// What happens to a question whose process is gone. `is_known`: the Log already records that.
 pub(super) fn without_process(
     options: RunOptions,
     run_id: RunId,
@@ -166,9 +166,9 @@ pub(super) fn without_process(
     }
 }
 
-/// The run goes on waiting; its answer will start another process.
+/// The run continues to wait; its answer will start another process.
 fn process_ended() -> ControlEvent {
-    let detail = "the process that waited has ended; the answer will start another and load its session".to_owned();
+    let detail = "the process that waited has ended; the answer will start a new process, which loads the session".to_owned();
     let status = Some(RunStatus::WaitingUser);
     let change = RunStatusChange { status, phase: Some(Phase::ProcessEnded), detail: Some(detail) };
     closing::control(Level::Warning, Data::RunStatus(change))
@@ -180,14 +180,14 @@ fn about(question: &Pending, level: Level, data: Data) -> ControlEvent {
     ControlEvent { correlation, ..closing::control(level, data) }
 }
 
-/// That nobody answered in time.
+/// The event for a question that was not answered in time.
 fn timed_out(question: &Pending, fails_with: Option<Code>) -> ControlEvent {
     let Pending { interaction_id, deadline, .. } = *question;
     let timeout = InteractionTimeout { interaction_id, deadline, fails_with };
     about(question, Level::Warning, Data::InteractionTimeout(timeout))
 }
 
-/// The run fails, and its process, if there is one, is ended. A turn that is open gets its record first.
+/// The run fails, and its process, if there is one, is ended. An open turn gets its record first.
 fn ending(state: &State, run_id: RunId, question: &Pending, code: Code) -> Decision {
     let timed_out = timed_out(question, Some(code));
     if state.attempt_is_open {
@@ -198,12 +198,12 @@ fn ending(state: &State, run_id: RunId, question: &Pending, code: Code) -> Decis
     decision
 }
 
-/// The error of a run that failed because nobody answered.
+/// The error of a run that failed because no answer came in time.
 pub(super) fn unanswered(code: Code) -> RunError {
     advice::plain(ErrorCategory::Interaction, code)
 }
 
-/// The error of a run whose process was to go on and is gone.
+/// The error of a run whose process was needed to continue and is gone.
 pub(super) fn session_lost() -> RunError {
     advice::plain(ErrorCategory::Session, Code::SessionLost)
 }

@@ -151,7 +151,7 @@ fn malformed(rows: &mut Rows) {
 fn unreadable(problem: &str) -> String {
     format!(
         "The agent tried to say that it is done, but its marker cannot be read: {problem}. Ask it to write the marker \
-         again, or reply how it should go on."
+         again, or reply how it should continue."
     )
 }
 

@@ -16,7 +16,7 @@ const TEXT: &str = "with text the turn is partial_failed, without failed";
 
 const ANSWER: &str = r#"{"answer": 42}"#;
 const COLOUR: &str = "Which colour?";
-const FALLBACK: &str = "The agent ended its turn without a result and without a question. How should it go on?";
+const FALLBACK: &str = "The agent ended its turn without a result and without a question. How should it continue?";
 
 pub(crate) fn rows(rows: &mut Rows) {
     cancel(rows);

@@ -13,7 +13,7 @@ const MALFORMED: &str = "malformed: ASK_USER_MALFORMED";
 const NEVER: &str = "it never completes and never fails a run";
 const PROMPT: &str =
     "prompt: the answer without envelope, then the envelope's own when it says something else; else a fallback";
-const FALLBACK: &str = "The agent ended its turn without a result and without a question. How should it go on?";
+const FALLBACK: &str = "The agent ended its turn without a result and without a question. How should it continue?";
 
 pub(crate) fn rows(rows: &mut Rows) {
     let how = || interactive().schema();
