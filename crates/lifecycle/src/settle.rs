@@ -1,6 +1,6 @@
 //! The completion gate: one pure function that decides, once and from evidence alone, how an attempt ended.
 //!
-//! The rules are those of contract section 3; the first one that applies decides. Each is named where it is applied.
+//! The first rule that applies decides: contract R3.5. Each decision names its [`Rule`], whose word is the row of the
 //! table; what counts as marker, output and question is contract R4.
 
 use skillrun_model::codes::{Code, ErrorCategory};
