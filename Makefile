@@ -58,7 +58,7 @@ PROOF_CHECK = cd proof; python3 -m unittest discover --quiet -s tests -t .; pyth
 API_CHECK = python3 testkit/api/check.py target/debug/skillrun
 
 .PHONY: api-check
-api-check: ## Try the service with requests made from its description
+api-check: ## Send requests generated from the OpenAPI document to the server
 	cargo build --locked -p skillrun
 	$(call timed,api,$(API_CHECK))
 
@@ -72,33 +72,33 @@ client: ## Build and test the TypeScript client against the server
 	cargo build --locked -p skillrun
 	$(call timed,client,$(CLIENT_CHECK))
 
-# The web page. It goes into the program, so it is built before it.
+# The web page. It is embedded in the program, so it is built first.
 WEB_NPM = npm --prefix web
-# Not `npm ci`: the lock has the native parts of the builder for one kind of machine, and that wants all of them.
+# Not `npm ci`: the lock file has the native parts of the builder for one platform, and `npm ci` requires all of them.
 WEB_BUILD = $(WEB_NPM) install --no-save --silent --no-audit --no-fund; $(WEB_NPM) run --silent build -- --logLevel warn; $(WEB_NPM) run --silent size
 WEB_CHECK = $(WEB_NPM) run --silent check; $(WEB_NPM) run --silent test
 WEB_BROWSER = web/scripts/browser.sh; $(WEB_NPM) run --silent e2e
 
 .PHONY: web
-web: ## Build the web page, which the next build takes in
+web: ## Build the web page, which the next build includes
 	$(call timed,page,$(WEB_BUILD))
 
 .PHONY: web-check
-web-check: ## Check and test the web page, in a browser too
+web-check: ## Check and test the web page, also in a browser
 	$(call timed,page,$(WEB_BUILD))
 	cargo build --locked -p skillrun
 	$(call timed,page check,$(WEB_CHECK))
 	$(call timed,browser,$(WEB_BROWSER))
 
 .PHONY: pictures
-pictures: ## Make the pictures of the web page in docs/pictures anew
+pictures: ## Regenerate the pictures of the web page in docs/pictures
 	$(call timed,page,$(WEB_BUILD))
 	cargo build --locked -p skillrun
 	web/scripts/browser.sh; SKILLRUN_PICTURES=1 $(WEB_NPM) run --silent e2e -- pictures.spec.ts
-	@# A third of the size, where the program for it is installed.
+	@# A third of the size, if the program for it is installed.
 	if command -v pngquant >/dev/null; then pngquant --force --ext .png --quality 70-95 docs/pictures/*.png; fi
 
-# What is promised, under faults and for long. The programs are in proof/, what they show in docs/proof.md.
+# The promises, under faults and over time. The programs are in proof/, their results in docs/proof.md.
 CHAOS_MINUTES ?= 10
 CHAOS_SEED ?=
 SOAK_MINUTES ?= 10
@@ -106,34 +106,34 @@ FUZZ_SECONDS ?= 60
 INTERLEAVINGS ?= 1000000
 
 .PHONY: chaos
-chaos: ## Faults of all kinds at random; CHAOS_MINUTES, CHAOS_SEED
+chaos: ## Inject random faults of all kinds; CHAOS_MINUTES, CHAOS_SEED
 	cargo build --locked -p skillrun
 	cd proof && python3 -m chaos --minutes $(CHAOS_MINUTES) $(if $(CHAOS_SEED),--seed $(CHAOS_SEED)) --skillrun ../target/debug/skillrun
 
 .PHONY: chaos-planted
-chaos-planted: ## Plant faults in a copy and see chaos find each
+chaos-planted: ## Plant faults in a copy and check that chaos finds each
 	cd proof && python3 -m planted
 
 .PHONY: kills
-kills: ## The tests that kill at random moments, for longer
+kills: ## Run the tests that kill at random moments, for longer
 	SKILLRUN_CHAOS_ROUNDS=100 cargo test --locked -p skillrun --test capture -- kill:: --nocapture
 	SKILLRUN_CHAOS_ROUNDS=200 cargo test --locked -p skillrun --test owners -- kill:: --nocapture
 
 .PHONY: simulation
-simulation: ## A million interleavings in virtual time; INTERLEAVINGS
+simulation: ## Run a million interleavings in virtual time; INTERLEAVINGS
 	SKILLRUN_INTERLEAVINGS=$(INTERLEAVINGS) cargo test --release --locked -p skillrun-lifecycle --test interleavings -- --nocapture
 
 .PHONY: fuzz
-fuzz: ## Hostile bytes for all that reads some; FUZZ_SECONDS each
+fuzz: ## Fuzz every parser with hostile bytes; FUZZ_SECONDS each
 	SKILLRUN_FUZZ_SECONDS=$(FUZZ_SECONDS) cargo test --locked -p skillrun --test fuzz -- --nocapture --test-threads 2
 
 .PHONY: soak
-soak: ## Steady load: memory must stay flat; SOAK_MINUTES
+soak: ## Run under steady load: memory must stay flat; SOAK_MINUTES
 	cargo build --release --locked -p skillrun
 	cd proof && python3 -m soak --minutes $(SOAK_MINUTES) --skillrun ../target/release/skillrun
 
 .PHONY: schemas
-schemas: ## Write schemas/ and the types of the client anew
+schemas: ## Regenerate schemas/ and the types of the client
 	cargo build --locked -p skillrun
 	mkdir -p schemas
 	cargo run --quiet --locked -p skillrun -- schema rasp > schemas/rasp.schema.json
@@ -144,24 +144,24 @@ schemas: ## Write schemas/ and the types of the client anew
 	$(CLIENT_NPM) run --silent generate
 
 .PHONY: e2e
-e2e: ## Real engines, scripted model; writes docs/engines.md
+e2e: ## Test real engines with a scripted model; writes docs/engines.md
 	cargo run --quiet --locked -p e2e -- --write
 
 .PHONY: verdicts
-verdicts: ## Scenarios on real engines against the verdicts of the contract
+verdicts: ## Check scenarios on real engines against the verdicts of the contract
 	cargo build --quiet --locked -p skillrun
 	cd proof && python3 -m verdicts
 
 .PHONY: e2e-quick
-e2e-quick: ## The most of it, with the engines that are installed
-	@# Everything at once, as `make test` builds it: alone it would be built with other features, anew.
+e2e-quick: ## Test the main scenarios with the installed engines
+	@# Everything at once, as `make test` builds it: alone, it would be rebuilt with other features.
 	cargo build --quiet --locked --workspace --all-targets
 	target/debug/e2e --quick --skillrun $(CURDIR)/target/debug/skillrun
 
 .PHONY: bench
 bench: build ## Measure everything; writes docs/numbers.md
 	cargo build --release --locked -p bench
-	@# Not in the folder for temporary files: where many files were removed a moment ago, new ones are made slowly.
+	@# Not in the folder for temporary files: creating files is slow where many were just removed.
 	scratch=$$(mktemp -d "$$PWD/../skillrun-bench.XXXXXX"); trap 'rm -rf "$$scratch"' EXIT; TMPDIR=$$scratch target/release/bench
 
 .PHONY: bench-check
@@ -170,5 +170,5 @@ bench-check: build ## Fail when an instruction count grew by more than 5 %
 	target/release/bench --check
 
 .PHONY: mutations
-mutations: ## Break each rule of the gate once and see a test fail
+mutations: ## Break each rule of the gate once and check that a test fails
 	python3 testkit/mutations.py

@@ -9,14 +9,14 @@ pub(crate) const HELP: &str = "\
 Measures skillrun and writes docs/numbers.md.
 
   --only PART      speed, memory, linearity, instructions, capture, runs, service, load, page or
-                   soak; may come several times; the file is not written then
-  --update         write the file all the same: measured parts anew, others as they are
-  --soak FILE      a table that `make soak` has written, for the page
+                   soak; may be repeated; the file is not written then
+  --update         write the file nevertheless: update the measured parts, keep the others
+  --soak FILE      include a table written by `make soak`
   --size BYTES     size of the largest inputs of `memory` [1073741824]
-  --quick          smaller sizes in `service` and `load`, to see whether they work; the file is not
+  --quick          smaller sizes in `service` and `load`, to check that they work; the file is not
                    written then
   --date DATE      date on the page [today]
-  --page FILE      where the page goes [docs/numbers.md]
+  --page FILE      path of the page [docs/numbers.md]
   --skillrun FILE  the program to measure [target/release/skillrun, built first]
   --check          only compare instruction counts with bench/accepted.txt
   --accept         only write instruction counts to bench/accepted.txt
@@ -33,12 +33,12 @@ pub(crate) enum Part {
     Service,
     Load,
     Page,
-    /// Measured by another program, and taken in.
+    /// Measured by another program and included.
     Soak,
 }
 
 impl Part {
-    /// First what makes many small files: parts that remove some make that slow for those after them.
+    /// Parts that create many small files come first: removing files slows down creation in the parts that follow.
     const MEASURED: [Self; 9] = [
         Self::Capture,
         Self::Runs,
@@ -51,7 +51,7 @@ impl Part {
         Self::Instructions,
     ];
 
-    /// As they follow each other on the page.
+    /// The order on the page.
     pub(crate) const SHOWN: [Self; 10] = [
         Self::Runs,
         Self::Capture,
@@ -88,7 +88,7 @@ pub(crate) enum Task {
     Copy(Vec<PathBuf>),
     /// The engine whose lines are followed.
     Write(Vec<String>),
-    /// The least that anybody could do with such lines.
+    /// The least work that any program could do with such lines.
     Relay(Vec<String>),
     /// Work on a Log whose instructions are counted.
     Log(Vec<String>),
@@ -142,7 +142,7 @@ impl Args {
                 }
                 "--size" => {
                     let size = value()?;
-                    args.size = size.parse().map_err(|_| Problem(format!("{size} is no number of bytes")))?;
+                    args.size = size.parse().map_err(|_| Problem(format!("{size} is not a number of bytes")))?;
                 }
                 "--quick" => args.scale = Scale::Quick,
                 "--date" => args.date = Some(value()?),
@@ -157,7 +157,7 @@ impl Args {
                 "write" => return Ok(Task::Write(words.collect())),
                 "log" => return Ok(Task::Log(words.collect())),
                 "relay" => return Ok(Task::Relay(words.collect())),
-                _ => return Err(Problem(format!("{word} is not understood; see --help"))),
+                _ => return Err(Problem(format!("unknown argument {word}; see --help"))),
             }
         }
         if args.parts.is_empty() {
@@ -167,7 +167,7 @@ impl Args {
         Ok(Task::Measure(args))
     }
 
-    /// What is measured may stand in the file.
+    /// Whether the measurements may be written to the file.
     pub(crate) fn writes(&self) -> bool {
         let is_whole = Part::MEASURED.iter().all(|part| self.parts.contains(part));
         (is_whole || self.update) && self.size >= GIB && self.scale == Scale::Full

@@ -104,9 +104,9 @@ fn starts(program: &Program, table: &mut Table) -> Result<(), Problem> {
         &format!("{} more", ms(more)),
         "at most 15 ms more",
     );
-    table.beside("of that, a small index, a record and its name brought to the disk", &ms(synced), "–", "–", "–");
+    table.beside("of that, writing a small index, a record and its name to disk", &ms(synced), "–", "–", "–");
     // Far above 20 µs the disk is busy with files that somebody removed, and the figures say little about us.
-    let name = "for comparison, an empty file made, of which a capture makes some twenty";
+    let name = "for comparison, creating an empty file; a capture creates about twenty";
     table.beside(name, &format!("{:.0} µs", made.as_secs_f64() * 1e6), "–", "–", "–");
     if more > START_TARGET {
         table.missed(format!("capture: `true` costs {} more", ms(more)));
@@ -171,7 +171,7 @@ fn floods(program: &Program, table: &mut Table) -> Result<(), Problem> {
             &format!("at least {target:.0} MB/s"),
         );
         table.beside(
-            &format!("the host's memory meanwhile ({name})"),
+            &format!("the host's memory during that ({name})"),
             &mb(memory.own),
             "–",
             &format!("{} with the program's pages", mb(memory.all)),

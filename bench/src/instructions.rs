@@ -194,9 +194,9 @@ fn logged(words: &[&Path]) -> Result<u64, Problem> {
 fn collected(command: &mut Command) -> Result<u64, Problem> {
     let told = command.stdin(Stdio::null()).stdout(Stdio::null()).output();
     let told =
-        told.map_err(|error| Problem(format!("valgrind, which counts instructions, does not start: {error}")))?;
+        told.map_err(|error| Problem(format!("failed to start valgrind, which counts instructions: {error}")))?;
     let success = told.status.success();
     let told = String::from_utf8_lossy(&told.stderr).into_owned();
     let collected = told.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());
-    collected.filter(|_| success).ok_or_else(|| Problem(format!("callgrind told no count: {told}")))
+    collected.filter(|_| success).ok_or_else(|| Problem(format!("callgrind reported no count: {told}")))
 }

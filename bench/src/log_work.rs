@@ -23,7 +23,7 @@ pub(crate) fn work(words: &[String]) -> Result<(), Problem> {
         ["read", events] => read(Path::new(events)).map(drop),
         ["append", events, runs] => append(&read(Path::new(events))?, Path::new(runs)),
         ["fold", runs, catalog] => fold(Path::new(runs), Path::new(catalog)),
-        _ => Err(Problem("log: read, append or fold is needed, with its files".to_owned())),
+        _ => Err(Problem("log: expected read, append or fold, with its files".to_owned())),
     }
 }
 

@@ -1,12 +1,12 @@
 //! Measures the skillrun command from outside, prints tables and writes them to `docs/numbers.md`.
 //!
-//! - [`speed`]: processor time for ordinary streams, beside `jq` and a plain copy.
-//! - [`memory`]: the most memory held for inputs of any size.
+//! - [`speed`]: processor time for ordinary streams, compared with `jq` and a plain copy.
+//! - [`memory`]: the peak memory for inputs of any size.
 //! - [`linearity`]: how processor time grows with hostile inputs.
-//! - [`capture`]: what recording a process costs, beside the bare command.
-//! - [`runs`]: what running a skill costs, beside the bare engine.
+//! - [`capture`]: what recording a process costs, compared with the bare command.
+//! - [`runs`]: what running a skill costs, compared with the bare engine.
 //! - [`service`]: what the server adds to a bare relay, and what it holds and answers under load.
-//! - [`load`]: how much one machine bears: many runs, floods, a killed server, disk.
+//! - [`load`]: how much load one machine sustains: many runs, floods, a killed server, disk.
 //! - [`web`]: the web page with a long run, in a browser.
 //! - [`instructions`]: exact counts for small inputs, compared with `bench/accepted.txt`.
 //!
@@ -81,9 +81,9 @@ fn run() -> Result<(), Problem> {
     for part in &args.parts {
         let begin = Instant::now();
         table.begin(*part);
-        // The others are measured all the same.
+        // The other parts are still measured.
         if let Err(problem) = measure(*part, &args, &program, &mut table) {
-            table.missed(format!("{}: not measured to its end: {problem}", part.name()));
+            table.missed(format!("{}: not measured completely: {problem}", part.name()));
         }
         eprintln!("{} took {}", part.name(), page::minutes(begin.elapsed()));
         for page in [&mut now, &mut before] {

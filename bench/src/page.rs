@@ -1,5 +1,5 @@
-//! `docs/numbers.md`: a section for each part, and before them what was missed. It is read too: a part that was not
-//! measured this time stays as it is, with its date and commit.
+//! `docs/numbers.md`: a section for each part, after a list of the missed targets. The page is also read: a part that
+//! was not measured this time stays as it is, with its date and commit.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -28,17 +28,17 @@ impl Stamp {
     }
 }
 
-/// What stands under the headings.
+/// The text under the headings.
 #[derive(Debug, Default)]
 pub(crate) struct Page(Vec<(Part, String)>);
 
 const MISSED: &str = "Missed:";
-/// How a row of another program says it.
+/// How a row of another program marks a missed target.
 const MISSED_ROW: &str = "**missed**";
 const STAMPED: &str = "Measured on ";
 
 impl Page {
-    /// The sections of a page that was written before. What is not understood is not kept.
+    /// The sections of a page that was written before. Unknown sections are not kept.
     pub(crate) fn read(text: &str) -> Self {
         let sections = text.split("\n## ").skip(1).filter_map(|section| {
             let (title, body) = section.split_once('\n')?;
@@ -48,7 +48,7 @@ impl Page {
         Self(sections.collect())
     }
 
-    /// Puts in a part that was measured.
+    /// Adds a measured part.
     pub(crate) fn put(&mut self, part: Part, table: &Table, stamp: &Stamp, took: Duration) {
         let mut body = String::new();
         if !about(part).is_empty() {
@@ -69,11 +69,11 @@ impl Page {
         self.put_text(part, body);
     }
 
-    /// Puts in a table that another program has made, in which rows say whether they missed. Its headings would be taken
-    /// for ours.
+    /// Adds a table that another program has made, in which rows say whether they missed. Its headings are removed:
+    /// they would be mistaken for headings of this page.
     pub(crate) fn put_made(&mut self, part: Part, made: &str, stamp: &Stamp) {
         let lines: Vec<_> = made.lines().filter(|line| !line.starts_with('#')).collect();
-        let mut body = format!("Taken in on {}.\n\n{}\n", stamp.words(), lines.join("\n").trim());
+        let mut body = format!("Included on {}.\n\n{}\n", stamp.words(), lines.join("\n").trim());
         let missed = lines.iter().filter(|line| line.contains(MISSED_ROW)).map(|line| {
             let cell = line.trim_start_matches('|').split('|').next().unwrap_or_default();
             format!("- {}: {}", part.name(), cell.trim())
@@ -160,45 +160,46 @@ fn head(part: Part) -> Vec<String> {
 
 const ABOUT: &str = "\
 Processor time is user and system time together. The machine is shared, so times vary by a tenth or so; instruction \
-counts do not. A floor is the least that anybody could do, measured in the same run; `–` stands where none makes sense.";
+counts do not. A floor is the least that any program could do, measured in the same run; `–` means that there is none.";
 
 fn about(part: Part) -> &'static str {
     match part {
         Part::Speed => {
-            "`skillrun normalize DIR --out OUT` on ordinary work of 34 MB: processor time of the process, beside `jq` on \
-             the same input and a plain copy of the output."
+            "`skillrun normalize DIR --out OUT` on ordinary work of 34 MB: processor time of the process, compared \
+             with `jq` on the same input and a plain copy of the output."
         }
         Part::Memory => {
-            "The most memory held at a time, in MB, and in parentheses seconds of processor time per GiB. One long \
-             line, noise and ordinary work: 1 GiB; other short lines, and what is written to files: 256 MiB."
+            "Peak memory in MB, and in parentheses seconds of processor time per GiB. One long line, noise and \
+             ordinary work: 1 GiB; other short lines, and output written to files: 256 MiB."
         }
         Part::Linearity => {
-            "How many times longer four times the input takes; linear is 4. In each cell the profile that grew most, \
-             and its processor time for the larger input. What looks like a miss is measured three times more. Short \
-             runs show less, because starting takes time too."
+            "How many times longer four times the input takes; linear is 4. Each cell shows the profile that grew \
+             most, and its processor time for the larger input. A missed target is measured three more times. Short runs \
+             show less growth, because starting takes time too."
         }
         Part::Instructions => {
             "Instructions of the process by callgrind, without those of the kernel; `bench/accepted.txt` has the \
-             accepted values, `make bench-check` compares. Append and fold: without what reading the same events and \
-             making an empty catalog cost."
+             accepted values, `make bench-check` compares. Append and fold: without the cost of reading the same \
+             events and of creating an empty catalog."
         }
         Part::Capture => {
-            "What `skillrun capture` costs, in elapsed time, beside the same command without it in the same run. Bytes: \
-             into a pipe that `cat` stores in a file, or through a bare terminal into one. Files: read once with `cat`."
+            "The cost of `skillrun capture` in elapsed time, compared with the same command without it in the same \
+             run. Bytes: into a pipe that `cat` stores in a file, or through a bare terminal into a file. Files: read once \
+             with `cat`."
         }
         Part::Runs => "",
         Part::Service => {
             "`skillrun serve` as a process, followed by a client on the same machine. *Latency*: from the moment before \
-             an engine writes a line to the moment a client has read its event. *Floor*: for latency a program that \
-             puts lines of the same engine from a pipe into a stream, for requests `/healthz` of the same server \
-             without work, for a start `skillrun --version`. A latency that misses its target is measured once more, \
-             and the better of the two stands."
+             an engine writes a line to the moment a client has read its event. *Floor*: for latency, a program that \
+             copies lines of the same engine from a pipe into a stream; for requests, `/healthz` of the same server \
+             without load; for a start, `skillrun --version`. A latency that misses its target is measured once more, \
+             and the better result is kept."
         }
         Part::Load => {
             "One machine under load; engines, hosts, server and clients share its processors. *At once*: all engines \
-             are alive together before the first may end. *A rate is kept* when the last third of the lines of a window \
-             comes to the reader as soon as the first third did; the moment of a line is when it was due, so an engine \
-             that is held up counts as delay."
+             are alive together before the first may end. *A rate is sustained* when the last third of the lines of a \
+             window reaches the reader as quickly as the first third; the time of a line is when it was due, so a \
+             blocked engine counts as delay."
         }
         Part::Page => {
             "The web page in the distribution's Chromium, with a run of a hundred thousand events; the floor is the same \

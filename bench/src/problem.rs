@@ -19,6 +19,6 @@ impl From<std::io::Error> for Problem {
 
 impl From<serde_json::Error> for Problem {
     fn from(error: serde_json::Error) -> Self {
-        Self(format!("the summary is no JSON: {error}"))
+        Self(format!("the summary is not JSON: {error}"))
     }
 }

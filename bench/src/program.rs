@@ -35,7 +35,7 @@ impl Program {
         }
         let built = Command::new("cargo").args(["build", "--release", "--locked", "-p", "skillrun"]).status()?;
         if !built.success() {
-            return Err(Problem("skillrun does not build".to_owned()));
+            return Err(Problem("failed to build skillrun".to_owned()));
         }
         // Both are built by cargo with the same profile, so they lie side by side.
         Ok(Self { path: std::env::current_exe()?.with_file_name("skillrun") })

@@ -117,7 +117,7 @@ fn one(program: &Program, table: &mut Table) -> Result<(), Problem> {
     let (bare, run) = (median(bare), median(run));
     let more = run.saturating_sub(bare);
     eprintln!("runs: one {} more", ms(more));
-    let name = "`skillrun run` to its end, engine `echo`, median of 31";
+    let name = "`skillrun run` until it exits, engine `echo`, median of 31";
     table.run(name, &ms(run), &ms(bare), &format!("{} more", ms(more)), "at most 30 ms more");
     if more > RUN_TARGET {
         table.missed(format!("runs: one costs {} more", ms(more)));
@@ -155,7 +155,7 @@ fn together(program: &Program, table: &mut Table) -> Result<(), Problem> {
         runtime.submit(new).map_err(|error| Problem(error.to_string()))?;
     }
     if !runtime.wait_idle(Duration::from_secs(120)) {
-        return Err(Problem("runs: 200 together did not come to an end".to_owned()));
+        return Err(Problem("runs: 200 together did not finish".to_owned()));
     }
     let (took, used) = (begin.elapsed(), cpu()?.saturating_sub(before) / TOGETHER);
     let succeeded = results(&place.data())?;
@@ -164,10 +164,10 @@ fn together(program: &Program, table: &mut Table) -> Result<(), Problem> {
     }
     let more = used.saturating_sub(engines);
     eprintln!("runs: 200 together {} CPU each more, {:.1} s", ms(more), took.as_secs_f64());
-    let name = format!("200 runs together, CPU of each; {:.1} s in all", took.as_secs_f64());
+    let name = format!("200 runs together, processor time of each; {:.1} s in total", took.as_secs_f64());
     table.run(&name, &ms(used), &ms(engines), &format!("{} more", ms(more)), "at most 25 ms more");
     if more > CPU_TARGET {
-        table.missed(format!("runs: of 200 together each uses {} CPU more", ms(more)));
+        table.missed(format!("runs: of 200 together each uses {} more processor time", ms(more)));
     }
     Ok(())
 }
@@ -229,7 +229,7 @@ fn waiting(program: &Program, table: &mut Table) -> Result<(), Problem> {
         if rest.is_empty() {
             let status = place.command(program, &words).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
             if status.code() != Some(6) {
-                return Err(Problem(format!("runs: one that waits ended with {status}")));
+                return Err(Problem(format!("runs: a waiting run ended with {status}")));
             }
         } else {
             // It stays because of its deadline, and is left alone.
@@ -253,8 +253,8 @@ fn waiting(program: &Program, table: &mut Table) -> Result<(), Problem> {
     let seconds = |time: Duration| format!("{:.2} s", time.as_secs_f64());
     let megabytes = format!("{:.1} MB", memory as f64 / 1e6);
     eprintln!("runs: 10,000 waiting: {}, then {}, {megabytes}", seconds(first), seconds(second));
-    table.run("10,000 waiting runs, start with nothing but their Logs", &seconds(first), "–", "–", "under 2 s");
-    table.run("the same once more", &seconds(second), "–", "–", "under 2 s");
+    table.run("10,000 waiting runs, start with only their Logs", &seconds(first), "–", "–", "under 2 s");
+    table.run("the same, second start", &seconds(second), "–", "–", "under 2 s");
     table.run("memory of their owner", &megabytes, "–", "–", "under 100 MB");
     if first.max(second) > START_TARGET {
         table.missed(format!("runs: 10,000 waiting take {} to start", seconds(first.max(second))));

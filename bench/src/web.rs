@@ -20,22 +20,22 @@ pub(crate) fn measure(program: &Program, table: &mut Table) -> Result<(), Proble
     let figures = figures(program)?;
     let number = |name: &str| {
         let found = figures.get(name).and_then(Value::as_f64);
-        found.ok_or_else(|| Problem(format!("the browser test told no {name}")))
+        found.ok_or_else(|| Problem(format!("the browser test reported no {name}")))
     };
     let events = number("events")?;
     let (paint, longest, floor) = (number("paint_ms")?, number("longest_paint_ms")?, number("floor_paint_ms")?);
     table.web(
-        &format!("from nothing to verdict and conversation, {events} events, median and longest of 5"),
+        &format!("from an empty page to verdict and conversation, {events} events, median and longest of 5"),
         &format!("{paint:.0} ms, {longest:.0} ms"),
         &format!("{floor:.0} ms"),
         &format!("{:.0} ms more", paint - floor),
         "under 2 s",
     );
     if paint >= PAINT_TARGET {
-        table.missed(format!("page: {events} events take {paint:.0} ms to be seen"));
+        table.missed(format!("page: {events} events take {paint:.0} ms to appear"));
     }
     let elements = number("elements")?;
-    table.web("most elements at any time", &format!("{elements}"), "–", "–", "a few thousand");
+    table.web("maximum number of elements", &format!("{elements}"), "–", "–", "a few thousand");
     if elements >= ELEMENTS_TARGET {
         table.missed(format!("page: {elements} elements"));
     }
@@ -84,6 +84,6 @@ fn figures(program: &Program) -> Result<Value, Problem> {
     let _ = fs::remove_file(&file);
     match text {
         Ok(text) if test.success() => serde_json::from_str(&text).map_err(|error| Problem(error.to_string())),
-        Ok(_) | Err(_) => Err(Problem("the browser test did not get to its end; try: make web-check".to_owned())),
+        Ok(_) | Err(_) => Err(Problem("the browser test did not finish; try: make web-check".to_owned())),
     }
 }

@@ -9,19 +9,19 @@ use crate::problem::Problem;
 use crate::scenarios::Scenario;
 
 pub(crate) const HELP: &str = "\
-Runs the real engines through skillrun against a scripted model on loopback, and prints what works.
+Runs the real engines through skillrun against a scripted model on loopback, and prints the results.
 
-  --engines A,B    only these
-  --scenarios A,B  only these
-  --quick          only auto and interactive, nothing is installed, 8 minutes at most
-  --write          put the tables into docs/engines.md: those of which all engines are run, with all scenarios
-  --keep           keep the folders of all runs, not of failed ones alone
-  --skillrun FILE  the program to try [target/debug/skillrun, built first]
-  --inside         there is no network but loopback already
-  --spent SECONDS  so much of the time is used up already
+  --engines A,B    only these engines
+  --scenarios A,B  only these scenarios
+  --quick          only auto and interactive, install nothing, at most 8 minutes
+  --write          write the tables of which all engines and all scenarios are run to docs/engines.md
+  --keep           keep the folders of all runs, not only of failed ones
+  --skillrun FILE  the program to test [target/debug/skillrun, built first]
+  --inside         the network is already restricted to loopback
+  --spent SECONDS  time of the limit that is already used
 ";
 
-/// What may be used in all with `--quick`.
+/// The limit for everything with `--quick`.
 pub(crate) const QUICK_LIMIT: Duration = Duration::from_secs(8 * 60);
 
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(crate) enum Task {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Args {
-    /// All when there are none.
+    /// Empty means all.
     pub(crate) engines: Vec<String>,
     pub(crate) scenarios: Vec<Scenario>,
     pub(crate) extent: Extent,
@@ -63,7 +63,7 @@ pub(crate) enum Folders {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Network {
-    /// As it is; a world with loopback alone is still to be made.
+    /// Unrestricted; a namespace with only loopback is still to be created.
     AsItIs,
     LoopbackAlone,
 }
@@ -96,18 +96,18 @@ impl Args {
                 "--inside" => args.network = Network::LoopbackAlone,
                 "--spent" => {
                     let text = value()?;
-                    let seconds = text.parse().map_err(|_| Problem(format!("{text} is no number of seconds")))?;
+                    let seconds = text.parse().map_err(|_| Problem(format!("{text} is not a number of seconds")))?;
                     args.spent = Duration::from_secs(seconds);
                 }
                 "--help" | "-h" => return Ok(Task::Help),
-                _ => return Err(Problem(format!("{word} is not understood; see --help"))),
+                _ => return Err(Problem(format!("unknown argument {word}; see --help"))),
             }
         }
-        // A table with a part missing would look as if that had never been tried.
+        // A missing part of a table would look as if it had never been tested.
         let has_whole = Group::ALL.into_iter().any(|group| group.is_whole(&args.engines));
         let is_whole = has_whole && args.scenarios.is_empty() && args.extent == Extent::Full;
         if args.page == Page::Written && !is_whole {
-            return Err(Problem("--write goes with all engines of a table and all scenarios".to_owned()));
+            return Err(Problem("--write requires all engines of a table and all scenarios".to_owned()));
         }
         if args.scenarios.is_empty() {
             args.scenarios = match args.extent {
@@ -130,7 +130,7 @@ fn scenario(name: &str) -> Result<Scenario, Problem> {
     })
 }
 
-/// Today, as the table says it.
+/// Today, in the format of the table.
 pub(crate) fn today() -> String {
     let today = Command::new("date").args(["-u", "+%Y-%m-%d"]).output();
     today.map_or_else(|_| "unknown".to_owned(), |out| String::from_utf8_lossy(&out.stdout).trim().to_owned())
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(read(&["--write"]).expect("understood").page, Page::Written);
         for part in [&["--engines", "codex"][..], &["--scenarios", "auto"], &["--quick"]] {
             let words = [&["--write"], part].concat();
-            assert_eq!(read(&words), Err("--write goes with all engines of a table and all scenarios".to_owned()));
+            assert_eq!(read(&words), Err("--write requires all engines of a table and all scenarios".to_owned()));
         }
     }
 

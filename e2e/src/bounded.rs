@@ -42,7 +42,7 @@ impl Deadline {
         if self.stop.is_wanted() {
             return Miss::new("interrupted", format!("interrupted while waiting for {what}"));
         }
-        Miss::new("too long", format!("{what} did not come to its end in {:.0} s", begin.elapsed().as_secs_f64()))
+        Miss::new("too long", format!("{what} did not finish within {:.0} s", begin.elapsed().as_secs_f64()))
     }
 }
 

@@ -61,8 +61,8 @@ impl Clis {
         fs::remove_dir_all(&folder)?;
         match finished {
             Ok(finished) if finished.code == Some(0) => Ok(()),
-            Ok(finished) => Err(Problem(format!("{name} cannot be installed: {}", finished.stderr.trim()))),
-            Err(miss) => Err(Problem(format!("{name} cannot be installed: {}", miss.why))),
+            Ok(finished) => Err(Problem(format!("failed to install {name}: {}", finished.stderr.trim()))),
+            Err(miss) => Err(Problem(format!("failed to install {name}: {}", miss.why))),
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Runs the real engines through the skillrun command against a scripted model, and tells in two tables what works.
+//! Runs the real engines through the skillrun command against a scripted model, and prints two tables of the results.
 //!
-//! - [`args`], [`network`]: the command line; a world with loopback alone.
+//! - [`args`], [`network`]: the command line; a network namespace with only loopback.
 //! - [`program`], [`clis`], [`engines`]: skillrun, the programs of the engines, and how each is pointed at a model.
 //! - [`lab`], [`home`]: what all trials share. [`place`], [`trial`]: one scenario on one engine.
 //!   [`told`]: its result.
-//! - [`scenarios`]: what is tried. [`crew`]: who tries it, two engines at a time.
+//! - [`scenarios`]: the scenarios. [`crew`]: the threads that run them, two engines at a time.
 //! - [`bounded`], [`stop`], [`processes`], [`problem`]: waiting, signals, processes, and what went wrong.
 //! - [`table`], [`page`]: what is printed and written.
 
@@ -81,7 +81,7 @@ fn run() -> Result<ExitCode, Problem> {
         }
         match network::enter(&program, &words, begin.elapsed(), &Stop::listen()?)? {
             Entered::Done(code) => return Ok(code),
-            Entered::Refused(why) => eprintln!("not kept from the network, because that cannot be done here: {why}"),
+            Entered::Refused(why) => eprintln!("failed to restrict the network to loopback, continuing without: {why}"),
         }
     }
     let mut found = Vec::new();
@@ -97,12 +97,12 @@ fn run() -> Result<ExitCode, Problem> {
     let lab = Lab::make(program, clis, &names, end, stop.clone())?;
     let tried = crew::try_all(&lab, &found, &args.scenarios, args.folders);
     let mut failures = table::failures(&tried);
-    // Everything is over, so the user's HOME must be what it was.
+    // Everything is over, so the user's HOME must be unchanged.
     failures.extend(lab.home.changes()?.into_iter().map(|change| format!("the user's HOME was changed: {change}")));
     for group in Group::ALL {
         let Some(table) = Table::of(group, &tried) else { continue };
         print(&format!("\n{}", table.markdown()))?;
-        // With a part missing it would look as if that had never been tried.
+        // A missing part would look as if it had never been tested.
         if args.page == Page::Written && group.is_whole(&args.engines) && !stop.is_wanted() {
             page::write(&testkit::paths::workspace().join("docs/engines.md"), &table, &args::today())?;
         }
@@ -113,12 +113,12 @@ fn run() -> Result<ExitCode, Problem> {
     }
     let left_out = table::left_out(&tried, Skip::NoTime);
     if !left_out.is_empty() {
-        print(&format!("left out, because the time was up: {}\n", left_out.join(", ")))?;
+        print(&format!("not tested, because the time was up: {}\n", left_out.join(", ")))?;
     }
     if failures.is_empty() && args.folders == Folders::OfFailures {
         std::fs::remove_dir_all(&lab.scratch)?;
     }
-    print(&format!("{} s in all\n", (args.spent + begin.elapsed()).as_secs()))?;
+    print(&format!("{} s in total\n", (args.spent + begin.elapsed()).as_secs()))?;
     if stop.is_wanted() {
         print("interrupted\n")?;
         return Ok(ExitCode::from(INTERRUPTED));

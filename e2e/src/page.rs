@@ -24,26 +24,26 @@ pub(crate) fn write(path: &Path, table: &Table<'_>, date: &str) -> Result<(), Pr
 fn section(table: &Table<'_>, date: &str) -> String {
     let (title, story) = match table.group {
         Group::Clis => (
-            "Tried with the real programs",
+            "Tests with the real programs",
             format!(
                 "Made by `make e2e` on {date}: each program, installed from npm, run by skillrun against a scripted model \
-                 on loopback. ✓ with the seconds it took, ✗ with a word for what is wrong, or – with the reason why it \
-                 was not tried."
+                 on loopback. ✓ passed, with the seconds it took; ✗ failed, with the failure in a word or two; – \
+                 not tested, with the reason."
             ),
         ),
         Group::Agents => (
-            "Tried with the real agents",
+            "Tests with the real agents",
             format!(
-                "Made by `make e2e` on {date} in the same way, with the same scenarios and with those that only an agent \
-                 of the Agent Client Protocol can play. Gemini cannot load a session in its first minute, so it is given \
-                 that minute."
+                "Made by `make e2e` on {date} in the same way, with the same scenarios and with those that apply only \
+                 to agents of the Agent Client Protocol. Gemini cannot load a session in its first minute, so the tests \
+                 wait for that minute."
             ),
         ),
     };
     let mut text = format!("## {title}\n\n{}\n\n{}\n", wrapped(&story, ""), table.markdown());
     let is_new = |group: Group| match group {
         Group::Clis => table.scenarios.clone(),
-        // The others are explained beside the other table.
+        // The others are explained below the other table.
         Group::Agents => table.scenarios.iter().copied().filter(|one| !one.is_for(Group::Clis)).collect(),
     };
     for scenario in is_new(table.group) {
@@ -79,7 +79,7 @@ fn replaced(page: &str, group: Group, section: &str) -> Result<String, Problem> 
     match (page.split_once(begin), page.split_once(end)) {
         (Some((before, _)), Some((_, after))) => Ok(format!("{before}{marked}{after}")),
         (None, None) => Ok(format!("{}\n\n{marked}\n", page.trim_end())),
-        (Some(_), None) | (None, Some(_)) => Err(Problem(format!("the page has one of {begin} and {end} alone"))),
+        (Some(_), None) | (None, Some(_)) => Err(Problem(format!("the page has only one of {begin} and {end}"))),
     }
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn gone(value: &str, root: &Path) -> Result<(), Miss> {
     let left = || [tagged(value), holding(root)].concat();
     until(&Deadline::after(GOING), "processes", || left().is_empty().then_some(())).map_err(|_| {
         let left: Vec<_> = left().iter().map(|process| process.words.join(" ")).collect();
-        Miss::new("process left", format!("processes are left after the end: {}", left.join("; ")))
+        Miss::new("process left", format!("processes remain after the end: {}", left.join("; ")))
     })
 }
 

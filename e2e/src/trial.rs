@@ -93,7 +93,7 @@ impl Trial<'_> {
 
     /// The one run of this trial.
     pub(crate) fn only_run(&self, finished: &Finished) -> Result<RunId, Miss> {
-        let refused = || Miss::new("refused", format!("no run was made: {}", finished.stderr.trim()));
+        let refused = || Miss::new("refused", format!("no run was created: {}", finished.stderr.trim()));
         self.runs().first().copied().ok_or_else(refused)
     }
 
@@ -105,7 +105,7 @@ impl Trial<'_> {
             let new = self.runs().into_iter().find(|run| !before.contains(run));
             (new.is_some() || has_ended).then_some(new)
         })?;
-        made.ok_or_else(|| Miss::new("refused", format!("no run was made: {}", running.said())))
+        made.ok_or_else(|| Miss::new("refused", format!("no run was created: {}", running.said())))
     }
 
     pub(crate) fn is_over(&self, run: RunId) -> bool {
@@ -125,9 +125,9 @@ impl Trial<'_> {
         };
         must(last == ending, "log differs", || format!("the result says {}, the Log ends with {last}", result.status))?;
         let is_whole = log.iter().zip(1..).all(|(event, seq)| event.seq == seq);
-        must(is_whole, "log gap", || "the events of the Log are not numbered one by one".to_owned())?;
+        must(is_whole, "log gap", || "the events of the Log are not numbered consecutively".to_owned())?;
         let text = fs::read_to_string(self.place.file(run, LOG))?;
-        must(!text.contains(KEY), "key in Log", || "the API key stands in the Log".to_owned())?;
+        must(!text.contains(KEY), "key in Log", || "the API key is in the Log".to_owned())?;
         let record: Value = serde_json::from_slice(&fs::read(self.place.file(run, RECORD))?)
             .map_err(|error| Miss::new("bad record", error.to_string()))?;
         let version = &record["engine"]["version"];

@@ -56,7 +56,7 @@ fn engines_in(folder: &Path, count: usize, lines: u64, sink: Sink) -> Result<Bar
     let is_alive = |file: &PathBuf| fs::metadata(file).is_ok_and(|data| data.len() > 0);
     while !files.iter().all(is_alive) {
         if begin.elapsed() > PATIENCE {
-            return Err(Problem(format!("load: {count} bare engines do not start")));
+            return Err(Problem(format!("load: failed to start {count} bare engines")));
         }
         sleep(Duration::from_millis(5));
     }

@@ -25,7 +25,7 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     let read = events(program, sizes, Readers::One)?;
     let jq = jq(sizes.lines)?;
     let floor = jq.map_or_else(|| "–".to_owned(), us);
-    for (name, used) in [("nobody reads", alone), ("one reader", read)] {
+    for (name, used) in [("no reader", alone), ("one reader", read)] {
         let name =
             format!("processor time for an event, run of {} lines, {name}: server; host and engine", sizes.lines);
         let measured = format!("{}; {}", us(used.server), us(used.host));
@@ -110,7 +110,7 @@ fn events(program: &Program, sizes: Sizes, readers: Readers) -> Result<Used, Pro
         match reading {
             None => Ok(()),
             Some(reading) => {
-                reading.join().unwrap_or_else(|_| Err(Problem("load: the reader is gone".to_owned()))).map(drop)
+                reading.join().unwrap_or_else(|_| Err(Problem("load: the reader thread panicked".to_owned()))).map(drop)
             }
         }
     })?;

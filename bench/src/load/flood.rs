@@ -58,7 +58,7 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     let events = lines_of(&place.data().join("runs").join(&run).join("events.jsonl"))?;
     let told = server.get(&format!("/v1/runs/{run}/chat/history?limit=1"))?["last_seq"].as_u64().unwrap_or_default();
     report(sizes, &flooded, events, told, relayed, table);
-    let name = "flood: most memory of the server above before";
+    let name = "flood: peak memory of the server above idle";
     table.load(name, &mb(peak), "–", "–", "under 64 MB");
     if peak >= MEMORY_TARGET {
         table.missed(format!("load: the server grows by {} in a flood", mb(peak)));
@@ -72,13 +72,13 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
         )
     };
     let busy = &flooded.others;
-    let name = format!("flood: `/healthz` meanwhile, p50, p99, longest of {}; floor: before", busy.answers.len());
+    let name = format!("flood: `/healthz` during it, p50, p99, longest of {}; floor: before", busy.answers.len());
     let compared = more(&busy.answers, &quiet.answers);
     table.load(&name, &three(&busy.answers), &three(&quiet.answers), &compared, "p99 under 50 ms");
     if busy.answers.p99() >= ANSWER_TARGET {
         table.missed(format!("load: `/healthz` takes {} in a flood (p99)", ms(busy.answers.p99())));
     }
-    let name = format!("flood: a small run meanwhile, p50, p99, longest of {}; floor: before", busy.runs.len());
+    let name = format!("flood: a small run during it, p50, p99, longest of {}; floor: before", busy.runs.len());
     table.load(&name, &three(&busy.runs), &three(&quiet.runs), &more(&busy.runs, &quiet.runs), "–");
     server.stop().map(drop)
 }
@@ -92,9 +92,9 @@ fn report(sizes: Sizes, flooded: &Flooded, events: u64, told: u64, relayed: Dura
         ("the reader that joins in the middle", flooded.late, events),
     ] {
         let got = format!("{} of {all}, {} out of order", heard.events, heard.jumps);
-        table.load(&format!("flood of {lines} lines: {name} has got"), &got, "–", "–", "all, in order");
+        table.load(&format!("flood of {lines} lines: {name} received"), &got, "–", "–", "all, in order");
         if !heard.is_all_of(all) || all < lines {
-            table.missed(format!("load: in a flood of {lines} lines {name} has got {got}"));
+            table.missed(format!("load: in a flood of {lines} lines {name} received {got}"));
         }
     }
     let name = format!("flood of {lines} lines: until the last reader had the last event; floor: a bare relay");
@@ -123,7 +123,7 @@ fn flooded(server: &Server, run: &str, gate: Gate, lines: u64) -> Result<Flooded
     let (events, chat) = (format!("/v1/runs/{run}/events"), format!("/v1/runs/{run}/chat"));
     let [first, second, third] = [const { AtomicU64::new(0) }; READERS];
     let joined = |reading: ScopedJoinHandle<'_, Result<Heard, Problem>>| {
-        reading.join().unwrap_or_else(|_| Err(Problem("load: a reader is gone".to_owned())))
+        reading.join().unwrap_or_else(|_| Err(Problem("load: a reader thread panicked".to_owned())))
     };
     thread::scope(|scope| {
         let client = &server.client;
@@ -167,7 +167,7 @@ fn others(server: &Server, is_over: impl Fn() -> bool) -> Result<Others, Problem
         }
         over.store(true, Ordering::Relaxed);
         let joined = |asking: ScopedJoinHandle<'_, Result<Spread, Problem>>| {
-            asking.join().unwrap_or_else(|_| Err(Problem("load: nobody asked".to_owned())))
+            asking.join().unwrap_or_else(|_| Err(Problem("load: the request thread panicked".to_owned())))
         };
         Ok(Others { answers: joined(answers)?, runs: joined(runs)? })
     })

@@ -37,17 +37,17 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     let pages = fs::read_to_string(PIPE_MEMORY).unwrap_or_default();
     let all = format!("all {count}");
     let name = format!(
-        "{count} hosts of an ordinary user (1024 open files, 4096 processes, {} pages for pipes): ended rightly",
+        "{count} hosts of an ordinary user (1024 open files, 4096 processes, {} pages for pipes): ended correctly",
         pages.trim()
     );
     let small = format!("{} with small pipes", theirs.small);
     table.load(&name, &format!("{} of {count}", theirs.right), "–", &small, &all);
     if theirs.right != count {
-        table.missed(format!("load: only {} of {count} runs of an ordinary user ended rightly", theirs.right));
+        table.missed(format!("load: only {} of {count} runs of an ordinary user ended correctly", theirs.right));
     }
     for (name, hosts) in [("an ordinary user", theirs), ("root, whose pipes are all large", ours)] {
         let rate = rate(hosts.bytes, hosts.ended);
-        let name = format!("{count} hosts of {name}: bytes a second to the last end; floor: pipes into `cat`");
+        let name = format!("{count} hosts of {name}: bytes per second until the last end; floor: pipes into `cat`");
         let compared = format!("{:.2} of it", rate / floor);
         table.load(&name, &format!("{rate:.0} MB/s"), &format!("{floor:.0} MB/s"), &compared, "–");
     }
@@ -116,5 +116,5 @@ fn open_to_all() -> Result<PathBuf, Problem> {
     found
         .into_iter()
         .find(|folder| folder.is_absolute() && is_open(folder))
-        .ok_or_else(|| Problem("there is no folder for temporary files that every user can get into".to_owned()))
+        .ok_or_else(|| Problem("there is no folder for temporary files that every user can access".to_owned()))
 }

@@ -42,20 +42,20 @@ fn report(runs: u64, found: &Edge, relayed: &Edge, table: &mut Table) {
         (Some(kept), Some(floor)) => format!("{:.2} of the relay", kept.rate as f64 / floor.rate as f64),
         (Some(_) | None, _) => "–".to_owned(),
     };
-    let name = format!("lines a second through {through}: last rate that was kept; floor: a bare relay of one run");
+    let name = format!("lines per second through {through}: highest sustained rate; floor: a bare relay of one run");
     table.load(&name, &rate(&found.kept), &rate(&relayed.kept), &compared, "–");
     if let Some(step) = &found.kept {
-        let name = format!("lines a second through {through}: delay at that rate, first and last third of the window");
+        let name = format!("lines per second through {through}: delay at that rate, first and last third");
         table.load(&name, &format!("{}, {}", ms(step.lag.first), ms(step.lag.last)), "–", "–", "–");
     }
-    let name = format!("lines a second through {through}: first rate that was not; delay in its first and last third");
+    let name = format!("lines per second through {through}: first rate not sustained; delay, first and last third");
     let measured = found.lost.as_ref().map_or_else(
         || "–".to_owned(),
         |step| format!("{}/s; {}, {}", step.rate, ms(step.lag.first), ms(step.lag.last)),
     );
     table.load(&name, &measured, &rate(&relayed.lost), "–", "–");
     if let Some(shares) = found.lost.as_ref().and_then(|step| step.shares) {
-        let name = format!("lines a second through {through}: what limits it; shares of one processor then");
+        let name = format!("lines per second through {through}: limiting factor; shares of one processor at that rate");
         table.load(&name, shares.limit().words(), "–", &shares.words(), "–");
     }
 }
@@ -142,7 +142,7 @@ fn served(program: &Program, rate: u64, runs: u64, window: Duration) -> Result<S
     let shares = thread::scope(|scope| {
         let looking = scope.spawn(|| looked(&place, &server, window));
         crowd.read_until(window + LONG, |crowd| crowd.all(Member::is_done))?;
-        looking.join().unwrap_or_else(|_| Err(Problem("load: nobody looked".to_owned())))
+        looking.join().unwrap_or_else(|_| Err(Problem("load: the observer thread panicked".to_owned())))
     })?;
     for run in &started {
         succeeded(&server.wait(run)?)?;
@@ -191,7 +191,7 @@ fn whole(crowd: &Crowd, lines: u64) -> Result<Lag, Problem> {
     if count == lines && crowd.all(|member| member.jumps == 0 && !member.is_cut) {
         return Ok(Lag::of(&crowd.ages));
     }
-    Err(Problem(format!("load: {count} of {lines} lines came to the readers, or not in order")))
+    Err(Problem(format!("load: the readers received {count} of {lines} lines, or not in order")))
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub(super) fn follow(client: &Client, path: &str, patience: Duration, so_far: &A
     while !wire.is_over() {
         let read = socket.read(&mut buffer)?;
         if read == 0 {
-            return Err(Problem(format!("load: {path} was cut off after {} events", heard.events)));
+            return Err(Problem(format!("load: {path} was disconnected after {} events", heard.events)));
         }
         wire.take(&buffer[..read], &mut |id, _| heard.add(id.unwrap_or_default()))?;
         so_far.store(heard.events, Ordering::Relaxed);

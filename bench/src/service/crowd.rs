@@ -71,7 +71,7 @@ impl Crowd {
         let mut ready = Vec::with_capacity(256);
         while !is_done(self) {
             if Instant::now() >= end {
-                return Err(Problem(format!("service: clients waited {} s for nothing", patience.as_secs())));
+                return Err(Problem(format!("service: clients received nothing for {} s", patience.as_secs())));
             }
             let timeout = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
             ready.clear();

@@ -87,7 +87,7 @@ fn asked(server: &Server, is_done: impl Fn() -> Result<bool, Problem>) -> Result
         };
         over.store(true, Ordering::Relaxed);
         let times =
-            asking.map(|asking| asking.join().unwrap_or_else(|_| Err(Problem("service: nobody asked".to_owned()))));
+            asking.map(|asking| asking.join().unwrap_or_else(|_| Err(Problem("service: the asker panicked".to_owned()))));
         done?;
         let [first, second] = times;
         Ok([first?, second?])

@@ -66,7 +66,7 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     drop(crowd);
     sleep(CALM);
     let after = server.memory()?.saturating_sub(before);
-    table.service("the same when they have gone", &mb(after), "–", "–", "–");
+    table.service("the same after they disconnected", &mb(after), "–", "–", "–");
     server.stop().map(drop)
 }
 

@@ -152,7 +152,7 @@ impl Place {
         let address = line.trim().strip_prefix("serving").and_then(|url| url.trim().strip_prefix("http://"));
         let Some(address) = address.and_then(|address| address.parse().ok()) else {
             let why = fs::read_to_string(self.path("server.err")).unwrap_or_default();
-            return Err(Problem(format!("service: it does not serve: {line}{}", why.trim())));
+            return Err(Problem(format!("service: failed to serve: {line}{}", why.trim())));
         };
         server.client.address = address;
         Ok(server)
@@ -221,7 +221,7 @@ impl Server {
     pub(crate) fn stop(mut self) -> Result<Duration, Problem> {
         let begin = Instant::now();
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        let pid = pid.ok_or_else(|| Problem("service: the server has no number".to_owned()))?;
+        let pid = pid.ok_or_else(|| Problem("service: the server has no process id".to_owned()))?;
         kill_process(pid, Signal::TERM).map_err(std::io::Error::from)?;
         while begin.elapsed() < PATIENCE {
             if let Some(status) = self.child.try_wait()? {
@@ -229,12 +229,12 @@ impl Server {
                 return if is_well {
                     Ok(begin.elapsed())
                 } else {
-                    Err(Problem(format!("service: stopped with {status}")))
+                    Err(Problem(format!("service: the server exited with {status}")))
                 };
             }
             sleep(Duration::from_millis(1));
         }
-        Err(Problem("service: it does not stop".to_owned()))
+        Err(Problem("service: the server does not stop".to_owned()))
     }
 
     fn of_proc(&self, file: &str) -> Result<String, Problem> {
@@ -290,7 +290,7 @@ impl Server {
         run["run_id"]
             .as_str()
             .map(str::to_owned)
-            .ok_or_else(|| Problem(format!("service: a run without a name: {run}")))
+            .ok_or_else(|| Problem(format!("service: a run without an id: {run}")))
     }
 
     pub(crate) fn wait(&self, run: &str) -> Result<Value, Problem> {

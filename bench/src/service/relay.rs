@@ -10,8 +10,8 @@ use crate::problem::Problem;
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 
 pub(crate) fn relay(words: &[String]) -> Result<(), Problem> {
-    let (clients, words) = words.split_first().ok_or_else(|| Problem("relay: how many clients?".to_owned()))?;
-    let clients = clients.parse::<usize>().map_err(|_| Problem(format!("relay: {clients} is no number")))?;
+    let (clients, words) = words.split_first().ok_or_else(|| Problem("relay: no number of clients".to_owned()))?;
+    let clients = clients.parse::<usize>().map_err(|_| Problem(format!("relay: {clients} is not a number")))?;
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let mut told = std::io::stdout().lock();
     writeln!(told, "{}", listener.local_addr()?)?;

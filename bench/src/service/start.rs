@@ -65,10 +65,10 @@ pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Res
     }
     let name = format!("the same with {} finished runs", sizes.finished);
     row(&name, Spread::new(with), &bare, Some(FULL_TARGET), table);
-    row("the same without a catalog, which is made then", Spread::new(without), &bare, None, table);
-    row("from SIGTERM to its end", Spread::new(stops), &bare, None, table);
+    row("the same without a catalog, which is created then", Spread::new(without), &bare, None, table);
+    row("from SIGTERM to its exit", Spread::new(stops), &bare, None, table);
     let answered = format!("{} of {}", lost.answered, lost.sent);
-    table.service("requests answered that were sent from the first connection on", &answered, "–", "–", "all");
+    table.service("requests answered, from the first connection on", &answered, "–", "–", "all");
     if lost.answered != lost.sent {
         table.missed(format!("service: only {answered} requests during a start were answered"));
     }
@@ -104,7 +104,7 @@ fn cold(place: &Place, lost: &mut Lost) -> Result<(Duration, Duration), Problem>
     let ready = loop {
         if begin.elapsed() > PATIENCE || server.has_ended() {
             let why = fs::read_to_string(place.path("server.err")).unwrap_or_default();
-            return Err(Problem(format!("service: it does not start: {}", why.trim())));
+            return Err(Problem(format!("service: failed to start: {}", why.trim())));
         }
         let stream = match TcpStream::connect(address) {
             Ok(stream) => stream,

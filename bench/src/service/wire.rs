@@ -62,7 +62,7 @@ impl Wire {
                 continue;
             }
             if self.stage == Stage::Over {
-                return Err(Problem("a stream went on after its end".to_owned()));
+                return Err(Problem("a stream continued after its end".to_owned()));
             }
             let Some(end) = memchr::memchr(b'\n', bytes) else {
                 self.head.extend_from_slice(bytes);
@@ -79,13 +79,13 @@ impl Wire {
     fn after(&self, line: &str) -> Result<Stage, Problem> {
         Ok(match self.stage {
             Stage::Status if line.starts_with("HTTP/1.1 200") => Stage::Headers,
-            Stage::Status => return Err(Problem(format!("no stream: {line}"))),
+            Stage::Status => return Err(Problem(format!("not a stream: {line}"))),
             Stage::Headers if line.is_empty() => Stage::Size,
             Stage::Headers => Stage::Headers,
             Stage::Size => match usize::from_str_radix(line, 16) {
                 Ok(0) => Stage::Last,
                 Ok(left) => Stage::Chunk { left },
-                Err(_) => return Err(Problem(format!("no size of a chunk: {line:?}"))),
+                Err(_) => return Err(Problem(format!("not the size of a chunk: {line:?}"))),
             },
             Stage::ChunkEnd => Stage::Size,
             Stage::Last => Stage::Over,

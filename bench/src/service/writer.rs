@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) fn write(words: &[String]) -> Result<(), Problem> {
     let number = |at: usize| -> Result<u64, Problem> {
         let word = words.get(at).map(String::as_str).unwrap_or_default();
-        word.parse().map_err(|_| Problem(format!("write: {word:?} is no number")))
+        word.parse().map_err(|_| Problem(format!("write: {word:?} is not a number")))
     };
     let path = || Path::new(words.get(1).map(String::as_str).unwrap_or_default());
     let mut out = io::stdout().lock();
@@ -67,7 +67,7 @@ pub(crate) fn write(words: &[String]) -> Result<(), Problem> {
             out.write_all(OPENING.as_bytes())?;
             beat(&mut out, path())?;
         }
-        _ => return Err(Problem("write: what is to be written?".to_owned())),
+        _ => return Err(Problem("write: the kind of text is missing".to_owned())),
     }
     out.write_all(message("The end.").as_bytes())?;
     out.write_all(CLOSING.as_bytes())?;
@@ -79,7 +79,7 @@ fn wait_for(go: &Path) -> Result<(), Problem> {
     while !go.exists() {
         // Where the folder is gone, whoever measured is gone too.
         if begin.elapsed() > PATIENCE || !go.parent().is_some_and(Path::exists) {
-            return Err(Problem("write: nobody said go".to_owned()));
+            return Err(Problem("write: the start signal did not arrive".to_owned()));
         }
         sleep(Duration::from_millis(1));
     }

@@ -64,7 +64,7 @@ export class SkillrunClient {
   constructor({ baseUrl, token, fetch: fetcher }: ClientOptions) {
     this.base = baseUrl.replace(/\/+$/, "");
     // A stream would try a wrong address for ever.
-    if (this.base && !URL.canParse(this.base)) throw new TypeError(`baseUrl is no address: ${baseUrl}`);
+    if (this.base && !URL.canParse(this.base)) throw new TypeError(`baseUrl is not a URL: ${baseUrl}`);
     this.token = typeof token === "function" ? token : () => token;
     this.fetcher = fetcher ?? ((input, init) => globalThis.fetch(input, init));
   }

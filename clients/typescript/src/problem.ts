@@ -44,9 +44,9 @@ function foreign(response: Response): Problem {
     type: "about:blank",
     title: response.statusText,
     status: response.status,
-    detail: `the answer ${response.status} is not one of skillrun; look at what stands between`,
+    detail: `the response ${response.status} does not come from skillrun; check the proxies in between`,
     code: "INTERNAL",
     retryable: response.status >= 500 || response.status === 429,
-    next_action: "look at what stands between this client and the server",
+    next_action: "check the proxies between this client and the server",
   };
 }

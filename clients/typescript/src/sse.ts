@@ -52,7 +52,7 @@ export class SseParser {
     if (piece === "") return;
     this.rest.push(piece);
     this.restLength += piece.length;
-    if (this.restLength > LONGEST) throw new Error("a line of the stream is too long to be one of skillrun");
+    if (this.restLength > LONGEST) throw new Error("a line of the stream is too long to come from skillrun");
   }
 
   private take(line: string): SseEvent | undefined {
@@ -63,7 +63,7 @@ export class SseParser {
     if (field === "data") {
       this.data.push(value);
       this.dataLength += value.length + 1;
-      if (this.dataLength > LONGEST) throw new Error("an event of the stream is too long to be one of skillrun");
+      if (this.dataLength > LONGEST) throw new Error("an event of the stream is too long to come from skillrun");
     } else if (field === "event") {
       this.event = value;
     } else if (field === "id" && !value.includes("\0")) {

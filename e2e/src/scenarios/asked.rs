@@ -62,7 +62,7 @@ pub(super) fn allowed(trial: &Trial<'_>) -> Result<(), Miss> {
     let run = trial.new_run(&mut running, &[])?;
     let question = question::asked(trial, run, 1)?;
     must(question.scope == Scope::Call, "scope", || format!("the question has the scope {}", question.scope))?;
-    must(!trial.place.file(run, "workspace").join(FILE).exists(), "written", || "it did not wait".to_owned())?;
+    must(!trial.place.file(run, "workspace").join(FILE).exists(), "written", || "the agent did not wait".to_owned())?;
     must_offer_what_the_agent_does(&question, &trial.said(run, 1))?;
     question::reply(trial, run, "allow", "reply")?;
     let over = question::over(trial, run)?;
@@ -81,8 +81,8 @@ pub(super) fn denied(trial: &Trial<'_>) -> Result<(), Miss> {
     must(over.questions().len() == 1, "questions", || format!("{} questions", over.questions().len()))?;
     must_be_answered(&over, ResolutionMode::PermissionPolicy, "deny")?;
     let text = written(trial, &over);
-    must(text.is_none(), "written", || format!("what was denied was done: {text:?}"))?;
-    must(over.commands() == 0, "command", || "a call that was denied is told as done".to_owned())?;
+    must(text.is_none(), "written", || format!("the denied write was done: {text:?}"))?;
+    must(over.commands() == 0, "command", || "a denied call is reported as done".to_owned())?;
     match trial.engine.expected(trial.scenario, Expected::Succeeds) {
         Expected::Succeeds => over.must_give_the_answer(),
         Expected::Fails => {

@@ -85,7 +85,7 @@ pub(super) fn expires(trial: &Trial<'_>) -> Result<(), Miss> {
     must(error == Some(Code::InteractionWaitTimeout), "other error", || format!("the error is {error:?}"))?;
     must(code == Some(TIMED_OUT), "exit code", || format!("skillrun run exits with {code:?}"))?;
     let answers = over.answers();
-    must(answers.is_empty(), "answer", || format!("somebody answered: {answers:?}"))
+    must(answers.is_empty(), "answer", || format!("there is an answer: {answers:?}"))
 }
 
 /// Not needed, and a process that waits: it is told the automatic answer.

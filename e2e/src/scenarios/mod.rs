@@ -123,42 +123,47 @@ impl Scenario {
                 "two texts with example objects and two commands before the result; the result is the last object"
             }
             Self::Interactive => "three questions, each answered with `skillrun reply`: four attempts, one session",
-            Self::Fenced => "the result in a fence between prose",
+            Self::Fenced => "the result in a fenced block within prose",
             Self::Unauthorized => "the key is refused: failed, category `auth`",
             Self::Quota => "every request is answered with 429: failed in bounded time, category `quota`",
-            Self::Cut => "the connection is cut in mid-answer: never a false success",
-            Self::Cancel => "canceled while a command runs: canceled, and no process is left",
+            Self::Cut => "the connection breaks in the middle of the answer: never a false success",
+            Self::Cancel => "canceled while a command runs: the run is canceled, and no process remains",
             Self::Restart => {
-                "skillrun is killed in mid-run and `skillrun recover` takes over: the same verdict as undisturbed"
+                "skillrun is killed during the run and `skillrun recover` takes over: the verdict is the same"
             }
             Self::Skill => {
                 "`examples/skills/report-on-table`: output and artifacts, `result.json` of the same shape on all engines"
             }
-            Self::Outside => "addresses other than loopback that it or its commands tried to reach; there are none",
+            Self::Outside => {
+                "addresses other than loopback that the engine or its commands tried to reach; there must be none"
+            }
             Self::Asked => {
-                "it asks before it writes a file; the question has its own options, and after `skillrun reply RUN allow` \
-                 the file is there and the turn goes on"
+                "the agent asks before it writes a file; the question has its own options, and after \
+                 `skillrun reply RUN allow` the file exists and the turn continues"
             }
             Self::Denied => {
                 "the same in auto mode with `--permission read_only`: denied by the permission, the file is not written, \
-                 and the run ends as the agent takes it"
+                 and the end of the run depends on how the agent reacts"
             }
             Self::Waits => {
-                "an answer is needed, a process for each turn: it waits without one, and the answer loads the session"
+                "an answer is required, one process per turn: the run waits without a process, and the answer loads \
+                 the session"
             }
             Self::Expires => {
-                "an answer is needed, the process stays: when the time is up it is ended, and the run failed with \
+                "an answer is required, the process stays: after the timeout it is ended, and the run fails with \
                  `INTERACTION_WAIT_TIMEOUT`"
             }
             Self::Decided => {
-                "no answer is needed, the process stays: when the time is up it is told the automatic answer and goes on"
+                "no answer is required, the process stays: after the timeout it receives the automatic answer and \
+                 continues"
             }
             Self::Resumed => {
-                "no answer is needed, a process for each turn: when the time is up a new one loads the session and gets \
-                 the automatic answer"
+                "no answer is required, one process per turn: after the timeout a new process loads the session and \
+                 receives the automatic answer"
             }
             Self::Reload => {
-                "the agent is killed while it waits: the run waits on, and the answer loads the session in a new process"
+                "the agent is killed while it waits: the run keeps waiting, and the answer loads the session in a new \
+                 process"
             }
         }
     }

@@ -25,7 +25,7 @@ pub(super) fn check(trial: &Trial<'_>) -> Result<(), Miss> {
     trial.over(trial.only_run(&finished)?)?.must_give_the_answer()?;
     let text = String::from_utf8_lossy(&fs::read(&trace)?).into_owned();
     // Without the model's address in it nothing was noted at all.
-    must(text.contains("127.0.0.1"), "no trace", || "strace noted no connection to the model".to_owned())?;
+    must(text.contains("127.0.0.1"), "no trace", || "strace recorded no connection to the model".to_owned())?;
     let outside = addresses(&text);
     let list = || outside.iter().cloned().collect::<Vec<_>>().join(", ");
     must(outside.is_empty(), &list(), || format!("it tried to reach {}", list()))

@@ -100,7 +100,7 @@ test("figures of the parser and automatic decisions are said in both languages",
   expect(say("zh", words.readAs, readAs(parse))).toContain("0.50");
   const last = "2026-11-15T00:00:00Z";
   const now = Date.parse(last) + 60_000;
-  expect(say("en", words.autoDecisions, decisionsOf("en", 1, last, now))).toMatch(/^1 question was decided without an answer/);
-  expect(say("en", words.autoDecisions, decisionsOf("en", 2, last, now))).toMatch(/^2 questions were decided without an answer/);
+  expect(say("en", words.autoDecisions, decisionsOf("en", 1, last, now))).toMatch(/^1 question was decided automatically/);
+  expect(say("en", words.autoDecisions, decisionsOf("en", 2, last, now))).toMatch(/^2 questions were decided automatically/);
   expect(say("zh", words.autoDecisions, decisionsOf("zh", 2, last, now))).toContain("2");
 });
