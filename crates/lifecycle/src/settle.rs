@@ -20,19 +20,19 @@ use crate::output::Output;
 use crate::pending;
 use crate::reading::{self, GateNotice, Reading};
 
-/// What was decided, and what was noticed on the way.
+/// The decision, and the notices.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settled {
     pub verdict: Verdict,
     pub notices: Vec<GateNotice>,
-    /// How the marker stands in its message; none when there is no marker.
+    /// How the marker is placed in its message; none when there is no marker.
     pub marker: Option<MarkerForm>,
     pub output_errors: Vec<String>,
-    /// Answer without the envelope of its question, and without a marker that cannot be read.
+    /// The answer without the envelope of its question, and without a marker that cannot be parsed.
     pub prompt: Option<String>,
 }
 
-/// The engine's last word about its turn, whatever way its profile tells it.
+/// The engine's last statement about the end of its turn, in whichever way its profile reports it.
 struct TurnEnd {
     kind: EndKind,
     message: Option<String>,
@@ -89,14 +89,14 @@ fn ended_after_success(facts: &Facts, control: &Control<'_>, clean_end: bool) ->
     }
 }
 
-/// Whether the host began to end the process before it wrote its end: what an engine says about a turn that we broke off
-/// (claude writes an error result when it is interrupted) is no failure of the engine's. Without a recorded act the
-/// order is not known, and the engine's word stands.
+/// Whether the host began to end the process before it wrote its end: what an engine reports about a turn that the host
+/// interrupted (claude writes an error result when it is interrupted) is not a failure of the engine. Without a recorded
+/// act the order is not known, and the engine's report counts.
 fn ended_before_end(facts: &Facts, control: &Control<'_>) -> bool {
     let Some(ended_by) = control.ended_by else { return false };
     match ended_by {
         EndedBy::HardTimeout | EndedBy::Stall | EndedBy::WaitTimeout | EndedBy::Budget => {
-            // An engine that goes on after a limit had not ended its turn when we ended it.
+            // An engine that continues after a limit had not ended its turn when the host ended it.
             let went_on = facts.end.as_ref().is_some_and(|end| end.kind == EndKind::ProvisionalLimit);
             went_on || facts.acts.iter().find(|act| act.act == ended_by).is_some_and(|act| act.after.is_none())
         }
@@ -109,8 +109,8 @@ fn ended_before_end(facts: &Facts, control: &Control<'_>) -> bool {
     }
 }
 
-/// Whether the process that was started died of a signal before the turn had succeeded: then it was a wrapper, and a
-/// process that it had started wrote the end. Hosts of before 0.2.0 recorded no such act.
+/// Whether the started process died of a signal before the turn had succeeded: then it was a wrapper, and a process that
+/// it had started wrote the end. Hosts before 0.2.0 recorded no such act.
 fn was_outlived(facts: &Facts) -> bool {
     facts.acts.iter().any(|act| act.act == EndedBy::Exited && act.after != Some(EndKind::Success))
 }
@@ -137,7 +137,7 @@ struct Gate<'a> {
     control: &'a Control<'a>,
     end: Option<TurnEnd>,
     clean_end: bool,
-    /// The host ended the process, but after its success end: no failure.
+    /// The host ended the process, but after its success end: not a failure.
     lingered: bool,
     reading: &'a Reading<'a>,
 }
@@ -249,7 +249,7 @@ impl Gate<'_> {
     /// its content.
     fn broken_process(&self) -> Option<Decision> {
         match self.control.ended_by {
-            // What the host did after the success end is no failure.
+            // What the host did after the success end is not a failure.
             Some(EndedBy::Linger | EndedBy::HardTimeout | EndedBy::Stall | EndedBy::WaitTimeout | EndedBy::Budget)
                 if self.lingered =>
             {
@@ -405,7 +405,7 @@ impl Gate<'_> {
         waiting(Rule::Waiting, RunStatus::WaitingUser)
     }
 
-    /// A turn that broke off, with or without something said.
+    /// A turn that was interrupted, with or without a message.
     fn broken_turn(&self) -> TurnState {
         if self.facts.has_text { TurnState::PartialFailed } else { TurnState::Failed }
     }
@@ -432,12 +432,12 @@ impl Gate<'_> {
         RunError { reset_at, ..error }
     }
 
-    /// The engine does not know the session it should go on with.
+    /// The engine does not know the session that it was asked to resume.
     fn session_refused(&self) -> bool {
         self.facts.session_refused || self.end.as_ref().is_some_and(|end| end.category == ErrorCategory::Session)
     }
 
-    /// One that is not there is no misfit.
+    /// A missing output is not reported as one that does not match.
     fn output_error(&self, errors: &[String]) -> RunError {
         let code = match &self.reading.output {
             Output::Missing => Code::OutputMissing,
@@ -452,13 +452,14 @@ impl Gate<'_> {
             Output::Missing | Output::Valid(_) => {
                 let missing = "the answer has no JSON object that could be the output".to_owned();
                 let broken = self.reading.broken_marker.as_ref();
-                let broken = broken.map(|problem| format!("the object with the done marker is not valid JSON: {problem}"));
+                let broken =
+                    broken.map(|problem| format!("the object with the done marker is not valid JSON: {problem}"));
                 [missing].into_iter().chain(broken).collect()
             }
         }
     }
 
-    /// What happened to the process after a clean end, worth telling and no failure.
+    /// What happened to the process after a clean end; worth reporting, but not a failure.
     fn process_warnings(&self) -> Vec<Code> {
         let mut warnings = Vec::new();
         if self.lingered {
