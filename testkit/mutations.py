@@ -1,6 +1,6 @@
 """Breaks each rule of the completion gate once and sees a test fail.
 
-The contract says that no rule or sentence about settling may be dropped from the code without a test failing. Each
+contract R4.1 says that no rule or sentence about settling may be dropped from the code without a test failing. Each
 entry of MUTATIONS breaks one of them: in FILE, which is relative to the repository, OLD becomes NEW, and the tests
 named in the entry must then fail. Work is done in a temporary copy; the repository is only read.
 
@@ -53,7 +53,7 @@ class Mutation(NamedTuple):
 
 
 MUTATIONS = [
-    # Section 3, rule by rule.
+    # contract R3.5, rule by rule.
     Mutation("1", "a recorded cancel is not looked at", SETTLE,
              "if self.control.cancel_recorded {", "if false {", GATE),
     Mutation("1 before 2", "the end event is asked first", SETTLE,
@@ -218,7 +218,7 @@ MUTATIONS = [
              "Decision { warnings: self.process_warnings(), ..Decision::new(rule, turn, completion, reason, run) }",
              "Decision::new(rule, turn, completion, reason, run)", GATE),
 
-    # The notes of section 3.
+    # contract R3.6 to R3.11.
     Mutation("linger: acts after the success end", "the order of acts is not looked at", SETTLE,
              "recorded.is_none_or(|act| act.after == Some(EndKind::Success))", "(recorded.is_none() || recorded.is_some())", GATE),
     Mutation("linger: no record", "an act without a record came before the end", SETTLE,
@@ -263,27 +263,27 @@ MUTATIONS = [
              "let error = if self.session_refused() {", "let error = if false {", GATE),
     Mutation("error.code: SESSION_NOT_FOUND", "a refusal on stderr is not seen", FOLD,
              "self.session_refused |= error.category == ErrorCategory::Session;", "", FACTS),
-    Mutation("section 8: success end is exit 0", "the exit never tells a success", SETTLE,
+    Mutation("R8.1: success end is exit 0", "the exit never tells a success", SETTLE,
              "(ProcessExit::Code(0), _) => Some(TurnEnd {", "(ProcessExit::Code(9), _) => Some(TurnEnd {", GATE),
-    Mutation("section 8: error keyword and bad exit", "a keyword is not needed", SETTLE,
+    Mutation("R8.1: error keyword and bad exit", "a keyword is not needed", SETTLE,
              "            (ProcessExit::Code(_), Some(error)) => Some(TurnEnd {\n                kind: EndKind::Failure,\n"
              "                message: Some(error.message.clone()),\n                category: error.category,\n",
              "            (ProcessExit::Code(_), error) => Some(TurnEnd {\n                kind: EndKind::Failure,\n"
              "                message: error.as_ref().map(|e| e.message.clone()),\n"
              "                category: ErrorCategory::Engine,\n", GATE),
-    Mutation("section 6: confidence", "the end has no say", SETTLE,
+    Mutation("R6.18: confidence", "the end has no say", SETTLE,
              "[self.end.as_ref().map(|e| e.confidence), answer.map(|a| a.confidence)]",
              "[None, answer.map(|a| a.confidence)]", GATE),
-    Mutation("section 6: confidence", "the answer has no say", SETTLE,
+    Mutation("R6.18: confidence", "the answer has no say", SETTLE,
              "[self.end.as_ref().map(|e| e.confidence), answer.map(|a| a.confidence)]",
              "[self.end.as_ref().map(|e| e.confidence), None]", GATE),
-    Mutation("section 6: an answer needs a completed turn", "a broken turn names an answer", SETTLE,
+    Mutation("R6.15: an answer needs a completed turn", "a broken turn names an answer", SETTLE,
              ".filter(|_| decision.turn == TurnState::Completed)", "", GATE),
-    Mutation("section 6: evidence", "the marker's range is the answer's", SETTLE,
+    Mutation("R6.14: evidence", "the marker's range is the answer's", SETTLE,
              "self.reading.carrier.map(|(message, _)| spans(&message.spans)).unwrap_or_default()",
              "self.reading.carrier.and(answer).map(|message| spans(&message.spans)).unwrap_or_default()", GATE),
 
-    # Section 4: the marker.
+    # contract R4.3 to R4.9: the marker.
     Mutation("marker: only after a clean end", "text without a clean end carries a marker", READING,
              "    if !clean_end {\n        return reading;\n    }\n", "", GATE),
     Mutation("marker: closing messages", "only the answer is looked at", READING,
@@ -362,7 +362,7 @@ MUTATIONS = [
     Mutation("marker: places", "what stands behind the object on its line is not seen", MARKER,
              "            && ends_line(self.text[end..].chars().find(is_visible_or_line_end))\n", "", TEXT),
 
-    # Section 4: objects in text.
+    # contract R4.2: objects in text.
     Mutation("objects: in an array", "objects in arrays are roots", OBJECTS,
              "        self.taken.push(Taken { start: frame.start, end, is_object: frame.is_object });",
              "        if frame.is_object {\n            self.taken.push(Taken { start: frame.start, end, is_object: true });\n"
@@ -378,7 +378,7 @@ MUTATIONS = [
     Mutation("objects: lone surrogates", "a lone surrogate spoils the object", JSON,
              "serde_json::from_str(&repair_surrogates(text)?).ok()", "None", TEXT),
 
-    # Section 4: the output.
+    # contract R4.10 to R4.14: the output.
     Mutation("output: the carrying object", "the nearest object before is taken", OUTPUT,
              "let found = if marker.rest.is_empty() {", "let found = if true {", GATE),
     Mutation("output: nearest before", "the last object of the message is taken", OUTPUT,
@@ -461,7 +461,7 @@ MUTATIONS = [
              "let (text, truncated) = self.text.into_tail();",
              "let (text, truncated) = (self.text.head().to_owned(), self.text.is_truncated());", FACTS),
 
-    # Section 4: ask_user, and the payload of section 5.
+    # contract R4.15 to R4.17: ask_user, and the payload of contract R5.1.
     Mutation("ask_user: beside a marker", "ASK_USER_IGNORED is not told", READING,
              "if self.asks && self.carrier.is_some() {", "if false {", GATE),
     Mutation("ask_user: ASK_USER_MALFORMED", "it is not told", READING,
@@ -553,17 +553,17 @@ MUTATIONS = [
     Mutation("tool call between", "a result does not count", FOLD,
              "                stream.tool_since_message = true;\n                stream.open_calls",
              "                stream.open_calls", FACTS),
-    Mutation("section 8: joined texts are one message", "they stay apart", FOLD,
+    Mutation("R8.3: joined texts are one message", "they stay apart", FOLD,
              "RecordKind::Join => stream.joins = true,", "RecordKind::Join => {}", FACTS),
-    Mutation("section 8: joined texts are one message", "across a tool call too", FOLD,
+    Mutation("R8.3: joined texts are one message", "across a tool call too", FOLD,
              "            && !after_tool\n", "", FACTS),
-    Mutation("section 8: a void message is no final", "it stays", FOLD,
+    Mutation("R8.3: a void message is no final", "it stays", FOLD,
              "RecordKind::Void(voided) => stream.void(&voided),", "RecordKind::Void(_) => {}", FACTS),
-    Mutation("section 8: a void message is no final", "a joined one has only its first name", FOLD,
+    Mutation("R8.3: a void message is no final", "a joined one has only its first name", FOLD,
              "            last.engine_ids.extend(engine_id.filter(|id| last.engine_ids.last() != Some(id)));\n", "", FACTS),
-    Mutation("section 8: the texts of that response", "earlier responses are void too", FOLD,
+    Mutation("R8.3: the texts of that response", "earlier responses are void too", FOLD,
              "Voided::Response => kept.response == response,", "Voided::Response => kept.response <= response,", FACTS),
-    Mutation("section 8: the texts of that response", "a tool result begins no new response", FOLD,
+    Mutation("R8.3: the texts of that response", "a tool result begins no new response", FOLD,
              "                stream.response += 1;\n", "", FACTS),
     Mutation("void: tool calls stay between", "the call before a void message is lost", FOLD,
              "        self.tool_since_message |= tool_before;\n", "", FACTS),
@@ -582,7 +582,7 @@ MUTATIONS = [
     Mutation("session: the first counts", "the last counts", FOLD,
              "stream.session_id.get_or_insert((id, record.confidence));",
              "stream.session_id = Some((id, record.confidence));", FACTS),
-    Mutation("section 6: order across streams", "the streams are one", FOLD,
+    Mutation("R6.6: order across streams", "the streams are one", FOLD,
              "let index = record.span.stream.index();", "let index = 0;", FACTS),
     Mutation("merged recording", "it counts without being trusted", FOLD,
              "pty.end.clone().filter(|_| self.trust_merged)", "pty.end.clone()", FACTS),

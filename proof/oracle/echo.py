@@ -1,4 +1,4 @@
-"""Raw lines that only repeat a message: section 7 of the contract, and decision 0007 for what it leaves open."""
+"""Raw lines that only repeat a message: contract R7.7, and decision 0007 for what it leaves open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The oracle's own translation of a Log into FCMP, from the table of section 7 of the contract."""
+"""The oracle's own translation of a Log into FCMP, from the table of contract R7.3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The oracle's own fold of a Log: what state a run is in. Written from the contract's tables of states and events."""
+"""The oracle's own fold of a Log: what state a run is in. Written from contract R3.2 and contract R6."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of settling, from section 3 of the contract: which words may stand together in a turn record."""
+"""The table of settling, contract R3.5: which words may stand together in a turn record."""
 
 from __future__ import annotations
 

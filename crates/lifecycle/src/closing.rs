@@ -1,4 +1,4 @@
-//! The events that open and close an attempt, in the order of the contract.
+//! The events that open and close an attempt, in the order of contract R6.17.
 
 use skillrun_model::codes::{ErrorCategory, NextAction};
 use skillrun_model::rasp::data::{

@@ -1,4 +1,4 @@
-//! The completion gate, row by row: contract sections 3 and 4. Each row names the rule or the sentence it comes from.
+//! The completion gate, row by row: contract R3.5 and contract R4. Each row names the rule or the sentence it comes from.
 
 mod table;
 

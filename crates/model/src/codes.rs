@@ -31,7 +31,7 @@ macro_rules! codes {
 }
 
 codes! {
-    // Why a turn ended (reason codes of the gate, contract section 3).
+    // Why a turn ended (reason codes of the gate, contract R3.5).
     Canceled = "CANCELED",
     LimitReached = "LIMIT_REACHED",
     EngineFailed = "ENGINE_FAILED",

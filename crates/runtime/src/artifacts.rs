@@ -250,7 +250,7 @@ fn shown(path: &OsText) -> Result<String, Why> {
     if text.chars().any(char::is_control) { Err(Why::ControlCharacters) } else { Ok(text.to_owned()) }
 }
 
-/// The events, in the order of the contract: per path `artifact.created`, then `artifact.indexed`, then
+/// The events, in the order of contract R6.17: per path `artifact.created`, then `artifact.indexed`, then
 /// `artifact.preview_ready` where the file can be shown; a warning at the end when there were more.
 pub fn control_events(found: &Found) -> Vec<ControlEvent> {
     let event = |path: &str, data: Data| {

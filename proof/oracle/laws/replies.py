@@ -98,7 +98,7 @@ class Replies:
                 self.looking.breach(Law.REPLIES, what, where="stdin.*.log")
 
     def _not_begun(self, reply: Reply, fold: Fold) -> None:
-        """No attempt began with it. Right for a run that was canceled, or could not start another (section 3)."""
+        """No attempt began with it. Right for a run that was canceled, or could not start another (contract R3.2)."""
         if fold.status in (Status.CANCELED, Status.FAILED):
             return self.looking.count(Law.REPLIES, "answers overtaken by the end")
         if not self.looking.is_settled and not fold.end:

@@ -16,7 +16,7 @@ from ..report import Law
 from ..words import RUN_ENDS, Rasp, Status
 from . import result
 
-# From section 3 of the contract. A crash may cut a batch, so a status may be said again, and an attempt whose first
+# From contract R3.2. A crash may cut a batch, so a status may be said again, and an attempt whose first
 # event is missing goes back into the queue.
 MOVES: dict[Status | None, frozenset[Status]] = {
     None: frozenset({Status.QUEUED}),

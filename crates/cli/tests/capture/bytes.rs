@@ -429,7 +429,7 @@ fn a_capture_without_any_stream_of_its_own_records_all_the_same() {
     lab.assert_nobody_is_left();
 }
 
-/// The files of one attempt, as the contract lists them.
+/// The files of one attempt, as contract R9 lists them.
 const FILES: &[&str] = &[
     "blobs/",
     "chunks.1.jsonl",

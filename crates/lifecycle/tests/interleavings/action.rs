@@ -14,12 +14,12 @@ macro_rules! actions {
                 match self { $(Self::$name => $words,)+ }
             }
 
-            /// Of all numbers of a tape, so many mean it.
+            /// How many of all tape numbers select it.
             fn weight(self) -> usize {
                 match self { $(Self::$name => $weight,)+ }
             }
 
-            /// Statuses in which it must have been seen, as columns of the table.
+            /// Statuses in which it must have occurred, as columns of the table.
             pub(crate) fn statuses(self) -> &'static [usize] {
                 match self { $(Self::$name => &[$($status),*],)+ }
             }
@@ -29,7 +29,7 @@ macro_rules! actions {
 
 actions! {
     Restart = "an owner comes" in [1, 2, 3, 4, 5, 6] with 0,
-    /// An owner comes because somebody says something, and does that before it looks.
+    /// An owner starts because of a client's request, and handles that before it looks at the run.
     Comes = "a client takes the run" in [1, 2, 3, 4, 5, 6] with 8,
     Owner = "the owner goes on" in [0, 1, 2, 3, 4, 5, 6] with 0,
     Hear = "the owner hears its host" in [2, 3, 4, 5, 6] with 20,
@@ -54,7 +54,7 @@ actions! {
 }
 
 impl Action {
-    /// What a number means; the lowest mean nothing but that the story goes on.
+    /// The action of a number; the lowest numbers only let the story continue.
     pub(crate) fn of(number: usize) -> Option<Self> {
         let mut from_top = NUMBERS.checked_sub(number + 1)?;
         Self::ALL.iter().copied().find(|action| {
@@ -65,7 +65,7 @@ impl Action {
         })
     }
 
-    /// The owner does it, and has something to do as long as it can.
+    /// The owner performs it, and has something to do as long as it is possible.
     pub(crate) fn is_of_owner(self) -> bool {
         matches!(self, Self::Owner | Self::Hear | Self::Mail | Self::Due)
     }

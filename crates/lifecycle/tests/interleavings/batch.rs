@@ -17,7 +17,7 @@ pub(crate) struct Found {
     pub(crate) failure: Failure,
 }
 
-/// Plays the stories of so many seeds. Each thread stops at the first that breaks a law.
+/// Plays the stories of `count` seeds. Each thread stops at the first that breaks a law.
 pub(crate) fn play_all(first: u64, count: u64, fault: Option<Fault>) -> (Tally, Option<Found>) {
     let share = count.div_ceil(THREADS);
     let ranges = (0..THREADS).map(|thread| (thread * share)..((thread + 1) * share).min(count));
@@ -45,7 +45,7 @@ fn play_some(first: u64, range: Range<u64>, fault: Option<Fault>) -> (Tally, Opt
     (tally, None)
 }
 
-/// The report about a seed that failed: its story, as short as it gets.
+/// The report about a seed that failed: its story, shortened as far as possible.
 pub(crate) fn report(found: Found, fault: Option<Fault>) -> (Failure, String) {
     let seed = found.seed;
     let short = shrink(found.failure, fault);

@@ -1,21 +1,21 @@
-//! People and programs that answer and cancel. A client believes what it was told, and nothing else.
+//! People and programs that answer and cancel. A client knows only what was reported to it.
 
 use skillrun_lifecycle::run::{Input, Refusal};
 use skillrun_model::InteractionId;
 
 use crate::laws::{Broken, Law};
 
-/// What a client was told about something it said.
+/// The response that a client received to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Told {
     Nothing,
     /// It is on the disk.
     Yes,
-    /// It was not done, and never will be.
+    /// It was not carried out, and never will be.
     No,
 }
 
-/// An answer that somebody sent; `key` is the caller's own name for it.
+/// An answer that a client sent; `key` is the caller's own key for it.
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
     pub(crate) interaction: u32,
@@ -24,7 +24,7 @@ pub(crate) struct Sent {
     pub(crate) told: Told,
 }
 
-/// Something said to a run: an answer by its place in the list, or a cancel.
+/// A request to a run: an answer by its index in the list, or a cancel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Said {
     Reply(usize),
@@ -34,7 +34,7 @@ pub(crate) enum Said {
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     pub(crate) sent: Vec<Sent>,
-    /// Somebody was told that the run is canceled.
+    /// A client received the response that the run is canceled.
     pub(crate) has_canceled: bool,
 }
 
@@ -79,13 +79,13 @@ impl Clients {
         let Said::Reply(at) = said else { return };
         let sent = &mut self.sent[at];
         sent.told = match (refusal, sent.told) {
-            // What was said once with the same key was done.
+            // A request that was carried out once with the same key is done.
             (Refusal::Repeated { .. }, _) | (_, Told::Yes) => Told::Yes,
             (Refusal::Over | Refusal::OutOfPlace | Refusal::Stale { .. }, Told::Nothing | Told::No) => Told::No,
         };
     }
 
-    /// An answer that has a key is sent once more; what was told about it before does not count.
+    /// An answer that has a key is sent once more; the earlier response does not count.
     pub(crate) fn again(&mut self, at: usize) -> Said {
         if self.sent[at].told == Told::No {
             self.sent[at].told = Told::Nothing;
@@ -97,7 +97,7 @@ impl Clients {
         (0..self.sent.len()).filter(|at| self.sent[*at].key.is_some()).collect()
     }
 
-    /// What was acknowledged is in the Log, and what was refused is not.
+    /// Every acknowledged request is in the Log, and every refused one is not.
     pub(crate) fn check(&self, logged: &[(u32, String)]) -> Result<(), Broken> {
         for sent in &self.sent {
             let is_there = logged.iter().any(|(id, text)| *id == sent.interaction && *text == sent.text);

@@ -1,4 +1,4 @@
-//! The Log of a run as it lies on the disk. It survives everybody; a machine that dies may take what was not synced.
+//! The Log of a run on the disk. It survives every process; a machine that dies may lose what was not synced.
 
 use skillrun_lifecycle::run::State;
 use skillrun_model::rasp::{Event, SourceStream};
@@ -10,9 +10,9 @@ pub(crate) struct Disk {
     pub(crate) log: Vec<Event>,
     /// The same as lines, where the story keeps them.
     lines: Vec<String>,
-    /// So many events outlive the machine.
+    /// The number of events that survive the machine.
     pub(crate) synced: usize,
-    /// The beginning of a record, which whoever opens the Log cuts off.
+    /// The beginning of a record, which the next process that opens the Log truncates.
     pub(crate) is_torn: bool,
     /// The fold over what is there.
     pub(crate) state: State,
@@ -45,7 +45,7 @@ impl Disk {
         }
     }
 
-    /// What somebody learns who reads it from the first record on.
+    /// The state for a process that reads the Log from the first record.
     pub(crate) fn read(&mut self, paper: Paper) -> State {
         self.is_torn = false;
         match paper {
@@ -59,7 +59,7 @@ impl Disk {
         }
     }
 
-    /// The machine dies. Of what was not synced, so many events are kept.
+    /// The machine dies. Of the events that were not synced, `kept` are kept.
     pub(crate) fn lose_unsynced(&mut self, kept: usize) {
         let keep = self.log.len().min(self.synced + kept);
         let lost = self.log.len() - keep;

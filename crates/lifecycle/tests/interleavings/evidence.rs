@@ -1,4 +1,4 @@
-//! What a process wrote, as facts for the gate; and what must come of it, said a second time without the gate.
+//! The output of a process, as facts for the gate; and the expected result, computed a second time without the gate.
 
 use serde_json::{Map, Value};
 use skillrun_lifecycle::{OutputValidator, ProcessExit};
@@ -25,14 +25,14 @@ pub(crate) enum Line {
 pub(crate) enum End {
     Done,
     Question,
-    /// Done, with an output that does not fit.
+    /// Done, with an output that does not match.
     Misfit,
     Failure,
     Quota,
     Limit,
 }
 
-/// How a process left.
+/// How a process exited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     Good,
@@ -46,7 +46,7 @@ pub(crate) enum Exit {
 pub(crate) struct Record {
     pub(crate) ended_by: Option<EndedBy>,
     pub(crate) exit: Exit,
-    /// The process goes on with the next attempt.
+    /// The process continues with the next attempt.
     pub(crate) continues: bool,
     /// The turn was over when the host acted.
     pub(crate) after_end: bool,
@@ -133,7 +133,7 @@ pub(crate) fn facts(lines: &[Line], record: Record) -> Facts {
 }
 
 /// What must become of the run after an attempt that left this, whoever looked and however often they died. Not the
-/// gate's own words: a second, smaller telling of contract section 3.
+/// gate's own words: a second, smaller telling of contract R3.5.
 pub(crate) fn expected(scene: &Scene, attempt: u32, lines: &[Line], record: Record, was_canceled: bool) -> RunStatus {
     if was_canceled {
         return RunStatus::Canceled;

@@ -1,37 +1,38 @@
-//! Faults of the modelled owner and its host, planted to see that the laws notice them. None of them is in the product.
+//! Faults of the modelled owner and its host, planted to check that the laws notice them. None of them is in the
+//! product.
 
 use crate::laws::Law;
 
-/// What is done wrong.
+/// The fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// The process gets an answer before it is in the Log.
+    /// The process receives an answer before it is in the Log.
     GivesBeforeWriting,
-    /// A client is told yes before it is in the Log.
+    /// A request is acknowledged before it is in the Log.
     SaysYesBeforeWriting,
-    /// A new owner does not arm what was armed.
+    /// A new owner does not arm the timers that were armed.
     ForgetsTimers,
-    /// A new owner starts what it does not see, without a look at what is left.
+    /// A new owner starts what it does not see, without checking what is left.
     StartsAgain,
     /// What was appended is not folded into the state.
     ForgetsToEvolve,
-    /// Of what recovery decides, only the effects are carried out.
+    /// Of a recovery decision, only the effects are carried out.
     SkipsTheRestOfABatch,
     /// The process is not ended.
     NeverEnds,
-    /// The gate is not told that somebody canceled.
+    /// The gate does not receive the cancel.
     HidesTheCancel,
-    /// After a record that was torn the numbers go on as if it were there.
+    /// After a torn record the numbers continue as if the record were there.
     CountsTheTornRecord,
-    /// The host writes an answer that it has written before.
+    /// The host writes an answer that it has already written.
     WritesTwice,
-    /// The process is started before the Log says so.
+    /// The process is started before the Log records it.
     StartsBeforeWriting,
-    /// A batch that could not be appended leaves the number of the attempt it would have opened.
+    /// A batch that could not be appended leaves the number of the attempt that it would have opened.
     KeepsTheNumber,
-    /// A host that waits to be told is told to end when its attempt cannot be written.
+    /// A host that waits for its start request is asked to end when its attempt cannot be written.
     EndsWhoeverWaits,
-    /// A host that is changing over, and says so, is taken for one that leaves.
+    /// A host that reports that it is changing over is taken for one that is leaving.
     TakesChangingForLeaving,
 }
 

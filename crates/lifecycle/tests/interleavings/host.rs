@@ -1,13 +1,13 @@
-//! Hosts, their processes, and what they leave. All of it outlives the owner.
+//! Hosts, their processes, and what they leave behind. All of it outlives the owner.
 //!
-//! Mirrors, in small, `collect/src/host`: `hold` (waits to be told), `requests`, `input` (a number is written once),
-//! `next_attempt` (the change over), `deadlines`, and `collect/src/{withdraw,aside}.rs`.
+//! Mirrors, in small, `collect/src/host`: `hold` (waits for the start request), `requests`, `input` (a number is
+//! written once), `next_attempt` (the changeover), `deadlines`, and `collect/src/{withdraw,aside}.rs`.
 
 use skillrun_model::EndedBy;
 
 use crate::evidence::{Exit, Line, Record, end_of};
 
-/// Of a host, in milliseconds.
+/// Timeouts of a host, in milliseconds.
 pub(crate) const HARD: u64 = 100_000;
 const STALL: u64 = 30_000;
 const LINGER: u64 = 10_000;
@@ -25,7 +25,7 @@ pub(crate) struct Attempt {
     pub(crate) record: Option<Record>,
     /// Processes that were started for it.
     pub(crate) starts: u32,
-    /// What its process is started with was written down; that stays.
+    /// The input that its process is started with was recorded; that stays.
     pub(crate) has_opening: bool,
 }
 
@@ -38,18 +38,18 @@ impl Attempt {
 /// What a process does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// It is not there yet: its host waits to be told.
+    /// The process does not exist yet: its host waits for the start request.
     Held,
     Turn,
     AsksCall,
     EndWritten,
-    /// It does nothing any more, and does not leave.
+    /// It does nothing, and does not exit.
     Stuck,
     /// It waits for the answer that begins its next turn.
     Between,
 }
 
-/// What an owner asks for.
+/// A request of an owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ask {
     Start,
@@ -58,12 +58,12 @@ pub(crate) enum Ask {
     Next(u32),
     Cancel,
     TurnOver,
-    /// For so long, if there is a limit.
+    /// For this long, if there is a limit.
     Wait(Option<u64>),
     GoOn,
 }
 
-/// An answer, as a process gets it.
+/// An answer, as a process receives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Given {
     pub(crate) interaction: u32,
@@ -91,26 +91,26 @@ pub(crate) struct Host {
     waiting: Option<(u64, Option<u64>)>,
     begun: u64,
     last_byte: u64,
-    /// Nothing was said to it in this attempt.
+    /// Nothing was written to it in this attempt.
     pub(crate) awaits_input: bool,
     pub(crate) alone_since: Option<u64>,
     held_until: u64,
     early: Vec<Ask>,
-    /// The words it is started with.
+    /// The prompt that it is started with.
     prompt: Option<Given>,
 }
 
-/// Everything in `.audit`, and the host that lives, if one does.
+/// Everything in `.audit`, and the running host, if there is one.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
     attempts: Vec<Attempt>,
     pub(crate) living: Option<Host>,
     made: u32,
-    /// What processes were given and have not been looked at by the laws.
+    /// Answers that processes received and that the laws have not checked yet.
     pub(crate) given: Vec<Given>,
-    /// Attempts whose process began since the laws last looked, with what it was started with.
+    /// Attempts whose process began since the last check of the laws, with the input that it was started with.
     pub(crate) began: Vec<(u32, Option<Given>)>,
-    /// A broken host writes what it has written before.
+    /// A broken host writes answers that it has already written.
     forgets_inputs: bool,
 }
 
@@ -141,7 +141,7 @@ impl Hosts {
         self.living.as_ref().is_some_and(|host| host.number == number)
     }
 
-    /// A host takes an attempt and waits to be told. None when it refuses.
+    /// A host claims an attempt and waits for the start request. None when it refuses.
     pub(crate) fn start(&mut self, number: u32, now: u64, prompt: Option<Given>) -> Option<u32> {
         if self.living.is_some() || self.attempt(number).is_claimed {
             return None;
@@ -269,7 +269,7 @@ impl Hosts {
         self.attempt(next).is_begun = true;
     }
 
-    /// The process is told to go; it will.
+    /// The process is asked to end; it will.
     pub(crate) fn end(&mut self, why: EndedBy) {
         let Some(number) = self.living.as_ref().map(|host| host.attempt) else { return };
         let after_end = end_of(&self.attempt(number).lines).is_some();
@@ -286,7 +286,7 @@ impl Hosts {
         self.attempt(number).lines.push(line);
     }
 
-    /// The process is gone, and its host leaves a record.
+    /// The process has exited, and its host leaves a record.
     pub(crate) fn exit(&mut self, exit: Exit) {
         if self.living.as_ref().is_some_and(|host| host.is_changing) {
             self.change_over();
@@ -307,19 +307,19 @@ impl Hosts {
         }
     }
 
-    /// Somebody kills the host; the process goes with it.
+    /// The host is killed; the process dies with it.
     pub(crate) fn kill(&mut self) {
         self.living = None;
     }
 
-    /// Nobody said a word in time.
+    /// No request arrived in time.
     fn withdraws(&mut self) {
         if let Some(host) = self.living.take() {
             self.attempt(host.attempt).clear();
         }
     }
 
-    /// What an attempt that was claimed and never begun has left is removed. What was begun is refused.
+    /// The files of an attempt that was claimed and never begun are removed. An attempt that was begun is refused.
     pub(crate) fn withdraw(&mut self, number: u32) -> Answered {
         let attempt = self.attempt(number);
         if attempt.is_begun || attempt.record.is_some() {
@@ -329,12 +329,12 @@ impl Hosts {
         Answered::Done
     }
 
-    /// What a process left that ended while it waited is put aside.
+    /// The files of a process that ended while it waited are set aside.
     pub(crate) fn put_aside(&mut self, number: u32) {
         self.attempt(number).clear();
     }
 
-    /// The moment at which the host does something by itself.
+    /// The moment at which the host acts by itself.
     pub(crate) fn due(&self) -> Option<u64> {
         let host = self.living.as_ref().filter(|host| host.ladder.is_none())?;
         host.next().map(|(at, _)| at)

@@ -1,4 +1,4 @@
-//! What must hold, whoever dies when.
+//! What must hold, whichever process dies at whichever moment.
 
 use skillrun_model::codes::Code;
 use skillrun_model::interaction::Scope;
@@ -74,7 +74,7 @@ impl Law {
     }
 }
 
-/// What the laws remember of a Log, told apart from the fold that they watch.
+/// What the laws remember of a Log, kept separate from the fold that they check.
 #[derive(Debug, Default)]
 pub(crate) struct Laws {
     pub(crate) end: Option<RunStatus>,
@@ -87,7 +87,7 @@ pub(crate) struct Laws {
     failing: Option<Code>,
     /// Answers in the Log, by question.
     pub(crate) replies: Vec<(u32, String)>,
-    /// Of these, what processes have.
+    /// Of these, the answers that processes received.
     given: Vec<u32>,
     verdict: Option<RunStatus>,
 }
@@ -124,7 +124,7 @@ impl Laws {
                 let record = hosts.record(number);
                 let status = expected(scene, number, &hosts.attempt(number).lines, record, self.is_canceling);
                 let seen = ended.verdict.run_status;
-                // What is judged after nobody had answered does not decide.
+                // A verdict after an unanswered deadline does not decide.
                 let is_so = seen == status || self.failing.is_some();
                 Law::Verdict.check(is_so, || format!("attempt {number} is {seen}, and its evidence says {status}"))?;
                 self.verdict = Some(seen);
@@ -207,7 +207,7 @@ impl Laws {
         Ok(())
     }
 
-    /// A process was given an answer.
+    /// A process received an answer.
     pub(crate) fn given(&mut self, given: Given) -> Result<(), Broken> {
         let id = given.interaction;
         let is_logged = self.replies.iter().any(|(logged, text)| *logged == id && fingerprint(text) == given.text);
@@ -217,7 +217,7 @@ impl Laws {
         Ok(())
     }
 
-    /// The process of an attempt began with these words.
+    /// The process of an attempt began with this input.
     pub(crate) fn began(&self, attempt: u32, starts: u32, words: Option<Given>) -> Result<(), Broken> {
         Law::BeganOnce.check(starts == 1, || format!("attempt {attempt} has {starts} processes"))?;
         let is_logged = self.attempts == attempt && self.is_open;

@@ -1,13 +1,15 @@
 //! The simulation: `decide`, `evolve` and `recover` of the product, and a model of everything around them, under a
-//! scheduler that draws who does what next. Time is virtual.
+//! scheduler that draws the next step. Time is virtual.
 //!
 //! - `tape` the choices of a story, `scene` what a run was accepted with, `action` what can happen, `world` the scheduler.
-//! - `disk` the Log, `host` processes and what they leave, `evidence` what they wrote, `clients` who answers and cancels.
-//! - `owner`, `worker` the shell around the reducer, in small. `faults` what it can do wrong, to see that it is noticed.
-//! - `laws` what must hold. `story`, `shrink` tell a story that breaks one, as short as it gets. `tally` what was reached.
+//! - `disk` the Log, `host` processes and what they leave, `evidence` their output, `clients` that answer and cancel.
+//! - `owner`, `worker` the shell around the reducer, in small. `faults` what it can do wrong, to check that it is
+//!   noticed.
+//! - `laws` what must hold. `story`, `shrink` print a story that breaks one, as short as possible. `tally` what was
+//!   reached.
 //! - `batch` many stories at once.
 //!
-//! `SKILLRUN_INTERLEAVINGS` says how many stories are played, `SKILLRUN_SEED` with which seed they begin.
+//! `SKILLRUN_INTERLEAVINGS` sets how many stories are played, `SKILLRUN_SEED` the first seed.
 
 mod action;
 mod batch;
@@ -33,10 +35,10 @@ use batch::{play_all, report};
 use faults::Fault;
 use tally::Tally;
 
-/// Stories where nobody says how many: enough to reach everything, and a few seconds of a build that is not optimised.
+/// The default number of stories: enough to reach everything, and a few seconds in an unoptimised build.
 const STORIES: u64 = 20_000;
 
-/// The first seed where nobody says which.
+/// The default first seed.
 const SEED: u64 = 1;
 
 fn number(name: &str) -> Option<u64> {
@@ -65,7 +67,7 @@ fn the_laws_hold_and_everything_is_reached() {
     }
 }
 
-/// Seeds that nobody has seen. The first one is printed.
+/// Seeds that were not used before. The first one is printed.
 #[test]
 fn the_laws_hold_for_other_seeds() {
     all_hold(RandomState::new().hash_one(0) >> 1, STORIES / 10);
@@ -87,7 +89,7 @@ fn the_same_seed_tells_the_same_story() {
     }
 }
 
-/// Stories that a planted fault has to be found in, and steps of the shortest that is told.
+/// The number of stories within which a planted fault must be found, and the most steps of the shortest story.
 const WITHIN: u64 = 20_000;
 const STEPS: u64 = 18;
 

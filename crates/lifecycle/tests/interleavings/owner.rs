@@ -1,5 +1,5 @@
-//! The owner of the run, as far as it decides the order of things. It has a desk, where it keeps what waits, and the run
-//! in its hand while it works on it. All of it is lost when it dies.
+//! The owner of the run, as far as it determines the order of things. It has a desk, where it keeps what waits, and the
+//! run in its hand while it works on it. All of it is lost when it dies.
 //!
 //! Mirrors the shells around the reducer: `runtime/src/run.rs` (decide, append, then carry out), `runtime/src/runtime/`
 //! (`say`, `take_up`, `threads`, `retries`: the desk). The worker is in `worker`.
@@ -24,7 +24,7 @@ use crate::scene::Scene;
 use crate::worker::{Inside, Told};
 use crate::world::World;
 
-/// How long after a failure it is tried again.
+/// How long after a failure the work is retried.
 const PAUSE: u64 = 2_000;
 
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ pub(crate) struct Owner {
     pub(crate) desk: Desk,
     pub(crate) hand: Option<Hand>,
     pub(crate) mail: VecDeque<Said>,
-    /// It came to say something, and leaves if that is not heard.
+    /// It came with a request, and leaves if that is not accepted.
     pub(crate) is_visitor: bool,
 }
 
@@ -41,9 +41,9 @@ pub(crate) struct Owner {
 pub(crate) struct Desk {
     pub(crate) timer: Option<Timer>,
     pub(crate) is_queued: bool,
-    /// Something went wrong, and is tried again then.
+    /// Something failed, and is retried at this moment.
     pub(crate) again_at: Option<u64>,
-    /// The run is over, and its process may not be.
+    /// The run is over, and its process may still be running.
     ends_process: bool,
 }
 
@@ -53,16 +53,16 @@ pub(crate) struct Timer {
     pub(crate) interaction_id: InteractionId,
 }
 
-/// Whether something could happen.
+/// Whether an input was accepted.
 pub(crate) type Decided = Result<(), Refusal>;
 
-/// The run, while somebody is its writer.
+/// The run, while a process is its writer.
 #[derive(Debug)]
 pub(crate) struct Hand {
     pub(crate) state: State,
-    /// The attempt that the next events carry.
+    /// The attempt number of the next events.
     pub(crate) numbered: AttemptNumber,
-    /// Numbers begin after this; what is torn does not count.
+    /// Numbers begin after this; a torn record does not count.
     pub(crate) skipped: u64,
     pub(crate) at: At,
     pub(crate) timer: Option<Timer>,
@@ -112,16 +112,16 @@ pub(crate) struct Doing {
 /// What follows when a decision was carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum After {
-    /// The run was made; it waits for a slot.
+    /// The run was created; it waits for a slot.
     Enqueue,
     /// What the state says.
     Next,
-    /// A question inside the turn was put.
+    /// A question inside the turn was asked.
     Asked,
-    /// The host is told to start.
+    /// The start request is sent to the host.
     Begin,
     Settled,
-    /// There is no worker: somebody answered or canceled, or time was up.
+    /// There is no worker: a client answered or canceled, or a deadline passed.
     Desk,
     TakeUp,
 }
@@ -137,7 +137,7 @@ impl Hand {
 }
 
 impl World {
-    /// Somebody learns from the Log what the run is about, and is its writer.
+    /// An owner reads the run's state from the Log, and becomes its writer.
     pub(crate) fn put_in_hand(&mut self, state: State) {
         let skipped = u64::from(self.disk.is_torn && self.fault == Some(Fault::CountsTheTornRecord));
         let numbered = state.attempt;
@@ -172,7 +172,7 @@ impl World {
         &mut self.owner.as_mut().expect("an owner").desk
     }
 
-    /// The run is given back; whoever wants something of it takes it again.
+    /// The run is released; the next process that needs it takes it again.
     pub(crate) fn put_down(&mut self) {
         let now = self.now;
         if let Some(owner) = &mut self.owner {
@@ -188,7 +188,7 @@ impl World {
         self.desk().again_at = Some(self.now + PAUSE);
     }
 
-    /// Something happened: what follows is decided, and will be appended. The reducer is the product's own.
+    /// An input: its consequences are decided, and will be appended. The reducer is the product's own.
     pub(crate) fn decide(&mut self, input: Input<'_>, said: Option<Said>, after: After) -> Result<Decided, Broken> {
         let (options, run_id, now) = (self.scene.options, self.run_id, self.wall());
         match decide(&self.hand().state, options, run_id, now, input) {
@@ -217,11 +217,11 @@ impl World {
         }
         let is_silent = decision.events.is_empty() && decision.opening.is_none();
         self.hand().at = At::Write(Box::new(Writing { decision, said, after }));
-        // Nothing is appended, so nothing can go wrong on the way.
+        // Nothing is appended, so nothing can fail on the way.
         if is_silent { self.write() } else { Ok(()) }
     }
 
-    /// The events of the decision in hand, with their places.
+    /// The events of the current decision, with their places.
     pub(crate) fn batch_in_hand(&mut self) -> Vec<Event> {
         let (run_id, ts) = (self.run_id, self.wall());
         let source = self.source(SourceStream::Control);
@@ -251,12 +251,12 @@ impl World {
         batch
     }
 
-    /// The run ends with the decision in hand; its result is written before its last event.
+    /// The run ends with the current decision; its result is written before its last event.
     pub(crate) fn writes_result(&mut self) -> bool {
         matches!(&self.hand().at, At::Write(writing) if writing.decision.effects.contains(&Effect::WriteResult))
     }
 
-    /// Appends what was decided. The result is there before the last event is.
+    /// Appends the decision. The result exists before the last event does.
     pub(crate) fn write(&mut self) -> Result<(), Broken> {
         let batch = self.batch_in_hand();
         self.disk.has_result |= self.writes_result();
@@ -302,7 +302,7 @@ impl World {
         self.do_what_is_in_memory()
     }
 
-    /// The batch did not fit; nothing of it is there.
+    /// The batch did not fit; nothing of it was written.
     pub(crate) fn append_fails(&mut self) -> Result<(), Broken> {
         let keeps = self.fault == Some(Fault::KeepsTheNumber);
         let hand = self.hand();
@@ -313,7 +313,7 @@ impl World {
         }
         match writing.after {
             After::Enqueue => {
-                // The request was not accepted, and nobody was told that it was; a run that was planned is tried again.
+                // The request was not accepted, and no client received an acknowledgement; a planned run is retried.
                 self.is_in_trouble();
                 Ok(())
             }
@@ -340,7 +340,7 @@ impl World {
         }
     }
 
-    /// Effects that are done by remembering something; stops before the first that reaches somebody else.
+    /// Effects that only change memory; stops before the first one that reaches another process.
     pub(crate) fn do_what_is_in_memory(&mut self) -> Result<(), Broken> {
         let is_at_desk =
             self.doing().is_some_and(|doing| matches!(doing.after, After::Desk | After::TakeUp | After::Enqueue));
@@ -381,7 +381,7 @@ impl World {
         }
     }
 
-    /// What was decided about a run that no worker has: `say.rs`, `go_on`.
+    /// The consequences for a run without a worker: `say.rs`, `go_on`.
     fn go_on(&mut self) -> Result<(), Broken> {
         let At::Effects(doing) = std::mem::replace(&mut self.hand().at, At::Rest) else { return Ok(()) };
         let Doing { left, said, after, .. } = *doing;
@@ -409,7 +409,7 @@ impl World {
         Ok(())
     }
 
-    /// Goes on with a run that nobody works on: `take_up.rs`.
+    /// Continues with a run that no owner works on: `take_up.rs`.
     pub(crate) fn take_up(&mut self) -> Result<(), Broken> {
         let state = &self.hand().state;
         if state.status.is_none() {
@@ -496,13 +496,13 @@ impl World {
             || (desk.again_at.is_none() && self.can_retry())
     }
 
-    /// The run that takes the place of this one was planned, and is not there.
+    /// The run that replaces this one was planned, and does not exist.
     pub(crate) fn can_retry(&self) -> bool {
         let planned = if self.disk.log.is_empty() { self.planned } else { self.disk.state.retry };
         planned.is_some_and(|planned| self.wall() <= made_until(planned))
     }
 
-    /// Whoever owns the run does its next piece of work.
+    /// The owner of the run does its next piece of work.
     pub(crate) fn owner_goes_on(&mut self) -> Result<(), Broken> {
         if self.owner.as_ref().is_some_and(|owner| owner.hand.is_some()) {
             return self.work();
@@ -533,7 +533,7 @@ impl World {
         self.make_planned()
     }
 
-    /// The run that takes the place of one that failed is made: `retries.rs`.
+    /// Creates the run that replaces one that failed: `retries.rs`.
     fn make_planned(&mut self) -> Result<(), Broken> {
         if let Some(planned) = self.disk.state.retry.filter(|_| !self.disk.log.is_empty()) {
             if planned.run_id == self.run_id {
@@ -562,7 +562,7 @@ impl World {
         self.accept()
     }
 
-    /// What somebody said is decided: by the worker, or by whoever takes the run for that.
+    /// A client's request is decided: by the worker, or by the process that takes the run for it.
     pub(crate) fn take_mail(&mut self) -> Result<(), Broken> {
         let Some(said) = self.owner.as_mut().and_then(|owner| owner.mail.pop_front()) else { return Ok(()) };
         let is_worked_on = self.owner.as_ref().is_some_and(|owner| owner.hand.is_some());
@@ -588,7 +588,7 @@ impl World {
         Ok(())
     }
 
-    /// What was said came to nothing.
+    /// The request had no effect.
     fn turn_away(&mut self) {
         self.put_down();
         if self.owner.as_ref().is_some_and(|owner| owner.is_visitor) {
@@ -597,7 +597,7 @@ impl World {
         }
     }
 
-    /// The time of a question is up.
+    /// The deadline of a question has passed.
     pub(crate) fn timer_is_due(&mut self) -> Result<(), Broken> {
         self.tell(|| "the time of the question is up".to_owned());
         let is_worked_on = self.owner.as_ref().is_some_and(|owner| owner.hand.is_some());
@@ -619,7 +619,7 @@ impl World {
         Ok(())
     }
 
-    /// Nothing is under way: then everything that the run needs is seen to by somebody.
+    /// Nothing is in progress: then every pending need of the run must be assigned to some process or timer.
     pub(crate) fn check_idle(&mut self) -> Result<(), Broken> {
         let Some(owner) = &self.owner else { return Ok(()) };
         let state = &self.disk.state;

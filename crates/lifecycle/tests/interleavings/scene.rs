@@ -1,4 +1,4 @@
-//! What a run was accepted with, drawn from the tape.
+//! The options that a run was accepted with, drawn from the tape.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use skillrun_model::status::Continuation;
 
 use crate::tape::Tape;
 
-/// How the Log is kept. As text it is read again from its text, as a new owner does; that is slow, so it is done seldom.
+/// How the Log is kept. As text it is parsed again from its text, as a new owner does; that is slow, so it is rare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Paper {
     Events,

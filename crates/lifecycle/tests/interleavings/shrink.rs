@@ -1,12 +1,12 @@
-//! Makes a story that broke a law shorter, as long as it breaks the same one: takes pieces out of its tape, and lowers
-//! its numbers.
+//! Shortens a story that broke a law, as long as it breaks the same one: removes pieces of its tape, and lowers its
+//! numbers.
 
 use crate::faults::Fault;
 use crate::story::{Failure, play};
 use crate::tally::Tally;
 use crate::tape::Tape;
 
-/// Most stories that are played for it.
+/// Most stories that are played for this.
 const TRIES: u32 = 12_000;
 
 /// Every number below this is tried: there are no more choices than that at once.
@@ -45,7 +45,7 @@ impl Shrinking {
         is_better
     }
 
-    /// Pieces of every length, wherever they begin; long ones first.
+    /// Pieces of every length, at every position; long ones first.
     fn takes_out(&mut self) -> bool {
         let mut any = false;
         let mut size = self.best.numbers.len();
@@ -56,7 +56,7 @@ impl Shrinking {
                 numbers.drain(at..at + size);
                 if self.is_better(numbers) { any = true } else { at += 1 }
             }
-            // A long tape is taken apart coarsely first.
+            // A long tape is cut coarsely first.
             size -= (size / 16).max(1);
         }
         any

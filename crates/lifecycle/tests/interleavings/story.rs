@@ -1,4 +1,4 @@
-//! Plays tapes, and tells what happened.
+//! Plays tapes, and prints what happened.
 
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -38,7 +38,7 @@ impl Tally {
         *self.events.entry(name).or_default() += 1;
     }
 
-    /// Something else that should happen now and then.
+    /// Something else that should happen occasionally.
     pub(crate) fn mark(&mut self, name: &'static str) {
         *self.marks.entry(name).or_default() += 1;
     }

@@ -1,7 +1,7 @@
 //! Every choice of a story comes from a tape of numbers. A seed makes a tape, a story is what a tape plays, and
-//! shrinking changes the tape. A tape that is over gives zeros, and zero is always the choice that leads on.
+//! shrinking changes the tape. A tape that has ended yields zeros, and zero is always the choice that makes progress.
 
-/// Splitmix: every seed gives another sequence, and the same seed the same.
+/// Splitmix: different seeds give different sequences, and the same seed gives the same one.
 #[derive(Debug, Clone)]
 pub(crate) struct Rng(u64);
 
@@ -56,12 +56,12 @@ impl Tape {
         usize::from(number)
     }
 
-    /// One of so many. Where there is no choice, nothing is drawn.
+    /// One of `of` choices. Where there is only one choice, nothing is drawn.
     pub(crate) fn pick(&mut self, of: usize) -> usize {
         if of < 2 { 0 } else { self.draw() % of }
     }
 
-    /// One of these, the heavier the more often.
+    /// One of these, chosen in proportion to its weight.
     pub(crate) fn weighted<T: Copy>(&mut self, choices: &[(T, u8)]) -> Option<T> {
         let total: usize = choices.iter().map(|(_, weight)| usize::from(*weight)).sum();
         let mut left = if choices.len() < 2 { 0 } else { self.draw() % total.max(1) };
@@ -75,7 +75,7 @@ impl Tape {
         None
     }
 
-    /// Nothing is left to choose: from here on everybody does what leads on.
+    /// Nothing is left to choose: from here on, every participant makes progress.
     pub(crate) fn is_over(&self) -> bool {
         let limit = self.more.as_ref().map_or(self.numbers.len(), |(_, limit)| *limit);
         self.at >= limit

@@ -1,5 +1,5 @@
-//! The owner at work on a run that has a process, or is about to. Mirrors `runtime/src/worker.rs` and `worker/`: `look`,
-//! `start`, `turn`, `calls`, `between`, `settle`, `tell`, and `judge.rs`.
+//! The owner at work on a run that has a process, or is about to. Mirrors `runtime/src/worker.rs` and `worker/`:
+//! `look`, `start`, `turn`, `calls`, `between`, `settle`, `tell`, and `judge.rs`.
 
 use skillrun_lifecycle::closing::Ending;
 use skillrun_lifecycle::run::{Effect, Found, GivenReply, Input, ProcessLeft, SessionLeft, SettledAttempt};
@@ -22,7 +22,7 @@ use crate::laws::{Broken, Law, fingerprint};
 use crate::owner::{After, At, Hand};
 use crate::world::World;
 
-/// What the host was told about the end of the turn.
+/// What the host received about the end of the turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Told {
     Nothing,
@@ -30,7 +30,7 @@ pub(crate) enum Told {
     Next,
 }
 
-/// A loop of the worker: who is told to go where it is already stays there.
+/// A loop of the worker: a worker that is asked to go where it already is stays there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Inside {
     Nothing,
@@ -77,7 +77,7 @@ impl World {
         }
     }
 
-    /// Says something to the host, if there is one that we have.
+    /// Sends a request to the attached host, if there is one.
     pub(crate) fn ask(&mut self, ask: Ask) -> Result<(), Broken> {
         let ends = matches!(ask, Ask::Cancel | Ask::CloseStdin | Ask::TurnOver);
         if ends && self.fault == Some(Fault::NeverEnds) && ask == Ask::Cancel {
@@ -95,7 +95,7 @@ impl World {
         Some(self.moment(timer.at) - self.now)
     }
 
-    /// Finds out what is left of the last attempt, and asks the reducer what is to be done.
+    /// Determines what is left of the last attempt, and asks the reducer what to do.
     pub(crate) fn look(&mut self) -> Result<(), Broken> {
         let is_sticky = self.scene.options.continuation == Continuation::Sticky;
         let state = &self.hand().state;
@@ -148,7 +148,7 @@ impl World {
         }
     }
 
-    /// Whether a living host has the attempt; then it is ours.
+    /// Whether a running host has the attempt; then the owner attaches to it.
     fn attach(&mut self, attempt: AttemptNumber) -> bool {
         let sees = self.fault != Some(Fault::StartsAgain);
         let host = self.hosts.living.as_mut().filter(|host| host.attempt == attempt.0 && sees);
@@ -159,7 +159,7 @@ impl World {
         true
     }
 
-    /// An effect that reaches somebody else.
+    /// An effect that reaches another process.
     pub(crate) fn carry_out(&mut self, effect: &Effect) -> Result<(), Broken> {
         match effect {
             Effect::WriteInput(reply) => self.give(reply),
@@ -179,8 +179,8 @@ impl World {
             return Ok(());
         }
         let given = Given { interaction: reply.interaction_id.0, text: fingerprint(&reply.text) };
-        // A process that was started with the answer is not given it once more. The shell can tell that of processes
-        // that wait between turns only.
+        // A process that was started with the answer does not receive it again. The shell can determine that only for
+        // processes that wait between turns.
         let attempt = self.hand().state.attempt.0;
         let is_sticky = self.scene.options.continuation == Continuation::Sticky;
         if reply.scope == Scope::Turn && is_sticky && self.hosts.attempt(attempt).has_opening {
@@ -210,7 +210,7 @@ impl World {
         self.ask(Ask::TurnOver)
     }
 
-    /// Everything that was decided is done.
+    /// All effects of the decision have been carried out.
     pub(crate) fn after_effects(&mut self) -> Result<(), Broken> {
         let At::Effects(doing) = std::mem::replace(&mut self.hand().at, At::Rest) else { return Ok(()) };
         let (told, after) = (doing.told, doing.after);
@@ -241,7 +241,7 @@ impl World {
         Ok(())
     }
 
-    /// Where the state leads.
+    /// The next step according to the state.
     pub(crate) fn next(&mut self) -> At {
         let hand = self.hand();
         let (state, has_host) = (&hand.state, hand.host.is_some());
@@ -259,7 +259,7 @@ impl World {
         }
     }
 
-    /// Goes there; who is there already goes on as before.
+    /// Moves there; a worker that is already there continues as before.
     pub(crate) fn go(&mut self, at: At) {
         let hand = self.hand();
         (hand.at, hand.inside) = match (at, hand.inside) {
@@ -323,7 +323,7 @@ impl World {
         ready.map_err(|refusal| Law::CannotBegin.broken(format!("attempt {attempt}: {refusal}")))
     }
 
-    /// What is left of an attempt that the Log does not know.
+    /// What is left of an attempt that the Log does not contain.
     fn free(&mut self, attempt: AttemptNumber) -> Result<(), Broken> {
         if self.fault == Some(Fault::StartsAgain) {
             self.hosts.put_aside(attempt.0);
@@ -340,7 +340,7 @@ impl World {
         }
     }
 
-    /// The engine is not there any more.
+    /// The engine is no longer available.
     pub(crate) fn start_fails(&mut self) -> Result<(), Broken> {
         let At::Start(attempt) = self.hand().at else { return Ok(()) };
         self.tell(|| format!("attempt {attempt} cannot be started"));
@@ -378,7 +378,7 @@ impl World {
         hand.host.is_none_or(|number| !self.hosts.lives(number))
     }
 
-    /// The host has something to tell, or has hung up.
+    /// The host has something to report, or has closed the connection.
     pub(crate) fn has_news(&self, hand: &Hand) -> bool {
         if self.is_gone(hand) {
             return true;
@@ -395,7 +395,7 @@ impl World {
             || self.has_call(hand, lines)
     }
 
-    /// A question inside the turn can be put.
+    /// A question inside the turn can be asked.
     fn has_call(&self, hand: &Hand, lines: &[Line]) -> bool {
         let asked = lines.iter().filter(|line| **line == Line::Asked).count();
         let state = &hand.state;
@@ -405,7 +405,7 @@ impl World {
             && state.canceling.is_none()
     }
 
-    /// Hears the host, and does the first thing that follows.
+    /// Reads from the host, and does the first thing that follows.
     pub(crate) fn hear(&mut self) -> Result<(), Broken> {
         let owner = self.owner.as_ref().expect("an owner");
         let hand = owner.hand.as_ref().expect("a run in hand");
@@ -447,7 +447,7 @@ impl World {
         if hand.is_some_and(|hand| self.has_call(hand, lines)) { self.ask_next() } else { Ok(()) }
     }
 
-    /// Events from what the process wrote. They can be made again, so nothing waits for the disk.
+    /// Events from the output of the process. They can be recreated, so nothing waits for the disk.
     fn append_lines(&mut self) -> Result<(), Broken> {
         let (run_id, ts, source) = (self.run_id, self.wall(), self.source(SourceStream::Stdout));
         let hand = self.hand();
@@ -455,7 +455,7 @@ impl World {
         let count = self.hosts.lines(attempt.0).len();
         self.tell(|| format!("the owner reads {} lines", count - read));
         for at in read..count {
-            // What an engine says about itself is no status of the run.
+            // What an engine reports about itself is not a status of the run.
             let change =
                 RunStatusChange { status: Some(RunStatus::Succeeded), phase: Some(Said::Working), detail: None };
             let place = at as u64;
@@ -484,7 +484,7 @@ impl World {
         Ok(())
     }
 
-    /// Tells the host that the turn is over.
+    /// Reports to the host that the turn is over.
     fn tell_end(&mut self, attempt: AttemptNumber) -> Result<(), Broken> {
         if self.hand().state.question.is_some() {
             self.ask(Ask::GoOn)?;
@@ -508,7 +508,7 @@ impl World {
         Ok(())
     }
 
-    /// Puts the next question of the turn.
+    /// Asks the next question of the turn.
     fn ask_next(&mut self) -> Result<(), Broken> {
         self.tally.mark("a question inside a turn");
         self.tell(|| "the owner puts the question that the process asks".to_owned());
@@ -554,7 +554,7 @@ impl World {
         Ok(())
     }
 
-    /// Reads the rest of the evidence, and lets the gate speak.
+    /// Reads the rest of the evidence, and runs the gate.
     fn settle(&mut self) -> Result<(), Broken> {
         let attempt = self.hand().state.attempt;
         let known = self.disk.evidence;

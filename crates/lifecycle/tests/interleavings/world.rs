@@ -1,5 +1,5 @@
-//! The world of one story: the disk, the hosts, the clients, an owner who may die, and a clock. Each step one of them
-//! does one thing; which, the tape says.
+//! The world of one story: the disk, the hosts, the clients, an owner that may die, and a clock. In each step one of
+//! them does one thing; the tape chooses which.
 
 use std::collections::VecDeque;
 
@@ -26,7 +26,7 @@ const BEGIN: u64 = 1_000_000_000_000;
 /// How far a clock jumps.
 const JUMP: i64 = 3_600_000;
 
-/// So much may happen to a run that is over.
+/// The number of steps that a story may have after its run is over.
 const AFTER_END: u32 = 3;
 
 /// More steps than any story needs.
@@ -36,10 +36,10 @@ pub(crate) struct World {
     pub(crate) tape: Tape,
     pub(crate) scene: Scene,
     pub(crate) fault: Option<Fault>,
-    /// Milliseconds of a clock that nobody sets.
+    /// Milliseconds of a clock that is never set.
     pub(crate) now: u64,
     offset: i64,
-    /// The latest that the clock on the wall has been.
+    /// The latest time that the wall clock has shown.
     pub(crate) latest: Timestamp,
     pub(crate) run_id: RunId,
     pub(crate) disk: Disk,
@@ -50,7 +50,7 @@ pub(crate) struct World {
     /// The run before this one planned it.
     pub(crate) planned: Option<PlannedRetry>,
     pub(crate) tally: Tally,
-    /// What happened, where somebody wants to know.
+    /// What happened, if the story is to be printed.
     pub(crate) story: Option<Vec<String>>,
     source: Source,
     choices: Vec<Action>,
@@ -94,7 +94,7 @@ impl World {
         world
     }
 
-    /// Plays the story to its end: until the run is over and nothing of it is left, or it waits for ever.
+    /// Plays the story to its end: until the run is over and nothing of it is left, or it waits indefinitely.
     pub(crate) fn play(&mut self) -> Result<(), Broken> {
         self.accept()?;
         for _ in 0..STEPS_MAX {
@@ -109,7 +109,7 @@ impl World {
         Err(Law::Ends.broken(format!("it goes on after {STEPS_MAX} steps, {:?}", self.disk.state.status)))
     }
 
-    /// A request is accepted, by an owner that has just come.
+    /// A request is accepted, by an owner that has just started.
     pub(crate) fn accept(&mut self) -> Result<(), Broken> {
         let versions = Versions { skillrun: "0".to_owned(), engine: None, profile: 1 };
         let mut started = RunStarted::new("scripted", self.scene.mode, versions);
@@ -135,8 +135,8 @@ impl World {
         let mut choices = std::mem::take(&mut self.choices);
         choices.clear();
         self.list(&mut choices);
-        // A number means the same action in every story; where that cannot happen, what leads on does. So a story stays
-        // what it is when a piece is taken out of it.
+        // A number means the same action in every story; where that action is not possible, the step that makes
+        // progress is taken. So a story keeps its meaning when a piece of it is removed.
         let drawn = Action::of(self.tape.pick(NUMBERS));
         let chosen = drawn.filter(|action| choices.contains(action)).or(choices.first().copied());
         let is_busy = choices.first().is_some_and(|action| action.is_of_owner());
@@ -156,7 +156,7 @@ impl World {
         self.check()
     }
 
-    /// What can happen now. What leads on stands first.
+    /// The possible actions. The one that makes progress comes first.
     fn list(&self, choices: &mut Vec<Action>) {
         let is_idle = match &self.owner {
             None => {
@@ -173,7 +173,7 @@ impl World {
             choices.push(Action::Host);
         }
         let state = &self.disk.state;
-        // One that could not be answered now would be tried for ever.
+        // A request that could not be answered now would be retried indefinitely.
         let is_open = state.status == Some(RunStatus::WaitingUser) && state.canceling.is_none();
         let is_asked = state.question.is_some() && is_open && self.owner.is_some();
         if is_asked && (self.clients.may_send() || self.tape.is_over()) {
@@ -320,7 +320,7 @@ impl World {
         }
     }
 
-    /// What somebody says who finds no owner.
+    /// A request of a client that finds no owner.
     fn some_word(&mut self) -> Said {
         let keyed = self.clients.with_key();
         match self.tape.pick(3) {
@@ -392,13 +392,13 @@ impl World {
         Source { stream, ..self.source.clone() }
     }
 
-    /// What the clock on the wall says.
+    /// The time on the wall clock.
     pub(crate) fn wall(&self) -> Timestamp {
         let millis = (BEGIN + self.now).saturating_add_signed(self.offset);
         Timestamp::EPOCH.plus_nanos(millis * 1_000_000)
     }
 
-    /// A moment of the wall's clock, by the one that nobody sets.
+    /// A moment of the wall clock, on the clock that is never set.
     pub(crate) fn moment(&self, at: Timestamp) -> u64 {
         self.now + at.millis_since(self.wall()).unwrap_or(0)
     }
@@ -415,7 +415,7 @@ impl World {
             let timers = [owner.desk.timer, owner.hand.as_ref().and_then(|hand| hand.timer)];
             moments[1] = timers[0].map(|timer| self.moment(timer.at));
             moments[2] = timers[1].map(|timer| self.moment(timer.at));
-            // Who works on the run does not need to be reminded.
+            // An owner that works on the run needs no reminder.
             moments[3] = owner.desk.again_at.filter(|_| owner.hand.is_none());
             let later = self.disk.state.not_before.filter(|_| owner.desk.is_queued);
             moments[4] = later.map(|at| self.moment(at));
@@ -426,7 +426,7 @@ impl World {
     /// Until the next moment at which something is due.
     fn time_passes(&mut self) -> Result<(), Broken> {
         let Some(next) = self.next_moment() else { return Ok(()) };
-        // Something may have been due for long; then a moment passes.
+        // Something may have been due for a long time; then one moment passes.
         self.now = next.max(self.now + 1);
         self.tell(|| "time passes".to_owned());
         let had_host = self.hosts.living.is_some();
@@ -445,7 +445,7 @@ impl World {
             || match host.phase {
                 Phase::Held | Phase::AsksCall | Phase::Stuck => false,
                 Phase::Turn => true,
-                // One that could go on waits to hear whether it does.
+                // One that could continue waits for the reply whether it does.
                 Phase::EndWritten => !self.scene.goes_on() || host.is_closed,
                 Phase::Between => host.is_closed,
             }
@@ -530,7 +530,7 @@ impl World {
         }
     }
 
-    /// What processes were given, and which began, against the laws.
+    /// Checks against the laws which answers processes received, and which processes began.
     pub(crate) fn look_at_processes(&mut self) -> Result<(), Broken> {
         while let Some(given) = self.hosts.given.pop() {
             self.tally.mark("an answer reaches a process");
@@ -545,7 +545,7 @@ impl World {
         Ok(())
     }
 
-    /// Whether the owner may tell the process that nothing more comes.
+    /// Whether the owner may report to the process that no more input comes.
     pub(crate) fn may_end(&mut self) -> bool {
         let state = &self.disk.state;
         if state.is_over() || state.canceling.is_some() || state.failing.is_some() {

@@ -1,4 +1,4 @@
-//! Facts and circumstances in few words.
+//! Short builders for facts and circumstances.
 
 use serde_json::{Map, Value};
 use skillrun_lifecycle::{Control, OutputValidator, ProcessExit};
@@ -20,7 +20,8 @@ pub(crate) const BAD_DONE: &str = r#"{"__SKILL_DONE__": true, "answer": "forty-t
 pub(crate) const NOT_DONE: &str = r#"{"__SKILL_DONE__": false, "answer": 42}"#;
 pub(crate) const ASK: &str = "<ASK_USER_YAML>\nkind: confirm\nprompt: Go on?\n</ASK_USER_YAML>";
 
-/// A schema: `answer` is a number, `note` may be there, and nothing else. So a marker that is not removed is an error.
+/// A schema: `answer` is a number, `note` is optional, and nothing else is allowed. So a marker that is not removed is
+/// an error.
 #[derive(Debug)]
 pub(crate) struct AnswerSchema;
 
@@ -45,7 +46,7 @@ pub(crate) enum Order {
     AfterFailure,
 }
 
-/// What an engine wrote: by default a session, nothing said, a success end.
+/// The output of an engine: by default a session, no message, a success end.
 #[derive(Debug, Clone)]
 pub(crate) struct Turn {
     facts: Facts,
@@ -77,12 +78,12 @@ pub(crate) fn said(text: &str) -> Turn {
     silent().then(text)
 }
 
-/// Something said and nothing else.
+/// A message and nothing else.
 pub(crate) fn chat() -> Turn {
     said("Which colour?")
 }
 
-/// A profile that tells the end by the exit alone.
+/// A profile that reports the end by the exit alone.
 pub(crate) fn by_exit(text: &str) -> Turn {
     let mut turn = said(text).endless();
     turn.facts.end_policy = EndPolicy::Exit { confidence: 0.6 };
@@ -119,7 +120,7 @@ impl Turn {
         self
     }
 
-    /// A tool call after everything that was said.
+    /// A tool call after all messages.
     pub(crate) fn works_on(mut self) -> Self {
         self.facts.tool_follows = true;
         self

@@ -1,4 +1,4 @@
-//! What a verdict carries beside its decision: errors, confidence, evidence, the pending payload.
+//! What a verdict contains in addition to its decision: errors, confidence, evidence, the pending payload.
 
 use std::str::FromStr;
 
@@ -70,7 +70,7 @@ fn errors_have_a_category() {
     }
 }
 
-/// A time without a lack of quota is about something else.
+/// A reset time without a lack of quota concerns something else.
 #[test]
 fn a_lack_of_quota_tells_when_it_is_over() {
     const LATER: &str = "2026-11-15T20:00:00Z";
@@ -83,7 +83,8 @@ fn a_lack_of_quota_tells_when_it_is_over() {
     assert_eq!(reset(silent().ends(EndKind::Failure).end_category(ErrorCategory::Quota), auto()), None);
 }
 
-/// Where gemini's words tell nothing, its exit code does; an exit code of another engine is its own.
+/// Where gemini's message does not name the status, its exit code does; exit codes of other engines have other
+/// meanings.
 #[test]
 fn geminis_exit_code_tells_the_status() {
     let failure = |profile| silent().ends(EndKind::Failure).profile(profile);
@@ -112,8 +113,8 @@ fn errors_say_what_the_engine_said() {
     assert_ne!(timeout(EndedBy::Stall), timeout(EndedBy::HardTimeout));
 }
 
-/// Found in real use: a wrapper that was killed while the real program went on to its end was told as "ended by SIGKILL
-/// after its finished answer".
+/// Found in real use: a wrapper that was killed while the real program continued to its end was reported as "ended by
+/// SIGKILL after its finished answer".
 #[test]
 fn when_a_wrapper_was_ended_is_told_by_the_evidence() {
     let how = auto().schema().signal();
@@ -125,7 +126,7 @@ fn when_a_wrapper_was_ended_is_told_by_the_evidence() {
     }
 }
 
-/// Found in real use: an output that was not there was told as one that does not fit.
+/// Found in real use: a missing output was reported as one that does not match.
 #[test]
 fn an_output_that_is_missing_is_told_as_missing() {
     let words = "the answer has no JSON object that could be the output";
@@ -142,7 +143,7 @@ fn an_output_that_is_missing_is_told_as_missing() {
     assert!(misfit.message.starts_with("the output does not fit the skill's schema: "), "{}", misfit.message);
 }
 
-/// Found by reading: the record of a turn that somebody canceled did not say why it was interrupted.
+/// Found by reading: the record of a canceled turn did not state why it was interrupted.
 #[test]
 fn every_record_of_a_turn_that_was_broken_off_has_its_kind() {
     let lost = auto().exit_unknown().ended_by(EndedBy::HostLost);
@@ -221,7 +222,7 @@ fn confidence_is_the_lower_of_end_and_answer() {
     assert_eq!(confidence(chat().end_confidence(0.8).message_confidence(0.7), auto()), 0.7);
     assert_eq!(confidence(by_exit("Hello."), auto()), 0.6);
     assert_eq!(confidence(by_exit("Hello.").message_confidence(0.3), auto()), 0.3);
-    // The message before the answer has no say.
+    // The message before the answer does not count.
     assert_eq!(confidence(said("a").message_confidence(0.3).then("b"), auto()), 1.0);
 }
 
@@ -354,7 +355,7 @@ fn the_first_policy_counts() {
     assert_eq!(seen(ASK, interactive()), (judge, PolicySource::Default));
 }
 
-/// An answer made of nothing but questions must not take quadratic time.
+/// An answer that consists only of questions must not take quadratic time.
 #[test]
 fn many_envelopes_do_not_hurt() {
     let answer = "{\"ask_user\":1}\n".repeat(100_000);

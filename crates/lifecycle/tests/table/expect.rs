@@ -1,4 +1,4 @@
-//! The table of contract section 3: one function per row, and what a row of the test may add to it.
+//! The table of contract R3.5: one function per row, and what a row of the test may add to it.
 
 use serde_json::{Map, Value};
 use skillrun_lifecycle::Settled;
@@ -7,7 +7,7 @@ use skillrun_model::{Code, CompletionState, ExecutionMode, RunStatus, TurnState}
 
 use super::build::{How, Turn};
 
-/// A decision, as far as the table tells it.
+/// A decision, as far as the table defines it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Expect {
     rule: Rule,

@@ -61,7 +61,7 @@ fn category() -> impl Strategy<Value = ErrorCategory> {
 }
 
 fn end() -> impl Strategy<Value = EndFact> {
-    // Often a success, or most random turns would end early.
+    // Often a success; otherwise most random turns would end early.
     let kinds = vec![EndKind::Success, EndKind::Success, EndKind::Failure, EndKind::Limit, EndKind::Retracted];
     (select(kinds), option::of("[a-z]{0,4}"), category(), 0.0..=1.0).prop_map(
         |(kind, message, category, confidence)| EndFact { kind, message, category, confidence, span: span(1, 2) },
@@ -134,7 +134,7 @@ fn control() -> impl Strategy<Value = Control<'static>> {
     )
 }
 
-/// Whether the engine said that its turn succeeded.
+/// Whether the engine reported that its turn succeeded.
 fn has_success_end(facts: &Facts, control: &Control<'_>) -> bool {
     match facts.end_policy {
         EndPolicy::Event => facts.end.as_ref().is_some_and(|end| end.kind == EndKind::Success),

@@ -1,4 +1,4 @@
-//! Rows about the marker: contract section 4, where it is looked for and what is one.
+//! Rows about the marker: contract R4, where it is looked for and what is one.
 
 use skillrun_model::{Code, EndedBy, ExecutionMode};
 use skillrun_parse::record::EndKind;
@@ -96,7 +96,7 @@ fn messages(rows: &mut Rows) {
         interactive().schema(),
         rule_11().output(ANSWER).notes(&[Code::DoneMarkerBeforeWork]),
     );
-    // What tools print is no message; facts have none of it.
+    // Tool output is not a message; facts contain none of it.
     let turn = said("I read the file.").tool().then("Nothing to do?");
     rows.row(
         "marker in tool output",
@@ -147,7 +147,7 @@ fn malformed(rows: &mut Rows) {
     }
 }
 
-/// What the user is told about a marker that is not JSON.
+/// The message to the user about a marker that is not JSON.
 fn unreadable(problem: &str) -> String {
     format!(
         "The agent tried to say that it is done, but its marker cannot be read: {problem}. Ask it to write the marker \

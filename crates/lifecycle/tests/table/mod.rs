@@ -1,9 +1,9 @@
 //! The decision table of `settle`, in parts.
 //!
-//! - `build`: facts and circumstances in few words.
-//! - `expect`: the table of contract section 3, one function per row.
+//! - `build`: short builders for facts and circumstances.
+//! - `expect`: the table of contract R3.5, one function per row.
 //! - `process`, `marker`, `output`, `question`: the rows.
-//! - `detail`: what a verdict carries beside its decision.
+//! - `detail`: what a verdict contains in addition to its decision.
 //! - `laws`: what holds for any facts.
 
 pub(crate) mod build;

@@ -32,7 +32,7 @@ pub(crate) fn rows(rows: &mut Rows) {
     too_large(rows);
 }
 
-/// The other object of a text; valid too, so that it matters which one is taken.
+/// The other object of a text; valid too, so that the choice matters.
 const OTHER: &str = r#"{"answer": 7}"#;
 
 fn with_marker(rows: &mut Rows) {
@@ -301,7 +301,7 @@ fn too_large(rows: &mut Rows) {
     rows.each("a whole object at the end", TOO_LARGE, said(&whole).cut(), auto().schema(), |mode| {
         done(mode).output(ANSWER)
     });
-    // A message that is whole may hold stray brackets.
+    // A complete message may contain stray brackets.
     let stray = format!("a] {GOOD} b]");
     rows.row(
         "stray brackets",

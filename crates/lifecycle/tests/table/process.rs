@@ -163,7 +163,7 @@ fn host(rows: &mut Rows) {
         let signal = how.signal();
         rows.both(&format!("{ended_by} and a signal"), "5 before 6", silent().endless(), signal, rule_5(reason));
     }
-    // Only what the host did counts as linger; that it was lost is nothing it did.
+    // Only an act of the host counts as linger; losing the host is not an act of the host.
     for (ended_by, reason) in [(EndedBy::HostLost, Code::AttemptLost), (EndedBy::HostError, Code::HostError)] {
         let how = auto().exit_unknown().ended_by(ended_by);
         rows.both(&format!("{ended_by} after a success end"), "5", chat(), how, rule_5(reason));
@@ -199,11 +199,11 @@ fn linger(rows: &mut Rows) {
         let how = how.mode(ExecutionMode::Interactive);
         rows.row(&format!("a question, then {ended_by}"), LINGER, chat(), how, waits);
     }
-    // Another act than the one that ended the process says nothing.
+    // An act other than the one that ended the process has no effect.
     let turn = chat().act(EndedBy::Linger, Order::AfterSuccess).act(EndedBy::HardTimeout, Order::BeforeEnd);
     let how = auto().ended_by(EndedBy::HardTimeout).signal();
     rows.both("acts of two kinds", LINGER, turn, how, rule_4());
-    // The first act of the kind ended the process, whatever was repeated later.
+    // The first act of the kind ended the process, regardless of later repetitions.
     let turn = chat().act(EndedBy::Stall, Order::BeforeEnd).act(EndedBy::Stall, Order::AfterSuccess);
     let how = auto().ended_by(EndedBy::Stall).signal();
     rows.both("an act repeated", LINGER, turn, how, rule_4());
@@ -254,7 +254,7 @@ fn exits(rows: &mut Rows) {
     rows.row("exit unknown, a question", origin, chat(), interactive().exit_unknown(), rule_14(COLOUR));
 }
 
-/// iflow and plain text: the end is told by the exit.
+/// iflow and plain text: the exit determines the end.
 fn exit_profiles(rows: &mut Rows) {
     let origin = "8: success end is exit 0 at EOF";
     rows.each("by exit, exit 0", origin, by_exit(COLOUR), auto(), |mode| match mode {

@@ -1,4 +1,4 @@
-//! Rows about ask_user and what is put to the user.
+//! Rows about ask_user and the question to the user.
 
 use skillrun_model::{Code, ExecutionMode};
 use skillrun_parse::record::EndKind;
@@ -75,7 +75,7 @@ pub(crate) fn rows(rows: &mut Rows) {
     let colours = said("Which \u{1b}[31mcolour\u{1b}[0m?");
     rows.row(
         "a prompt with escapes",
-        "section 8: control characters",
+        "R8.7: control characters",
         colours,
         interactive(),
         rule_14("Which colour?"),

@@ -44,7 +44,7 @@ impl FcmpEvent {
         text.into_string()
     }
 
-    /// Writes the event. Keys are in the order of the contract.
+    /// Writes the event. Keys are in the order of contract R7.2.
     pub fn write_json(&self, out: &mut JsonText) {
         out.raw("{\"protocol_version\":\"").raw(PROTOCOL_VERSION).raw("\",\"run_id\":").run_id(self.run_id);
         out.raw(",\"seq\":").number(self.seq).raw(",\"ts\":").moment(self.ts);

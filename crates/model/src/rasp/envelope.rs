@@ -129,7 +129,7 @@ impl Event {
         text.into_string()
     }
 
-    /// Writes the event. Keys are in the order of the contract.
+    /// Writes the event. Keys are in the order of contract R6.1.
     pub fn write_json(&self, out: &mut JsonText) {
         let event_type = self.event_type();
         out.raw("{\"protocol_version\":\"").raw(PROTOCOL_VERSION).raw("\",\"run_id\":").run_id(self.run_id);

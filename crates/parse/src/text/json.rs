@@ -1,4 +1,4 @@
-//! Decoding one JSON object the way the contract wants it: a lone surrogate escape spoils nothing.
+//! Decoding one JSON object the way contract R4.2 wants it: a lone surrogate escape spoils nothing.
 
 use serde_json::{Map, Value};
 

@@ -174,7 +174,7 @@ mod tests {
         }
     }
 
-    // Contract 10, row by row. Whoever rewords a layer finds here what it still has to say.
+    // contract R10.5, row by row. Whoever rewords a layer finds here what it still has to say.
 
     #[test]
     fn artifacts_says_what_it_must() {

@@ -43,7 +43,7 @@ fn an_answer_counts_once_and_one_that_is_late_is_told_how_things_are() {
     assert_eq!(server.get("/v1/interactions").json()["interactions"], json!([]));
 }
 
-/// A client that used the names of the contract found neither.
+/// A client that used the names of contract R5.12 found neither.
 #[test]
 fn the_status_tells_of_automatic_decisions() {
     let lab = Lab::new();

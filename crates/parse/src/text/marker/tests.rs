@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 struct Row {
-    /// Which sentence of section 4 of the contract the row comes from.
+    /// Which sentence of contract R4 the row comes from.
     origin: &'static str,
     text: &'static str,
     /// Form and rest of the first marker.

@@ -66,7 +66,7 @@ fn a_session_that_cannot_be_prompted_is_a_failure() {
     let long = format!(r#"{{"sessionId":"{}"}}"#, "x".repeat(1001));
     for result in ["{}", "null", r#"{"sessionId":""}"#, r#"{"sessionId":7}"#, r#"{"sessionId":"\ud800"}"#, &long] {
         let told = facts(&[INITIALIZED, &answered("session", result)]);
-        let words = "the agent opened a session without a name of 1 to 1000 bytes";
+        let words = "the agent opened a session without an id of 1 to 1000 bytes";
         assert_eq!(told.last(), Some(&format!("end failure engine: {words}")), "{result}");
     }
     let longest = format!(r#"{{"sessionId":"{}"}}"#, "x".repeat(1000));
@@ -81,9 +81,9 @@ fn an_agent_in_another_mode_is_a_failure() {
     };
     for name in ["session mode=read-only", "session mode=read-only load=s1", "session mode=read-only resume=s1"] {
         let other = end(name, r#","modes":{"currentModeId":"agent"}"#);
-        let words = "the agent is in mode agent and not in read-only, which the permission needs";
+        let words = "the agent is in mode agent, but the permission requires mode read-only";
         assert_eq!(other, format!("end failure engine: {words}"), "{name}");
-        let words = "the agent does not say that it is in mode read-only, which the permission needs";
+        let words = "the agent does not report its mode, but the permission requires mode read-only";
         for modes in ["", r#","modes":null"#, r#","modes":{"currentModeId":7}"#] {
             assert_eq!(end(name, modes), format!("end failure engine: {words}"), "{name} {modes}");
         }
@@ -121,13 +121,13 @@ fn the_reason_tells_the_end() {
     assert_eq!(end("max_turn_requests"), ["message m1: x", "end limit engine: max_turn_requests"]);
     assert_eq!(end("refusal"), ["message m1: x", "end limit engine: refusal"]);
     assert_eq!(end("cancelled"), ["partial m1: x", "end failure engine: cancelled by the client"]);
-    let odd = "the turn ended for a reason that is not known: tired";
+    let odd = "the turn ended for an unknown reason: tired";
     assert_eq!(
         end("tired"),
         ["partial m1: x".to_owned(), format!("Error ENGINE_ERROR engine: {odd}"), format!("end failure engine: {odd}")]
     );
     let none = facts(&[r#"{"jsonrpc":"2.0","id":"prompt.1","result":{}}"#]);
-    assert_eq!(none[1], "end failure engine: the turn ended for a reason that is not known: none");
+    assert_eq!(none[1], "end failure engine: the turn ended for an unknown reason: none");
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn usage_of_the_answer_or_of_its_meta() {
     assert_eq!(usage(r#""usage":{"inputTokens":"many"}"#), ["end success"], "figures cost no end");
 }
 
-/// engines.md section 9: codex-acp ends a turn that got HTTP 429 with `end_turn`.
+/// codex-acp ends a turn that got HTTP 429 with `end_turn`.
 #[test]
 fn codex_fails_behind_end_turn() {
     let retry = codex(concat!(
@@ -226,7 +226,7 @@ fn an_error_in_place_of_an_answer_is_a_failure() {
     assert_eq!(end(key), "end failure auth: Internal error: Incorrect API key provided");
     let limit = r#"{"code":-32603,"message":"too long","data":{"errorKind":"max_output_tokens"}}"#;
     assert_eq!(end(limit), "end limit engine: too long");
-    assert_eq!(end("7"), "end failure engine: the agent told no reason");
+    assert_eq!(end("7"), "end failure engine: the agent gave no reason");
     assert_eq!(end(r#""words""#), "end failure engine: words");
     assert_eq!(end(r#"{"message":"lone \ud800"}"#), "end failure engine: lone \u{fffd}");
     assert_eq!(facts(&[&refused("3", rate)]).pop().as_deref(), Some("end failure quota: Internal error: no"));
