@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod exit;
 mod failure;
+mod logging;
 mod nearest;
 mod output;
 mod owner;

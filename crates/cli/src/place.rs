@@ -56,7 +56,7 @@ impl Place {
         let found: Vec<RunId> = ids.into_iter().filter(|id| spelled(&id.to_string()).starts_with(&wanted)).collect();
         match found[..] {
             [] if self.was_removed(word) => {
-                Err(Failure::NotFound(format!("run {} was removed to free disk space", plain(word))))
+                Err(Failure::NotFound(format!("run {} was removed to make room", plain(word))))
             }
             [] => Err(missing()),
             [one] => Ok(one),

@@ -84,5 +84,5 @@ fn a_link_opens_the_running_server_once() {
     let none = skillrun(dir.path(), &["open"]);
     assert_eq!(none.status.code(), Some(4));
     let told = String::from_utf8_lossy(&none.stderr).into_owned();
-    assert_eq!(told, "error: no server runs here; start one with `skillrun serve`\n");
+    assert_eq!(told, "error: no server is running for this data folder; start one with `skillrun serve`\n");
 }

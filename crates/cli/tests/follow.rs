@@ -159,11 +159,11 @@ fn an_owner_that_died_is_told_by_everybody_who_looks() {
     let doctor = lab.output(&["doctor"]);
     let told = String::from_utf8(doctor.stdout).expect("text");
     assert_eq!(doctor.status.code(), Some(1), "{told}");
-    assert!(told.contains("1 owner ended without a word") && told.contains("nobody works on 1 run"), "{told}");
-    assert!(lab.text(&["ls"]).contains("`skillrun recover` goes on with its runs"));
+    assert!(told.contains("1 owner process died with unfinished runs") && told.contains("no process works on 1 run"), "{told}");
+    assert!(lab.text(&["ls"]).contains("`skillrun recover` resumes them"));
     let (mut child, stdout) = lab.follow(&run, &[]);
     let note = read_until(&mut BufReader::new(child.stderr.take().expect("a pipe")), "note:");
-    assert!(note.contains("nobody works on this run"), "{note}");
+    assert!(note.contains("no process works on this run"), "{note}");
     assert!(lab.output(&["cancel", &run]).status.success());
     let mut text = String::new();
     BufReader::new(stdout).read_to_string(&mut text).expect("text");

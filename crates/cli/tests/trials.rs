@@ -91,7 +91,7 @@ fn an_interrupt_cancels_what_runs_and_prints_what_there_is() {
     assert_eq!(report["verdict"], "interrupted");
     assert_eq!(report["rows"][1]["runs"][0]["status"], "canceled");
     assert_eq!(report["rows"][2]["runs"][0]["run_id"], Value::Null, "the third was never begun");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("canceling; press Ctrl-C again to leave at once"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("canceling; press Ctrl-C again to exit at once"));
     assert_eq!(runs(&kept).len(), 2);
 }
 

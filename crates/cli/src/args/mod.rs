@@ -56,6 +56,22 @@ pub(crate) struct Global {
     /// Use colour; `auto` means on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value = "auto")]
     pub(crate) color: Color,
+    /// Log to stderr: error, warn, info, debug, trace, or a filter such as skillrun_runtime=debug
+    /// [default: RUST_LOG, else off; serve: info]
+    #[arg(long, global = true, value_name = "FILTER", verbatim_doc_comment)]
+    pub(crate) log: Option<String>,
+    /// Format of the log lines
+    #[arg(long, global = true, value_name = "FORMAT", value_enum, default_value = "text")]
+    pub(crate) log_format: LogFormat,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    #[default]
+    Text,
+    /// One JSON object per line.
+    Json,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

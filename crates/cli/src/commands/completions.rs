@@ -1,4 +1,4 @@
-//! `skillrun completions`: what a shell needs to complete our commands.
+//! `skillrun completions`: completion scripts for shells.
 
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
@@ -10,13 +10,13 @@ use crate::output::print;
 const NAME: &str = "skillrun";
 
 pub(crate) fn run(shell: Shell) -> Result<(), Failure> {
-    // Into memory first: the generator takes a reader that went away for a fault of ours.
+    // Into memory first: the generator panics if the reader of the output has gone away.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut visible(), NAME, &mut script);
     print(&String::from_utf8_lossy(&script))
 }
 
-/// Without the commands that people do not type, which some generators would offer.
+/// Without the hidden commands, which some generators would offer.
 fn visible() -> Command {
     let all = Args::command();
     let commands = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned();

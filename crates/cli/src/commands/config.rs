@@ -47,7 +47,7 @@ fn show(global: &Global, form: Form) -> Result<(), Failure> {
     }
 }
 
-/// The word for where it comes from, and the name of what said it.
+/// The word for where a value comes from, and the name of the option or variable.
 fn source_words(source: Source) -> (&'static str, Option<&'static str>) {
     match source {
         Source::Default => ("default", None),
@@ -62,7 +62,7 @@ fn row_json(settings: &Settings, key: Key) -> Value {
     json!({ "key": key.as_str(), "value": settings.get(key), "from": from, "name": name })
 }
 
-/// A value for people, who need no quotes.
+/// A value for people, without quotes.
 fn text(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
@@ -77,7 +77,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// For scripts: the value alone, a list as one per line, nothing where nothing is set.
+/// For scripts: the value alone, a list as one item per line, and nothing if it is not set.
 fn get(global: &Global, key: &str, form: Form) -> Result<(), Failure> {
     let address = address(key)?;
     let settings = Settings::load(global)?;
@@ -107,11 +107,11 @@ fn set(global: &Global, key: &str, values: &[String], form: Form) -> Result<(), 
     let dropped: Vec<&str> = before.iter().filter(|name| !values.contains(name)).map(String::as_str).collect();
     if address.key == Key::Consent && !dropped.is_empty() {
         note(&format!(
-            "this setting is a list, and {} is not in it any more; `skillrun consent ENGINE` adds one engine and keeps the others",
+            "the list was replaced and no longer contains {}; `skillrun consent ENGINE` adds one engine and keeps the others",
             plain(&dropped.join(", "))
         ));
     }
-    // What stands in the file has no say while something stronger does.
+    // The value in the file has no effect while an option or a variable overrides it.
     let stronger = match edit.source(address.key) {
         Source::Environment(name) | Source::Option(name) => Some(name),
         Source::Default | Source::File => None,
@@ -119,7 +119,7 @@ fn set(global: &Global, key: &str, values: &[String], form: Form) -> Result<(), 
     match form {
         Form::Json => print_json(&json!({ "key": address.to_string(), "file": path, "overruled_by": stronger })),
         Form::Text => {
-            let but = stronger.map(|name| format!("; {name} has precedence over it now")).unwrap_or_default();
+            let but = stronger.map(|name| format!("; {name} overrides it now")).unwrap_or_default();
             print(&format!("{address} is set in {}{but}\n", plain(&path)))
         }
     }
@@ -131,7 +131,7 @@ fn unset(global: &Global, key: &str, form: Form) -> Result<(), Failure> {
     let path = path.to_string_lossy();
     match form {
         Form::Json => print_json(&json!({ "key": address.to_string(), "file": path })),
-        Form::Text => print(&format!("{address} is not set any more in {}\n", plain(&path))),
+        Form::Text => print(&format!("{address} is no longer set in {}\n", plain(&path))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `skillrun consent`: engines that nothing holds back run only when the user has agreed to them.
+//! `skillrun consent`: engines that do not enforce permissions run only after the user has consented to them.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -56,7 +56,7 @@ fn give(settings: &Settings, engines: &Engines, args: &Consent) -> Result<(), Fa
     }
 }
 
-/// What came of a wish to agree.
+/// The outcome for one engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Given {
     Now,
@@ -79,28 +79,28 @@ impl Given {
         match self {
             Self::Now => "consent is given",
             Self::Before => "consent was given before",
-            Self::NotNeeded => "needs no consent, because it keeps to every permission",
+            Self::NotNeeded => "needs no consent, because it enforces every permission",
             Self::Refused => "consent is not given",
         }
     }
 }
 
-/// Asks the person at the terminal.
+/// Asks the user at the terminal.
 fn is_agreed(engine: &Descriptor) -> Result<bool, Failure> {
     let name = engine.name.as_str();
     if !io::stdin().is_terminal() {
         return Err(Failure::Input(format!(
-            "there is no terminal to ask on; `skillrun consent {name} --yes` agrees without a question"
+            "there is no terminal to ask on; `skillrun consent {name} --yes` gives consent without a prompt"
         )));
     }
     let free: Vec<&str> = needed_for(engine).iter().map(|permission| permission.as_str()).collect();
     let mut text = format!(
-        "{} ({name}) does not keep to the permission {}: nothing holds it back from doing everything you may.\n",
+        "{} ({name}) does not enforce the permission {}: it can do everything that your user account can do.\n",
         plain(&engine.title),
         free.join(", ")
     );
     text.extend(engine.notes.iter().map(|note| format!("- {}\n", plain(note))));
-    text.push_str("Do you agree that it runs all the same? [y/N] ");
+    text.push_str("Allow it to run anyway? [y/N] ");
     let failed = |error: io::Error| Failure::Input(format!("stdin: {error}"));
     let mut out = io::stderr();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(failed)?;
@@ -115,7 +115,7 @@ fn revoke(global: &Global, settings: &Settings, engines: &Engines, args: &Consen
         let by_name = consent::revoke(&settings.data, name).map_err(unreadable(settings))?;
         let in_setting = settings.consent.contains(name);
         if !by_name && !in_setting {
-            // A name that is no engine is most likely misspelled.
+            // A name that is not an engine is most likely misspelled.
             engines.get(name)?;
         }
         told.insert(name.clone(), by_name || in_setting);

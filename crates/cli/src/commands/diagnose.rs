@@ -1,4 +1,4 @@
-//! `skillrun diagnose`: why a run is as it is, what looks wrong, and what can be done.
+//! `skillrun diagnose`: why a run is in its state, what looks wrong, and what can be done.
 
 use skillrun_runtime::diagnose::{Diagnosis, Owner, diagnose};
 

@@ -1,4 +1,4 @@
-//! `skillrun du`: how much room runs take up.
+//! `skillrun du`: the disk usage of runs.
 
 use serde_json::{Map, Value, json};
 use skillrun_runtime::retention::{RunUse, Standing, Total, Usage, du};
@@ -10,7 +10,7 @@ use crate::place::{Place, note};
 use crate::short_ids::ShortIds;
 use crate::words::{counted, size};
 
-/// Of the largest runs, those that are shown.
+/// Number of the largest runs that are listed.
 const LARGEST: usize = 5;
 
 pub(crate) fn run(global: &Global, form: Form) -> Result<(), Failure> {
@@ -106,7 +106,7 @@ fn usage_text(place: &Place, usage: &Usage, output: &Output) -> String {
             ]
         };
         let rows: Vec<_> = usage.largest.iter().take(LARGEST).map(row).collect();
-        text += &format!("\nThe largest:\n{}", output.table(&rows, LastColumn::Whole));
+        text += &format!("\nLargest runs:\n{}", output.table(&rows, LastColumn::Whole));
     }
     text + &format!("\n{}\n", output.paint(Ink::Dim, &plain(&place.settings.data.root().to_string_lossy())))
 }

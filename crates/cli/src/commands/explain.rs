@@ -6,7 +6,7 @@ use skillrun_model::Code;
 
 use crate::failure::Failure;
 
-/// Most codes that are named in answer to one that does not exist.
+/// Most codes that are suggested for a code that does not exist.
 const SIMILAR_MAX: usize = 3;
 
 pub(crate) fn run(code: Option<&str>) -> Result<(), Failure> {
@@ -29,7 +29,7 @@ fn page(name: &str) -> Result<&'static str, Failure> {
     })
 }
 
-/// Codes that have the name in them, else those that are few letters away from it; the nearest first.
+/// Codes that contain the name, else those that differ from it by few letters; the nearest first.
 fn similar(name: &str) -> Vec<&'static str> {
     let wanted = name.to_ascii_uppercase().replace(['-', ' '], "_");
     let mut near: Vec<(usize, &'static str)> = Code::ALL
@@ -45,7 +45,7 @@ fn similar(name: &str) -> Vec<&'static str> {
     near.into_iter().take(SIMILAR_MAX).map(|(_, code)| code).collect()
 }
 
-/// Letters to add, drop or change to make one word of another.
+/// Letters to add, drop or change to turn one word into another.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, from) in a.bytes().enumerate() {

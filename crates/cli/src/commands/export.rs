@@ -1,4 +1,4 @@
-//! `skillrun export`: a run as a zip file, to be given away.
+//! `skillrun export`: a run as a zip file that can be shared.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Seek, SeekFrom, Write};
@@ -21,7 +21,7 @@ use crate::place::Place;
 use crate::short_ids::ShortIds;
 use crate::words::{counted, size};
 
-/// Files that are named; of more only the number is told.
+/// Files that are listed; of more, only the number is shown.
 const NAMED: usize = 20;
 
 pub(crate) fn run(global: &Global, args: &Export) -> Result<(), Failure> {
@@ -41,7 +41,7 @@ pub(crate) fn run(global: &Global, args: &Export) -> Result<(), Failure> {
     let contents = hidden.as_ref().map_or(Contents::Result, Contents::Full);
     let draft = Draft::create(&path)?;
     let mut out = Counting::new(&draft.file);
-    // The bundle has the file; one that is damaged is made again.
+    // The bundle includes the file; a damaged one is regenerated.
     result::read_or_make(&place.log, &place.folder(run), run).ok();
     let summary = bundle::write(&place.folder(run), contents, &mut out).map_err(|error| failed(&path, error))?;
     out.done();
@@ -60,7 +60,7 @@ pub(crate) fn run(global: &Global, args: &Export) -> Result<(), Failure> {
     }
 }
 
-/// What of the request is not given away.
+/// The parts of the request that are not exported.
 fn hidden(place: &Place, run: RunId) -> Result<Hidden, Failure> {
     let (record, path) = (place.record(run)?, place.folder(run).record());
     let surroundings = &place.settings.surroundings;
@@ -75,7 +75,7 @@ fn default_name(place: &Place, run: RunId) -> Result<String, Failure> {
 }
 
 fn in_the_way(path: &Path) -> Failure {
-    Failure::Input(format!("{}: is there already; give --force to replace it, or another name with -o", path.display()))
+    Failure::Input(format!("{}: already exists; give --force to replace it, or another name with -o", path.display()))
 }
 
 fn failed(path: &Path, error: BundleError) -> Failure {
@@ -111,7 +111,7 @@ enum Existing {
     Refuse,
 }
 
-/// A file that has its name only once it is whole.
+/// A file that gets its name only when it is complete.
 struct Draft {
     path: PathBuf,
     file: File,
@@ -120,16 +120,16 @@ struct Draft {
 
 impl Draft {
     fn create(target: &Path) -> Result<Self, Failure> {
-        // Only a folder has none, and that was looked at.
+        // Only a folder has no file name, and that was checked.
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let path = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-        // What a run holds is its owner's; whoever gives it away decides who may read it.
+        // The content of a run is private to its user, who decides who else may read the file.
         let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path);
         let file = file.map_err(|error| Failure::Write { path: target.display().to_string(), error })?;
         Ok(Self { path, file, is_kept: false })
     }
 
-    /// Gives it its name; how large it is.
+    /// Gives the file its name and returns its size.
     fn keep(mut self, target: &Path, existing: Existing) -> Result<u64, Failure> {
         let failed = |error: io::Error| Failure::Write { path: target.display().to_string(), error };
         let bytes = self.file.metadata().map_err(failed)?.len();
@@ -137,7 +137,7 @@ impl Draft {
             Existing::Replace => fs::rename(&self.path, target),
             Existing::Refuse => match renameat_with(CWD, &self.path, CWD, target, RenameFlags::NOREPLACE) {
                 Err(Errno::EXIST) => return Err(in_the_way(target)),
-                // Not every file system can; it was looked at before.
+                // Not every file system supports this; the check before has to be enough.
                 Err(Errno::INVAL | Errno::NOSYS) => fs::rename(&self.path, target),
                 other => other.map_err(io::Error::from),
             },
@@ -156,7 +156,7 @@ impl Drop for Draft {
     }
 }
 
-/// Tells whoever waits at a terminal how much was written.
+/// Shows the user at a terminal how much was written.
 struct Counting<'a> {
     out: &'a File,
     written: u64,
@@ -164,7 +164,7 @@ struct Counting<'a> {
     is_told: bool,
 }
 
-/// What is done sooner needs no words.
+/// A faster export shows no progress.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl<'a> Counting<'a> {
@@ -178,7 +178,7 @@ impl<'a> Counting<'a> {
         }
         self.told = Instant::now();
         self.is_told = true;
-        // Nothing is lost with it.
+        // If stderr is gone, nothing is lost.
         let _ = write!(io::stderr(), "\rwritten {:<12}", size(self.written));
     }
 

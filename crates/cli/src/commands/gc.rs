@@ -1,4 +1,4 @@
-//! `skillrun gc`: removes what is older, or more, than the settings allow. Runs that are not over stay.
+//! `skillrun gc`: removes runs and evidence that exceed the retention settings. Runs that are not over stay.
 
 use serde_json::json;
 use skillrun_runtime::retention::{Outcome, Removal, Skipped, What, Why, WhySkipped, carry_out, measure_all, plan};
@@ -10,7 +10,7 @@ use crate::place::{Place, note};
 use crate::short_ids::ShortIds;
 use crate::words::{counted, now, size};
 
-/// Runs that are named; of more only the number is told.
+/// Runs that are listed; of more, only the number is shown.
 const NAMED: usize = 20;
 
 pub(crate) fn run(global: &Global, args: &Gc) -> Result<(), Failure> {
@@ -18,7 +18,7 @@ pub(crate) fn run(global: &Global, args: &Gc) -> Result<(), Failure> {
     let data = &place.settings.data;
     let failed = |error: std::io::Error| Failure::Owner(format!("{}: {error}", data.runs().display()));
     let now = now();
-    // Asked for before they are gone.
+    // Read before runs are removed.
     let ids = ShortIds::new(&place.ids());
     let measured = measure_all(data).map_err(failed)?;
     let planned = plan(&measured.uses, &place.settings.retention, now);
@@ -26,7 +26,7 @@ pub(crate) fn run(global: &Global, args: &Gc) -> Result<(), Failure> {
         true => Outcome { removed: planned, skipped: Vec::new() },
         false => carry_out(&place.log, data, &planned, now),
     };
-    // What cannot be measured is not removed, and does not keep the others.
+    // A run that cannot be measured is not removed, and does not prevent the removal of others.
     outcome.skipped.extend(measured.unmeasured.into_iter().map(|unmeasured| Skipped {
         run: unmeasured.run,
         why: WhySkipped::Failed(format!("it cannot be measured ({})", unmeasured.why)),
@@ -67,15 +67,15 @@ fn what_word(what: What) -> &'static str {
 
 fn why_words(why: Why) -> &'static str {
     match why {
-        Why::Age => "old enough",
-        Why::Count => "more than are kept",
-        Why::Size => "more room than is allowed",
+        Why::Age => "too old",
+        Why::Count => "too many runs",
+        Why::Size => "too much disk space",
     }
 }
 
 fn text(removed: &[Removal], bytes: u64, dry_run: bool, ids: &ShortIds, output: &Output) -> String {
     if removed.is_empty() {
-        return "Nothing to remove. `skillrun config list` shows how long runs are kept, as retention.\n".to_owned();
+        return "Nothing to remove. `skillrun config` shows how long runs are kept (retention.*).\n".to_owned();
     }
     let row = |removal: &Removal| {
         [

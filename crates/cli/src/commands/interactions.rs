@@ -1,4 +1,4 @@
-//! `skillrun interactions`: questions that wait, or all questions of one run.
+//! `skillrun interactions`: open questions, or all questions of one run.
 
 use serde::Serialize;
 use serde_json::json;
@@ -28,7 +28,7 @@ pub(crate) fn run(global: &Global, args: &Interactions) -> Result<(), Failure> {
             let history = history.into_list();
             match args.json.form() {
                 Form::Json => print_json(&json!({ "run_id": run, "interactions": history })),
-                Form::Text if history.is_empty() => print("It has asked nothing.\n"),
+                Form::Text if history.is_empty() => print("The run has asked no questions.\n"),
                 Form::Text => {
                     let text: Vec<String> = history.iter().map(|asked| asked_text(asked, run, &output)).collect();
                     print(&text.join("\n"))
@@ -38,7 +38,7 @@ pub(crate) fn run(global: &Global, args: &Interactions) -> Result<(), Failure> {
     }
 }
 
-/// A question that waits, and since when.
+/// An open question, and since when it waits.
 #[derive(Serialize)]
 struct Open {
     #[serde(flatten)]
@@ -60,7 +60,7 @@ fn open(place: &Place, form: Form, output: &Output) -> Result<(), Failure> {
         return print_json(&json!({ "interactions": open }));
     }
     if open.is_empty() {
-        return print("Nobody waits for an answer.\n");
+        return print("There are no open questions.\n");
     }
     let ids = ShortIds::new(&place.ids());
     let text: Vec<String> = open.iter().map(|open| open_text(open, &ids, now(), output)).collect();
@@ -91,16 +91,16 @@ pub(super) fn question_text(question: &Pending) -> String {
     indented(&question.prompt, "  ") + &question.options.iter().map(option).collect::<String>()
 }
 
-/// Until when there is time, and what happens then.
+/// The deadline, and what happens then.
 pub(super) fn deadline_words(question: &Pending, now: Timestamp) -> String {
-    let Some(deadline) = question.deadline else { return "waits as long as it takes".to_owned() };
+    let Some(deadline) = question.deadline else { return "waits without a time limit".to_owned() };
     let then = match question.on_deadline {
-        OnDeadline::Wait => "it goes on waiting",
+        OnDeadline::Wait => "it continues to wait",
         OnDeadline::FailRun => "the run fails",
         OnDeadline::AutoReply => match question.default_decision_policy {
             DecisionPolicy::EngineJudgement => "the engine decides",
             DecisionPolicy::SafeDefault => "the default is taken",
-            DecisionPolicy::Abort => "the run fails, as its policy says",
+            DecisionPolicy::Abort => "the run fails, according to its policy",
         },
     };
     format!("until {} ({}), then {then}", moment(deadline), from_now(deadline, now))
@@ -119,7 +119,7 @@ fn asked_text(asked: &Asked, run: RunId, output: &Output) -> String {
     let number = output.paint(Ink::Bold, &format!("question {}", asked.question.interaction_id.0));
     let kind = asked.question.kind;
     let head = format!("{number} · {kind} · asked {}\n", moment(asked.asked_at));
-    let timed_out = asked.timed_out_at.map(|at| format!("time was up {}\n", moment(at))).unwrap_or_default();
+    let timed_out = asked.timed_out_at.map(|at| format!("timed out {}\n", moment(at))).unwrap_or_default();
     let end = match (&asked.reply, asked.resolved_at, asked.resolution_mode) {
         (Some(reply), Some(at), Some(mode)) => {
             let files: String = asked.files.iter().map(|file| format!("  file {}\n", plain(file))).collect();

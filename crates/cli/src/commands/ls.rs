@@ -1,4 +1,4 @@
-//! `skillrun ls`: the runs, the newest first.
+//! `skillrun ls`: the runs, newest first.
 
 use serde_json::{Value, json};
 use skillrun_log::Catalog;
@@ -13,11 +13,11 @@ use crate::place::{Place, note};
 use crate::short_ids::ShortIds;
 use crate::words::{counted, from_now, lasting, moment, now, status_ink};
 
-const NONE: &str = "There is no run yet. `skillrun run SKILL` starts one; `skillrun skills` lists skills.\n";
+const NONE: &str = "There are no runs yet. `skillrun run SKILL` starts one; `skillrun skills` lists skills.\n";
 
 pub(crate) fn run(global: &Global, args: &Ls) -> Result<(), Failure> {
     let place = Place::open(global)?;
-    // Whoever only looks makes no data folder.
+    // A command that only reads does not create the data folder.
     if args.json.form() == Form::Text && !place.settings.data.runs().exists() {
         return print(NONE);
     }
@@ -59,21 +59,21 @@ pub(crate) fn run(global: &Global, args: &Ls) -> Result<(), Failure> {
                 print("\n")?;
             }
             if !crashed(&place.settings.data).is_empty() {
-                note("an owner ended without a word; `skillrun recover` goes on with its runs");
+                note("an owner process died with unfinished runs; `skillrun recover` resumes them");
             }
         }
     }
     Ok(())
 }
 
-/// A moment so long before another; the beginning of time where it goes back further.
+/// The moment this long before another, or the earliest possible one.
 fn before(moment: Timestamp, ago: std::time::Duration) -> Timestamp {
     let since_epoch = moment.millis_since(Timestamp::EPOCH).unwrap_or(0);
     let millis = since_epoch.saturating_sub(u64::try_from(ago.as_millis()).unwrap_or(u64::MAX));
     Timestamp::EPOCH.plus_nanos(millis.saturating_mul(1_000_000))
 }
 
-/// How many runs there are of this kind. Counting is cheap where only the status matters.
+/// How many runs match. Counting is cheap if only the status matters.
 fn matching(catalog: &mut Catalog, query: &Query) -> Result<usize, Failure> {
     if query.skill.is_some() || query.engine.is_some() || query.since.is_some() {
         return Ok(catalog.list(&Query { limit: None, ..query.clone() })?.len());
@@ -89,8 +89,8 @@ fn nothing(query: &Query, catalog: &mut Catalog) -> Result<String, Failure> {
     let any = matching(catalog, &Query::default())?;
     if any > 0 && *query != (Query { limit: query.limit, ..Query::default() }) {
         return Ok(match any {
-            1 => "The only run is not like that.\n".to_owned(),
-            more => format!("None of {more} runs is like that.\n"),
+            1 => "The only run does not match.\n".to_owned(),
+            more => format!("None of the {more} runs matches.\n"),
         });
     }
     Ok(NONE.to_owned())
@@ -108,7 +108,7 @@ fn list(rows: &[Row], ids: &ShortIds, now: Timestamp, output: &Output) -> String
     let heading = ["RUN", "STATUS", "SKILL", "ENGINE", "BEGAN", "TOOK"].map(|head| (Ink::Dim, head.to_owned()));
     let lines = rows.iter().map(|row| {
         let unknown = || "?".to_owned();
-        // What stands before a damage is not how the run is.
+        // The events before a damage do not show the state of the run.
         let status = row.status.filter(|_| row.damage.is_none());
         let status = status.map_or((Ink::Bad, "damaged".to_owned()), |s| (status_ink(s), s.to_string()));
         [
@@ -122,7 +122,7 @@ fn list(rows: &[Row], ids: &ShortIds, now: Timestamp, output: &Output) -> String
     });
     let table = output.table(&std::iter::once(heading).chain(lines).collect::<Vec<_>>(), LastColumn::Whole);
     let mut text = String::new();
-    // What somebody has to know about a run has a line of its own, because the others leave it no room.
+    // A remark about a run has a line of its own, because the other columns leave it no room.
     let details = std::iter::once(None).chain(rows.iter().map(|row| detail(row, now)));
     for (line, detail) in table.lines().zip(details) {
         text += &format!("{line}\n");
@@ -134,7 +134,7 @@ fn list(rows: &[Row], ids: &ShortIds, now: Timestamp, output: &Output) -> String
     text
 }
 
-/// How long it took, or takes by now. Waiting is not told: nobody works.
+/// How long the run took, or has taken so far. Nothing for a waiting run: no engine works.
 fn took(row: &Row, now: Timestamp) -> String {
     let end = match row.status.filter(|_| row.damage.is_none()) {
         Some(RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled) => row.updated_at,
@@ -153,7 +153,7 @@ fn detail(row: &Row, now: Timestamp) -> Option<String> {
         RunStatus::WaitingUser => row.question.as_ref().map(|question| format!("asks: {}", question.prompt)),
         RunStatus::Failed => {
             let code = row.error_code.or(row.reason_code)?;
-            let retried = row.retried_as.map(|run| format!("; tried again as {run}")).unwrap_or_default();
+            let retried = row.retried_as.map(|run| format!("; retried as {run}")).unwrap_or_default();
             Some(format!("{code} · {}{retried}", code.summary()))
         }
         RunStatus::Queued => {

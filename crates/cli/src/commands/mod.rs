@@ -34,9 +34,13 @@ use std::process::ExitCode;
 
 use crate::args::{Args, Command};
 use crate::failure::Failure;
+use crate::logging::{self, DefaultLevel};
 
 pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     let global = args.global;
+    let is_server = matches!(args.command, Command::Serve(_));
+    let default = if is_server { DefaultLevel::Info } else { DefaultLevel::Off };
+    logging::init(&global, default)?;
     let done = |()| ExitCode::SUCCESS;
     match args.command {
         Command::Run(args) => run::run(&global, *args),

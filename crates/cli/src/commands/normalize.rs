@@ -1,6 +1,6 @@
 //! `skillrun normalize`: recorded bytes to events, conversation and verdict.
 //!
-//! All attempts of a folder form one run. This reads, settles and writes; what things mean is decided elsewhere.
+//! All attempts of a folder form one run. This module reads, settles and writes; other crates decide the meaning.
 
 mod outputs;
 mod summary;
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Normalize) -> Result<(), Failure> {
     run.outputs.finish()
 }
 
-/// What is known about how an attempt ran: what the user says, else what the recording says.
+/// What is known about how an attempt ran: from the options, else from the recording.
 struct Circumstances {
     engine: EngineName,
     engine_version: Option<String>,
@@ -134,7 +134,7 @@ impl Run<'_> {
         self.write(ControlEvent { level: Level::Info, data, correlation: Correlation::default() });
     }
 
-    /// Tells that attempts between `expected` and `found` are not there.
+    /// Reports that the attempts between `expected` and `found` are missing.
     fn missing(&mut self, expected: u32, found: AttemptNumber) {
         if found.0 > expected {
             let numbers = match found.0 - 1 {

@@ -1,4 +1,4 @@
-//! `skillrun open`: prints a link with which a browser gets into the running server, once.
+//! `skillrun open`: prints a one-time link that logs a browser in to the running server.
 
 use serde_json::json;
 use skillrun_server::auth::{Server, ServerNote, links, random};
@@ -16,12 +16,12 @@ pub(crate) fn run(global: &Global, form: Form) -> Result<(), Failure> {
     let note = match ServerNote::read(&settings.data)? {
         Server::Running(note) => note,
         Server::None | Server::Gone(_) => {
-            return Err(Failure::NotFound("no server runs here; start one with `skillrun serve`".to_owned()));
+            return Err(Failure::NotFound("no server is running for this data folder; start one with `skillrun serve`".to_owned()));
         }
     };
     let now = now();
     let code = links::make(&settings.data, now, random::bytes()?)?;
-    // Behind the #, so that no log of anybody between here and there holds the code.
+    // After the #, so that no proxy on the way logs the code.
     let url = format!("{}/open#code={code}", note.url);
     match form {
         Form::Json => {

@@ -1,4 +1,4 @@
-//! `skillrun recover`: goes on with runs that nobody owns. `skillrun own`: the same in the background, for ourselves.
+//! `skillrun recover`: resumes runs without an owner. `skillrun own`: the same in the background, for internal use.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -15,17 +15,17 @@ use crate::output;
 use crate::owner::{Owner, READY};
 use crate::place::Place;
 
-/// How long the owner before us may take to let a run go.
+/// How long the previous owner may take to release a run.
 const HANDOVER: Duration = Duration::from_secs(10);
 
-/// As long as there is something to do.
+/// As long as there is work to do.
 const FOREVER: Duration = Duration::from_secs(u64::MAX / 4);
 
 pub(crate) fn own(global: &Global, args: &Own) -> Result<ExitCode, Failure> {
-    // A life of its own: no terminal, and no signal of one. It fails only for a process that has that already.
+    // Own session: no terminal, and no signals from one. It fails only if the process already leads a session.
     rustix::process::setsid().ok();
     let taken = take_all(global, args);
-    // Whoever started us may be gone; else it tells the user what it hears.
+    // The parent process shows this line to the user, unless it has exited.
     let _ = match &taken {
         Ok(_) => writeln!(io::stdout(), "{READY}"),
         Err(failure) => writeln!(io::stdout(), "{failure}"),
@@ -51,7 +51,8 @@ fn take(place: &Place, owner: &Owner, word: &str) -> Result<(), Failure> {
     let begin = Instant::now();
     while owner.runtime.take_up(run)? == TakenUp::SomebodyElses {
         if begin.elapsed() > HANDOVER {
-            // Whoever started us should have let it go. Anybody else works on it, and nothing more was wanted.
+            // The parent process should have released the run. If another process has it, the run makes progress, which
+            // is all that is wanted.
             let holder = place.log.last_writer(run);
             return match holder == Some(std::os::unix::process::parent_id()) {
                 true => Err(Failure::Owner(format!("run {run} has another owner"))),
@@ -78,7 +79,7 @@ pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failu
         skillrun_runtime::views::forget(&folder)
             .map_err(|error| Failure::Write { path: folder.fcmp().display().to_string(), error })?;
         crate::place::note(&format!(
-            "the Log of run {run} ends before the damage now; what came after is kept beside it"
+            "the Log of run {run} was truncated where the damage began; the rest is kept in a file next to it"
         ));
     }
     let owner = Owner::new(&place.settings)?;
@@ -86,7 +87,7 @@ pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failu
     let form = args.json.form();
     if form == Form::Text {
         let text = format!(
-            "{} taken up, {} waiting for an answer, {} with an owner\n",
+            "{} resumed, {} waiting for an answer, {} owned by another process\n",
             recovered.working.len(),
             recovered.waiting,
             recovered.somebody_elses.len()
@@ -96,7 +97,7 @@ pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failu
     let stuck: Vec<RunId> = recovered.stuck.iter().map(|(run, _)| *run).collect();
     owner.runtime.wait_only_later(&stuck, FOREVER);
     let later = owner.runtime.later();
-    // Hours may pass until then: an owner in the background has them.
+    // Hours may pass until then: an owner process in the background keeps them.
     drop(owner);
     let mut ended: BTreeMap<String, String> = BTreeMap::new();
     for run in &recovered.working {
@@ -108,13 +109,13 @@ pub(crate) fn recover(global: &Global, args: &Recover) -> Result<ExitCode, Failu
                 output::print(&format!("{run}  {status}\n"))?;
             }
             for (run, at) in &later {
-                crate::place::note(&format!("{run} waits in the background and begins not before {at}"));
+                crate::place::note(&format!("{run} waits in the background and does not start before {at}"));
             }
             for (run, why) in &recovered.stuck {
-                crate::place::note(&format!("{run} cannot be tried again yet, which goes on in the background: {why}"));
+                crate::place::note(&format!("{run} cannot be retried yet; this is attempted again in the background: {why}"));
             }
             for (run, why) in &recovered.broken {
-                crate::place::note(&format!("{run} cannot go on: {why}"));
+                crate::place::note(&format!("{run} cannot be resumed: {why}"));
             }
         }
         Form::Json => output::print_json(&serde_json::json!({

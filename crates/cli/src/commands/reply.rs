@@ -1,4 +1,4 @@
-//! `skillrun reply` and `skillrun cancel`: said to whoever owns the run, or to the run itself where nobody does.
+//! `skillrun reply` and `skillrun cancel`: sent to the process that owns the run, or applied here if no process does.
 
 use std::io::{self, Read};
 use std::process::ExitCode;
@@ -24,8 +24,8 @@ pub(crate) fn reply(global: &Global, args: &Args) -> Result<ExitCode, Failure> {
         (Some(number), _) => InteractionId(number),
         (None, Some(question)) => question.interaction_id,
         (None, None) => {
-            let status = state.status.map_or("not there", |status| status.as_str());
-            return Err(Failure::Input(format!("run {run} asks nothing; it is {status}")));
+            let status = state.status.map_or("not begun", |status| status.as_str());
+            return Err(Failure::Input(format!("run {run} has no open question; its status is {status}")));
         }
     };
     let text = if args.text == "-" { stdin()? } else { args.text.clone() };
@@ -50,7 +50,7 @@ pub(crate) fn reply(global: &Global, args: &Args) -> Result<ExitCode, Failure> {
         None => owner.runtime.reply_anywhere(run, reply)?,
         Some(_) if reply_by_server(&place.settings, run, reply) => Heard::Elsewhere,
         Some(error) => {
-            // Nothing of an answer that was refused stays.
+            // The files of a refused answer are removed.
             let inputs = place.folder(run).inputs();
             files.iter().for_each(|name| drop(std::fs::remove_file(inputs.join(name))));
             return Err(other_variables(&error));
@@ -74,13 +74,13 @@ pub(crate) fn reply(global: &Global, args: &Args) -> Result<ExitCode, Failure> {
 
 /// The question stays open.
 fn other_variables(error: &RuntimeError) -> Failure {
-    Failure::Input(format!("{error}, or give --use-my-variables to go on with the variables of this shell"))
+    Failure::Input(format!("{error}, or give --use-my-variables to continue with the variables of this shell"))
 }
 
 fn answered(run: RunId, form: Form) -> Result<ExitCode, Failure> {
     match form {
         Form::Json => output::print_json(&serde_json::json!({ "run_id": run, "answered": true }))?,
-        Form::Text => output::print(&format!("answered; follow it with `skillrun logs -f {run}`\n"))?,
+        Form::Text => output::print(&format!("answered; `skillrun logs -f {run}` follows the run\n"))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -104,14 +104,14 @@ pub(crate) fn cancel(global: &Global, args: &Cancel) -> Result<ExitCode, Failure
         let owner = Owner::new(&place.settings)?;
         match owner.runtime.cancel_anywhere(run, "skillrun cancel")? {
             Heard::Here => {
-                // Its process, if it has one, is ended before we leave.
+                // Its engine process, if it has one, is terminated before this process exits.
                 owner.runtime.wait_idle(Duration::from_secs(120));
             }
             Heard::Elsewhere | Heard::Before => {}
         }
         told.push(run);
     }
-    // Its owner may take a moment to end the process.
+    // The owner may take a moment to terminate the engine process.
     for run in &told {
         statuses.insert(run.to_string(), ended(&place, *run)?);
     }
@@ -127,7 +127,7 @@ pub(crate) fn cancel(global: &Global, args: &Cancel) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-/// The status of a run, its end if that comes soon.
+/// The status of a run, after waiting for its end for a limited time.
 fn ended(place: &Place, run: RunId) -> Result<RunStatus, Failure> {
     const PATIENCE: Duration = Duration::from_secs(60);
     let begin = Instant::now();

@@ -1,4 +1,4 @@
-//! `skillrun result`: what came of a run.
+//! `skillrun result`: the result of a run.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -30,11 +30,11 @@ pub(crate) fn run(global: &Global, args: &ResultOf) -> Result<ExitCode, Failure>
     if args.output {
         match &result.output {
             Some(output) => print_json(output)?,
-            None => note(&format!("run {run} gave no output")),
+            None => note(&format!("run {run} has no output")),
         }
     } else if args.text {
         match result.text.as_deref().map(str::trim_end) {
-            Some("") | None => note(&format!("run {run} gave no answer in words")),
+            Some("") | None => note(&format!("run {run} has no final text")),
             Some(text) => print(&format!("{}\n", plain_lines(text)))?,
         }
     } else {
@@ -49,7 +49,7 @@ pub(crate) fn run(global: &Global, args: &ResultOf) -> Result<ExitCode, Failure>
     Ok(outcome(&result).into())
 }
 
-/// The result of a run that is over: as it was written or, where that file is gone or damaged, made again from the Log.
+/// The result of a run that is over: as it was written or, if that file is missing or damaged, derived from the Log.
 pub(crate) fn read(place: &Place, run: RunId) -> Result<Option<RunResult>, Failure> {
     // A result is written before the last event is.
     if !place.state(run)?.is_over() {
@@ -57,16 +57,16 @@ pub(crate) fn read(place: &Place, run: RunId) -> Result<Option<RunResult>, Failu
     }
     let folder = place.folder(run);
     if let Err(error) = result::read(&folder) {
-        note(&format!("{}: {error}; it is made again from the Log", folder.result().display()));
+        note(&format!("{}: {error}; the result is derived from the Log", folder.result().display()));
     }
     let result = result::read_or_make(&place.log, &folder, run)?;
     Ok(result.map(|result| result::answered(result, &place.log)))
 }
 
-/// Larger files are not read to see whether they have changed.
+/// Larger files are not compared.
 const COMPARED_MAX: u64 = 16 << 20;
 
-/// What has become of an artifact since, in words; nothing where it is what the run made.
+/// How an artifact has changed since, as text; empty if it is unchanged.
 fn artifact_now(workspace: &Path, artifact: &ArtifactIndexed) -> String {
     if artifact.size > COMPARED_MAX {
         return String::new();
@@ -99,7 +99,7 @@ fn not_over(place: &Place, run: RunId, form: Form) -> Result<ExitCode, Failure> 
             print(&format!("The run is not over; it waits for an answer:\n{question_text}  {deadline}\n  {answer}\n"))?;
         }
         (None, Form::Text) => {
-            let status = status.map_or("without a beginning", RunStatus::as_str);
+            let status = status.map_or("not begun", RunStatus::as_str);
             print(&format!("The run is not over; it is {status}. `skillrun logs -f {run}` follows it.\n"))?;
         }
         (_, Form::Json) => {}
@@ -137,7 +137,7 @@ fn text(place: &Place, result: &RunResult, output: &Output) -> String {
         (None, Some(words)) if result.status == RunStatus::Succeeded => {
             text += &format!("\n{}", indented(words, ""));
         }
-        // What was said last is no answer.
+        // The last message is not an answer.
         (None, Some(words)) => text += &format!("\n{LAST_MESSAGE}:\n{}", indented(words, "  ")),
         (None, None) => {}
     }

@@ -1,4 +1,4 @@
-//! `skillrun retry`: a new run of what a run was about. Nothing is added to the old one.
+//! `skillrun retry`: a new run with the request of an old one. Nothing is added to the old run.
 
 use std::process::ExitCode;
 
@@ -20,13 +20,13 @@ pub(crate) fn run(global: &Global, args: &Retry) -> Result<ExitCode, Failure> {
     match skill_from {
         SkillFrom::Source => {}
         SkillFrom::OwnCopy { gone } => {
-            note(&format!("{} is gone; the run's own copy of the skill is used", gone.display()));
+            note(&format!("{} cannot be used any more; the copy of the skill in the old run is used", gone.display()));
         }
     }
     submit(global, &place.settings, new, args.wait, false)
 }
 
-/// What was given now.
+/// The flags of this command.
 fn overrides(settings: &Settings, now: &Request) -> Result<Overrides, Failure> {
     let sharing = if now.share { Sharing::Allowed } else { Sharing::Alone };
     let absolute = |path: &std::path::PathBuf| settings.surroundings.absolute_path(path);

@@ -1,4 +1,4 @@
-//! `skillrun schema`: the JSON Schema of an event protocol, OpenAPI of the service, or our words.
+//! `skillrun schema`: the JSON Schema of an event protocol, the OpenAPI document, or the texts of states and codes.
 
 mod words;
 

@@ -1,4 +1,4 @@
-//! `skillrun token`: makes, lists and revokes tokens for the service. No server has to run.
+//! `skillrun token`: creates, lists and revokes tokens for the server, which does not have to be running.
 
 use serde_json::{Value, json};
 use skillrun_model::Timestamp;
@@ -55,12 +55,12 @@ fn create(tokens: &TokenList, name: TokenName, scope: Scope, days: Option<u32>, 
                 expires_at.map_or_else(|| "until it is revoked".to_owned(), |end| format!("until {}", moment(end)));
             let TokenEntry { name, scope, .. } = entry;
             let token = token.reveal();
-            print(&format!("{token}\n\nThis is {name}, of scope {scope}, good {until}. It is not shown again.\n"))
+            print(&format!("{token}\n\nThis is the token {name}, with scope {scope}, valid {until}. It is not shown again.\n"))
         }
     }
 }
 
-/// Without its hash, which is of no use to anybody.
+/// Without its hash, which is of no use.
 fn entry_json(entry: &TokenEntry, now: Timestamp) -> Value {
     json!({
         "name": entry.name,
@@ -73,7 +73,7 @@ fn entry_json(entry: &TokenEntry, now: Timestamp) -> Value {
 
 fn list_text(entries: &[TokenEntry], now: Timestamp, output: &Output) -> String {
     if entries.is_empty() {
-        return "There is no token but the server's own. `skillrun token create NAME` makes one.\n".to_owned();
+        return "There are no tokens except the server's own. `skillrun token create NAME` creates one.\n".to_owned();
     }
     let head = ["NAME", "SCOPE", "CREATED", "EXPIRES"].map(|name| (Ink::Dim, name.to_owned()));
     let rows = entries.iter().map(|entry| {

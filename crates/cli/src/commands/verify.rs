@@ -1,4 +1,4 @@
-//! `skillrun verify`: derives everything about a run again, and compares.
+//! `skillrun verify`: derives a run again from its evidence, and compares the result with what is stored.
 
 use std::process::ExitCode;
 
@@ -31,12 +31,12 @@ fn text(report: &Report, output: &Output) -> String {
     let table = output.labelled(&rows);
     let has_changed = report.checks.iter().any(|check| matches!(check.outcome, Outcome::ChangedSince { .. }));
     let end = match report.first_break() {
-        None if has_changed => output.paint(Ink::Good, "Nothing differs in what skillrun keeps."),
+        None if has_changed => output.paint(Ink::Good, "Nothing differs in the files that skillrun keeps."),
         None => output.paint(Ink::Good, "Nothing differs."),
         Some(check) => {
             let (_, _, what) = row(check);
-            let words = output.paint(Ink::Bad, "Not everything is what it should be.");
-            format!("{words} The first break: {what}.")
+            let words = output.paint(Ink::Bad, "Some checks failed.");
+            format!("{words} The first failed check: {what}.")
         }
     };
     let head = report.log_head.as_ref().map(|head| format!("head  {}:{}\n", head.seq, head.hash)).unwrap_or_default();

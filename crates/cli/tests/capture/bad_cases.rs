@@ -187,7 +187,7 @@ fn the_budget_is_kept_to_the_byte_over_both_streams() {
     let words = "flood stdout 600 flood stderr 300 ignore SIGTERM ignore SIGINT flood stdout 500 forever";
     let output = lab.run(&["--max-bytes", "1000", "--engine", "codex"], &steps(words));
     assert_eq!(output.status.code(), Some(125));
-    assert_eq!(error(&output), "it wrote more than --max-bytes allows and was ended");
+    assert_eq!(error(&output), "the command wrote more than --max-bytes and was terminated");
     let record = lab.record(1);
     assert_eq!(record.ended_by, Some(EndedBy::Budget));
     assert_eq!((record.bytes.stdout + record.bytes.stderr, record.capture.discarded), (1000, 400));
@@ -476,7 +476,7 @@ fn an_engine_that_spoils_what_was_recorded_of_it_is_told() {
         let output = output(&mut capture_in_workspace(&lab, &script));
         assert_eq!(output.status.code(), Some(125), "{script}: {}", lab::text(&output.stderr));
         let sentence =
-            format!("the evidence is not whole on the disk ({name} was removed or changed by somebody else)");
+            format!("the evidence is not whole on the disk ({name} was removed or changed by another process)");
         assert_eq!(error(&output), sentence, "{script}");
         let audit = lab.workspace().join(".audit");
         let record = HostRecord::read(&audit, AttemptNumber(1)).expect("readable").expect("a record");
@@ -598,8 +598,8 @@ fn the_exit_code_is_the_engines() {
 #[test]
 fn an_engine_that_is_ended_for_its_time_has_a_code_of_its_own() {
     for (options, why, sentence) in [
-        (["--timeout", "0.2"], EndedBy::HardTimeout, "it ran longer than --timeout allows and was ended"),
-        (["--stall", "0.2"], EndedBy::Stall, "it wrote nothing for longer than --stall allows and was ended"),
+        (["--timeout", "0.2"], EndedBy::HardTimeout, "the command ran longer than --timeout and was terminated"),
+        (["--stall", "0.2"], EndedBy::Stall, "the command wrote nothing for longer than --stall and was terminated"),
     ] {
         let lab = Lab::new();
         let output =

@@ -223,7 +223,7 @@ fn a_line_that_a_terminal_would_cut_is_left_out_and_told() {
     let lab = Lab::new();
     let output = run_with_input(&lab, &["--stdin", "tty"], &["echo-stdin"], format!("{long}\n").as_bytes());
     assert_eq!((output.status.code(), lab::text(&output.stdout)), (Some(0), String::new()));
-    let warning = "skillrun: warning: a line of the input is too long for a terminal and was left out";
+    let warning = "skillrun: warning: a line of the input is too long for a terminal and was skipped";
     assert_eq!(said(&output), [warning]);
     // The first half is written: nothing tells how long the line will be.
     let mut command = lab.capture(&["--stdin", "tty"], &["echo-stdin"]);
@@ -415,7 +415,7 @@ fn names_and_values_may_be_any_bytes() {
     let output = lab::output(command.arg("true"));
     assert_eq!(
         (output.status.code(), said(&output)),
-        (Some(125), vec!["skillrun: error: --env =x: there is no name".to_owned()])
+        (Some(125), vec!["skillrun: error: --env =x: the name is missing".to_owned()])
     );
     lab.assert_nobody_is_left();
 }

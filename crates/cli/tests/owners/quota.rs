@@ -75,7 +75,7 @@ fn run_follows_the_new_run_and_says_so() {
     let output = lab.output(&words(skill, &["--retry-quota-max", "1", "--json"]));
     let again = second(&lab).expect("a retry");
     let (told, result) = (String::from_utf8_lossy(&output.stderr), serde_json::from_slice::<Value>(&output.stdout));
-    assert!(told.contains(&format!("tried again as run {again}, not before ")), "{told}");
+    assert!(told.contains(&format!("retrying as run {again}, not before ")), "{told}");
     assert_eq!(result.expect("a result")["run_id"], again.as_str(), "the last one's");
     assert_eq!(output.status.code(), Some(1));
     lab.wait_quiet();
@@ -95,7 +95,7 @@ fn a_run_that_waits_is_shown_and_canceled_from_elsewhere() {
     assert!(text(&["diagnose", &again]).contains("not before"));
     let first = lab.events(&again)[0]["data"]["retry_of"].as_str().expect("an id").to_owned();
     let shown = text(&["show", &first]);
-    assert!(shown.contains("is there again") && shown.contains(&format!("skillrun show {again}")), "{shown}");
+    assert!(shown.contains("resets ") && shown.contains(&format!("skillrun show {again}")), "{shown}");
     assert!(text(&["diagnose", &first]).contains("resets at"));
     let canceled = lab.output(&["cancel", &again]);
     assert!(canceled.status.success(), "{}", String::from_utf8_lossy(&canceled.stderr));

@@ -1,4 +1,4 @@
-//! The owner of the attempt until it is over: shows what is written, passes input on, and cancels when it is told to.
+//! The owner of the attempt until it is over: shows the output, passes input on, and cancels on a signal.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -19,7 +19,7 @@ use skillrun_model::Stream;
 use super::Problem;
 use super::plan::Prepared;
 
-/// How it ended for us.
+/// How the capture ended.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Ended(Box<HostRecord>),
@@ -27,7 +27,7 @@ pub(crate) enum Outcome {
     Lost,
     /// The recording itself is gone.
     Removed,
-    /// We left, it goes on.
+    /// This process exits, the command keeps running.
     Detached,
 }
 
@@ -53,13 +53,13 @@ pub(crate) fn follow(prepared: &Prepared) -> Result<Outcome, Problem> {
                 return Ok(Outcome::Ended(record));
             }
             Attached::Lost { .. } => return Ok(Outcome::Lost),
-            // It was begun, or there would be nothing to follow.
+            // It had begun, so its files were removed since.
             Attached::NotBegun => return Ok(Outcome::Removed),
         }
     }
 }
 
-/// Listens until the host hangs up; then the files tell the rest.
+/// Reads notices until the host closes the connection; the rest is in its files.
 fn converse(
     owner: &mut Owner,
     screen: &mut Screen,
@@ -68,7 +68,7 @@ fn converse(
 ) -> Result<Option<Outcome>, Problem> {
     let mut cancels = 0;
     loop {
-        // What has arrived is heard before anything is waited for.
+        // Notices that have arrived are handled before the next wait.
         loop {
             match owner.hear(Duration::ZERO)? {
                 Heard::Notice(Notice::Progress(progress)) => screen.show(&progress),
@@ -97,7 +97,7 @@ fn converse(
                 if cancels > 1 {
                     return detach(owner);
                 }
-                super::tell("ending it; press Ctrl-C again to leave it running");
+                super::tell("terminating the command; press Ctrl-C again to leave it running");
                 if ask(owner, &Request::Cancel { ladder: None })? == Asked::Nobody {
                     return Ok(None);
                 }
@@ -112,7 +112,7 @@ fn converse(
         if input.is_wanted() {
             fds.push(PollFd::new(&stdin, PollFlags::IN));
         }
-        // An interruption means that there is something to look at.
+        // An interrupted poll means that there may be something to handle.
         poll(&mut fds, None).ok();
         let has_input = fds.get(3).is_some_and(|fd| !fd.revents().is_empty());
         if has_input
@@ -134,11 +134,11 @@ fn detach(owner: &mut Owner) -> Result<Option<Outcome>, Problem> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
     Host,
-    /// It has hung up; its record tells why.
+    /// The host has closed the connection; its record says why.
     Nobody,
 }
 
-/// Sends a request to a host that may have come to its end just now.
+/// Sends a request to a host that may just have exited.
 fn ask(owner: &mut Owner, request: &Request) -> Result<Asked, Problem> {
     match owner.send(request) {
         Ok(()) => Ok(Asked::Host),
@@ -151,7 +151,7 @@ fn has_hung_up(error: &io::Error) -> bool {
     [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset].contains(&error.kind())
 }
 
-/// Our standard input, on its way to the command.
+/// The standard input of this process, on its way to the command.
 struct OwnInput {
     state: InputState,
     number: u64,
@@ -162,7 +162,7 @@ enum InputState {
     Wanted,
     /// One piece is on its way.
     Waiting,
-    /// The command is to be told that nothing more comes.
+    /// The stdin of the command is to be closed.
     GivenUp,
     Closed,
 }
@@ -185,7 +185,7 @@ impl OwnInput {
         is_given_up
     }
 
-    /// Reads a piece of it.
+    /// Reads the next piece.
     fn next(&mut self) -> Option<Request> {
         let mut buffer = vec![0; 64 * 1024];
         match io::stdin().lock().read(&mut buffer) {
@@ -211,12 +211,12 @@ impl OwnInput {
         match answer {
             InputAnswer::Written => self.state = InputState::Wanted,
             InputAnswer::LineTooLong => {
-                super::tell("warning: a line of the input is too long for a terminal and was left out");
+                super::tell("warning: a line of the input is too long for a terminal and was skipped");
                 self.state = InputState::Wanted;
             }
-            // It takes no more, or is gone.
+            // The command has closed its stdin or exited.
             InputAnswer::Closed => self.state = InputState::Closed,
-            // None of these comes of how we ask; if one does, the command must not wait for the rest.
+            // Requests as sent here cause none of these; if one occurs, the command must not wait for the rest.
             InputAnswer::Repeated | InputAnswer::TooLarge | InputAnswer::Unreadable | InputAnswer::Busy => {
                 super::tell("warning: the rest of the input could not be passed on");
                 self.state = InputState::GivenUp;
@@ -225,12 +225,12 @@ impl OwnInput {
     }
 }
 
-/// Shows what was recorded, through the mask. Whoever reads us may leave; the recording goes on.
+/// Shows what was recorded, with secrets masked. If the reader of the output goes away, the recording continues.
 struct Screen {
     tail: Tail,
     reads_stdout: bool,
     reads_stderr: bool,
-    /// The evidence could not be read; the host may still tell why.
+    /// The evidence could not be read; the host may still report why.
     is_blind: bool,
 }
 
@@ -240,7 +240,7 @@ impl Screen {
         Self { tail, reads_stdout: true, reads_stderr: true, is_blind: false }
     }
 
-    /// Shows what is there. If that cannot be read, the command goes on all the same, and its end is waited for.
+    /// Shows what is new. If that cannot be read, the command keeps running, and this process waits for its end.
     fn show(&mut self, progress: &Progress) {
         if self.is_blind {
             return;
@@ -271,13 +271,13 @@ impl Screen {
     }
 }
 
-/// Writes all of it; false when nobody reads.
+/// Writes all bytes; false if the reader has closed the output.
 fn put(out: impl AsFd, mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
         match write(&out, bytes) {
             Ok(count) => bytes = &bytes[count..],
             Err(Errno::INTR) => {}
-            // Somebody who has the same pipe or terminal made it so.
+            // Another process that shares the pipe or terminal has made it non-blocking.
             Err(Errno::AGAIN) => drop(poll(&mut [PollFd::new(&out, PollFlags::OUT)], None)),
             Err(_) => return false,
         }
@@ -285,7 +285,7 @@ fn put(out: impl AsFd, mut bytes: &[u8]) -> bool {
     true
 }
 
-/// Signals that are meant for us, as something that can be waited for.
+/// Signals to this process, as descriptors that can be polled.
 struct Signals {
     interrupts: UnixStream,
     hang_ups: UnixStream,

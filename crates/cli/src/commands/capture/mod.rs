@@ -1,6 +1,6 @@
 //! `skillrun capture`: runs a command under a host, shows what it writes, and exits as it did.
 //!
-//! `plan` makes the host's plan of the arguments, `follow` is the owner until the end.
+//! `plan` builds the host's plan from the arguments, `follow` is the owner until the end.
 
 mod follow;
 mod plan;
@@ -17,7 +17,7 @@ use skillrun_model::EndedBy;
 use crate::args::Capture;
 use follow::Outcome;
 
-/// An error of our own.
+/// An error in skillrun itself.
 const OWN_ERROR: u8 = 125;
 const TIMED_OUT: u8 = 124;
 /// As if the terminal had interrupted it.
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Capture) -> ExitCode {
 
 fn capture(args: &Capture) -> Result<u8, Problem> {
     let prepared = plan::prepare(args)?;
-    // The very program that runs now: another one may have been put in its place since.
+    // The program file of this process: its path may name a newer program by now.
     let mut host = Command::new("/proc/self/exe");
     host.arg0("skillrun").arg("attempt-host");
     start(host, &prepared.plan)?;
@@ -52,7 +52,7 @@ pub(crate) enum Problem {
     Input(String),
 }
 
-/// Says how it ended where the exit code alone does not.
+/// Prints how it ended if the exit code alone does not say it.
 fn exit_code(outcome: &Outcome, prepared: &plan::Prepared) -> u8 {
     let place = prepared.audit.display();
     match outcome {
@@ -63,7 +63,7 @@ fn exit_code(outcome: &Outcome, prepared: &plan::Prepared) -> u8 {
             code_of(record)
         }
         Outcome::Lost => {
-            tell(&format!("error: the host ended without a record; what it recorded until then is in {place}"));
+            tell(&format!("error: the host process exited without writing a record; its recording up to that point is in {place}"));
             OWN_ERROR
         }
         Outcome::Removed => {
@@ -71,7 +71,7 @@ fn exit_code(outcome: &Outcome, prepared: &plan::Prepared) -> u8 {
             OWN_ERROR
         }
         Outcome::Detached => {
-            tell(&format!("note: left running; its recording goes on in {place}"));
+            tell(&format!("note: left running; the recording continues in {place}"));
             CANCELED
         }
     }
@@ -84,17 +84,17 @@ fn code_of(record: &HostRecord) -> u8 {
     match ended_by {
         EndedBy::Exited | EndedBy::Linger => own,
         EndedBy::HardTimeout => {
-            tell("error: it ran longer than --timeout allows and was ended");
+            tell("error: the command ran longer than --timeout and was terminated");
             TIMED_OUT
         }
         EndedBy::Stall => {
-            tell("error: it wrote nothing for longer than --stall allows and was ended");
+            tell("error: the command wrote nothing for longer than --stall and was terminated");
             TIMED_OUT
         }
         EndedBy::WaitTimeout => TIMED_OUT,
         EndedBy::Canceled => CANCELED,
         EndedBy::Budget => {
-            tell("error: it wrote more than --max-bytes allows and was ended");
+            tell("error: the command wrote more than --max-bytes and was terminated");
             OWN_ERROR
         }
         EndedBy::NotStarted => {
@@ -120,17 +120,17 @@ fn exit_of(record: &HostRecord) -> u8 {
     }
 }
 
-/// The stderr of the command, which we show on ours, has not ended its line.
+/// The stderr of the command, which is copied to the stderr of this process, has not ended its line.
 static IS_MID_LINE: AtomicBool = AtomicBool::new(false);
 
-/// A line for the person at the terminal.
+/// Prints a line for the user.
 fn tell(line: &str) {
     let before = if IS_MID_LINE.swap(false, Ordering::Relaxed) { "\n" } else { "" };
-    // Nothing is left to do if stderr is gone.
+    // If stderr is gone, there is nothing left to do.
     let _ = writeln!(io::stderr(), "{before}skillrun: {}", on_one_line(line));
 }
 
-/// Names of files may hold line ends, and keys that a terminal obeys.
+/// File names may contain line ends and characters that a terminal obeys.
 fn on_one_line(text: &str) -> String {
     crate::visible::visible(text, |_| false)
 }

@@ -20,7 +20,7 @@ use crate::args::Capture;
 pub(crate) struct Prepared {
     pub(crate) plan: Plan,
     pub(crate) audit: PathBuf,
-    /// Our standard input is passed on.
+    /// The standard input of this process is passed on.
     pub(crate) passes_stdin: bool,
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn prepare(args: &Capture) -> Result<Prepared, Problem> {
     let here =
         std::env::current_dir().map_err(|error| Problem::Input(format!("there is no current folder ({error})")))?;
     let given = args.workspace.as_deref();
-    // A workspace that is not there is told of by the host, in the record.
+    // A workspace that does not exist is reported by the host, in the record.
     let workspace = given.map_or_else(|| here.clone(), |dir| fs::canonicalize(dir).unwrap_or_else(|_| here.join(dir)));
     if args.out.is_none() && !workspace.is_dir() {
         return Err(Problem::Input(format!("the workspace {} is not a folder", workspace.display())));
@@ -40,7 +40,7 @@ pub(crate) fn prepare(args: &Capture) -> Result<Prepared, Problem> {
         Some(number) => AttemptNumber(number),
         None => start::next_number(&audit)?,
     };
-    let nonce = start::random_nonce().map_err(|error| Problem::Input(format!("there is no randomness ({error})")))?;
+    let nonce = start::random_nonce().map_err(|error| Problem::Input(format!("failed to read random bytes: {error}")))?;
     let plan = Plan {
         run_id: run_id(&audit, &nonce),
         attempt,
@@ -80,7 +80,7 @@ struct Stdin {
 
 fn stdin(args: &Capture, here: &Path) -> Stdin {
     let Some(given) = &args.stdin else {
-        // A terminal without one on standard input would be none to most programs.
+        // Most programs do not recognize a terminal unless standard input is one too.
         let plan = match args.wiring {
             Wiring::Pipes => StdinPlan::Null,
             Wiring::SplitPty | Wiring::OnePty => StdinPlan::Tty,
@@ -95,7 +95,7 @@ fn stdin(args: &Capture, here: &Path) -> Stdin {
     }
 }
 
-/// What the command finds in its environment.
+/// The environment of the command.
 fn variables(args: &Capture) -> Result<Vec<Variable>, Problem> {
     let is_secret = |name: &OsStr| args.secret.iter().any(|secret| secret == name);
     let mut variables: Vec<Variable> = Vec::new();
@@ -111,13 +111,13 @@ fn variables(args: &Capture) -> Result<Vec<Variable>, Problem> {
     for variable in &args.env {
         let bytes = variable.as_bytes();
         match bytes.iter().position(|byte| *byte == b'=') {
-            Some(0) => return Err(Problem::Input(format!("--env {}: there is no name", variable.display()))),
+            Some(0) => return Err(Problem::Input(format!("--env {}: the name is missing", variable.display()))),
             Some(at) => {
                 let name = OsStr::from_bytes(&bytes[..at]);
                 given.push(name.to_owned());
                 set(name, OsStr::from_bytes(&bytes[at + 1..]).to_owned());
             }
-            // One that is not set is passed on as that.
+            // A variable that is not set stays unset.
             None => {
                 if let Some(value) = std::env::var_os(variable) {
                     set(variable, value);

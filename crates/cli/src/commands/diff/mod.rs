@@ -51,10 +51,10 @@ fn failed(error: ChangesError) -> Failure {
 /// Why there is nothing to show.
 fn none_words(place: &Place, run: RunId, last: AttemptNumber) -> &'static str {
     match why_none(&place.folder(run), place.record(run).ok().as_ref(), last) {
-        NoChanges::SnapshotOff => "Nobody looked at the files: the run was started with --no-snapshot.",
-        NoChanges::NoAttempt => "No engine was started yet.",
-        NoChanges::Removed => "The list of changes is gone with the evidence of this run.",
-        NoChanges::NotYet => "There is no list of changes yet; it is made when an attempt is over.",
+        NoChanges::SnapshotOff => "No changes were recorded: the run was started with --no-snapshot.",
+        NoChanges::NoAttempt => "No engine has been started yet.",
+        NoChanges::Removed => "The list of changes was removed together with the evidence of this run.",
+        NoChanges::NotYet => "There is no list of changes yet; it is created when an attempt is over.",
     }
 }
 
@@ -70,7 +70,7 @@ fn attempt_json(number: AttemptNumber, changes: &mut Changes<File>) -> Result<Va
     Ok(json!({ "attempt": number, "created": created, "modified": modified, "deleted": deleted }))
 }
 
-/// Printed as it is read: there may be a million.
+/// Printed while it is read: there may be a million changes.
 fn attempt_text(number: AttemptNumber, changes: &mut Changes<File>, output: &Output) -> Result<(), Failure> {
     let mut count = 0_usize;
     print(&format!("{}\n", output.paint(Ink::Bold, &format!("attempt {number}"))))?;
@@ -104,7 +104,7 @@ fn change_text(change: &Change, output: &Output) -> String {
     text
 }
 
-/// What it was and is, as far as it is not a file like any other.
+/// What it was and is, unless it is a regular file.
 fn describe(change: &Change) -> String {
     let words = |version: &FileVersion| {
         let size = version.size.map(size);

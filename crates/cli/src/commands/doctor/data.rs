@@ -18,12 +18,12 @@ use crate::place::Place;
 use crate::short_ids::ShortIds;
 use crate::words::{counted, from_now, now, size};
 
-/// With less than this a run of some size cannot be recorded.
+/// With less free space than this, a larger run cannot be recorded.
 const LITTLE: u64 = 1_000_000_000;
-/// With less than this hardly any can.
+/// With less than this, hardly any run can be recorded.
 const TOO_LITTLE: u64 = 100_000_000;
 
-/// File systems that are somewhere else: locks, sockets and news of changes need not work there.
+/// Remote file systems: locks, sockets and change notifications may not work there.
 const REMOTE: [(u64, &str); 6] = [
     (0x6969, "NFS"),
     (0x517b, "SMB"),
@@ -33,9 +33,9 @@ const REMOTE: [(u64, &str); 6] = [
     (0x6573_5546, "FUSE"),
 ];
 
-/// So much of all Logs is read, the newest first.
+/// Number of bytes of all Logs that are read, newest first.
 const MOST_BYTES: u64 = 256 << 20;
-/// Runs that are named where there are more.
+/// Runs that are listed if there are more.
 const NAMED: usize = 3;
 
 pub(super) fn folder(place: &Place) -> Vec<Check> {
@@ -43,10 +43,10 @@ pub(super) fn folder(place: &Place) -> Vec<Check> {
     if !root.exists() {
         let existing = root.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
         let made = match rustix::fs::access(existing, rustix::fs::Access::WRITE_OK) {
-            Ok(()) => Check::good("data", format!("{} is made with the first run", root.display())),
+            Ok(()) => Check::good("data", format!("{} is created with the first run", root.display())),
             Err(_) => Check::wrong(
                 "data",
-                format!("{} is not there, and cannot be made in {}", root.display(), existing.display()),
+                format!("{} does not exist, and cannot be created in {}", root.display(), existing.display()),
                 "choose another folder with --data DIR",
             ),
         };
@@ -61,7 +61,7 @@ pub(super) fn folder(place: &Place) -> Vec<Check> {
                 "move the data folder to a local disk, with `skillrun config set data DIR`",
             )
         },
-        |()| Check::good("socket", "can be made"),
+        |()| Check::good("socket", "can be created"),
     );
     checks.push(socket);
     checks
@@ -77,7 +77,7 @@ fn writable(root: &Path) -> Check {
         Err(error) => Check::wrong(
             "data",
             format!("{found} cannot be written ({})", reason(&error)),
-            "give it to this user, or choose another folder with --data DIR",
+            "make it writable for this user, or choose another folder with --data DIR",
         ),
     }
 }
@@ -86,17 +86,17 @@ fn disk(folder: &Path) -> Check {
     let (space, system) = match (statvfs(folder), statfs(folder)) {
         (Ok(space), Ok(system)) => (space, system),
         (Err(error), _) | (_, Err(error)) => {
-            return Check::warning("disk", io::Error::from(error).to_string(), "look at it yourself with `df`");
+            return Check::warning("disk", io::Error::from(error).to_string(), "check it yourself with `df`");
         }
     };
     let free = space.f_bavail.saturating_mul(space.f_frsize);
-    // Only the low half of the number counts, whatever its sign is here.
+    // Only the low half of the number counts, whatever the sign of its type here.
     let kind = system.f_type.cast_unsigned() & 0xffff_ffff;
     let remote = REMOTE.iter().find(|(number, _)| *number == kind);
     let found = format!("{} free", size(free));
     match (free, remote) {
-        (..TOO_LITTLE, _) => Check::wrong("disk", found, "free some; `skillrun gc --dry-run` tells what could go"),
-        (..LITTLE, _) => Check::warning("disk", found, "`skillrun gc --dry-run` tells what could go"),
+        (..TOO_LITTLE, _) => Check::wrong("disk", found, "free some space; `skillrun gc --dry-run` shows what can be removed"),
+        (..LITTLE, _) => Check::warning("disk", found, "`skillrun gc --dry-run` shows what can be removed"),
         (LITTLE.., Some((_, name))) => Check::warning(
             "disk",
             format!("{found}, on {name}"),
@@ -106,7 +106,7 @@ fn disk(folder: &Path) -> Check {
     }
 }
 
-/// Made as an owner makes it: through the folder's descriptor, because a path may be too long for a socket.
+/// Created as an owner process creates it: through the folder's descriptor, because a path may be too long for a socket.
 fn socket(root: &Path) -> io::Result<()> {
     let folder = File::open(root)?;
     let name = format!(".doctor.{}.sock", std::process::id());
@@ -119,30 +119,30 @@ fn socket(root: &Path) -> io::Result<()> {
 pub(super) fn runs(place: &Place) -> Vec<Check> {
     let data = &place.settings.data;
     if !data.runs().exists() {
-        return vec![Check::good("runs", "there is none yet")];
+        return vec![Check::good("runs", "there are none yet")];
     }
     let dead = crashed(data).len();
     let mut checks = Vec::new();
     if dead > 0 {
-        let found = format!("{} ended without a word", counted(dead, "owner", "owners"));
-        checks.push(Check::wrong("owners", found, "`skillrun recover` goes on with their runs"));
+        let found = format!("{} died with unfinished runs", counted(dead, "owner process", "owner processes"));
+        checks.push(Check::wrong("owners", found, "`skillrun recover` resumes them"));
     }
     let (mut catalog, opened) = match Catalog::open(&data.catalog(), &data.runs()) {
         Ok(opened) => opened,
         Err(error) => {
-            checks.push(Check::wrong("catalog", error.to_string(), "give the data folder to this user"));
+            checks.push(Check::wrong("catalog", error.to_string(), "make the data folder writable for this user"));
             return checks;
         }
     };
     let refreshed = catalog.refresh(&place.log);
     checks.push(match (&opened, refreshed) {
-        (_, Err(error)) => Check::wrong("catalog", error.to_string(), "give the data folder to this user"),
+        (_, Err(error)) => Check::wrong("catalog", error.to_string(), "make the data folder writable for this user"),
         (Opened::Good | Opened::Made, Ok(refreshed)) => {
             Check::good("catalog", format!("is good, with {}", counted(refreshed.runs, "run", "runs")))
         }
         (Opened::Rebuilt { .. }, Ok(_)) => Check::good("catalog", opened.to_string()),
         (Opened::InMemory { .. }, Ok(_)) => {
-            Check::warning("catalog", opened.to_string(), "give the data folder to this user")
+            Check::warning("catalog", opened.to_string(), "make the data folder writable for this user")
         }
     });
     checks.push(logs(place));
@@ -163,27 +163,27 @@ fn logs(place: &Place) -> Check {
         match place.log.check(*run) {
             Ok(None) => {}
             Ok(Some(damage)) => damaged.push((*run, damage.to_string())),
-            // Being made, or being removed.
+            // Being created, or being removed.
             Err(error) if matches!(error.kind, LogErrorKind::NotFound | LogErrorKind::Gone) => {}
             Err(error) => damaged.push((*run, error.kind.to_string())),
         }
     }
     let of = if looked < ids.len() { format!(" of {}, the newest", ids.len()) } else { String::new() };
     match damaged.as_slice() {
-        [] => Check::good("logs", format!("{looked}{of} looked at, none is damaged")),
+        [] => Check::good("logs", format!("{looked}{of} checked, none is damaged")),
         [(run, damage), ..] => Check::wrong(
             "logs",
             format!("{} of {looked}{of} damaged; {run}: {damage}", damaged.len()),
-            format!("`skillrun verify {run}` tells more; other runs are not affected"),
+            format!("`skillrun verify {run}` shows details; other runs are not affected"),
         ),
     }
 }
 
-/// Runs that should be worked on, and by nobody are.
+/// Runs that should have an owner process and have none.
 fn without_owner(place: &Place, catalog: &mut Catalog) -> Option<Check> {
     let mut alone: Vec<RunId> = Vec::new();
     for run in catalog.not_terminal().unwrap_or_default() {
-        // One that is damaged cannot be worked on, and is told of elsewhere.
+        // A damaged run cannot be resumed, and is reported by another check.
         let row = catalog.get(run).ok().flatten().filter(|row| row.damage.is_none());
         let status = row.and_then(|row| row.status);
         let is_at_work = matches!(status, Some(RunStatus::Queued | RunStatus::Running));
@@ -199,8 +199,8 @@ fn without_owner(place: &Place, catalog: &mut Catalog) -> Option<Check> {
     if alone.len() > NAMED {
         names.push("…".to_owned());
     }
-    let found = format!("nobody works on {}: {}", counted(alone.len(), "run", "runs"), names.join(", "));
-    Some(Check::wrong("runs", found, "`skillrun recover` goes on with them"))
+    let found = format!("no process works on {}: {}", counted(alone.len(), "run", "runs"), names.join(", "));
+    Some(Check::wrong("runs", found, "`skillrun recover` resumes them"))
 }
 
 /// A clock that was set back makes new runs look old.
@@ -211,6 +211,6 @@ fn from_the_future(catalog: &mut Catalog) -> Option<Check> {
     let ahead = began.millis_since(now)?;
     (ahead > 60_000).then(|| {
         let found = format!("run {} begins {}", newest.run_id, from_now(began, now));
-        Check::warning("clock", found, "set the clock; deadlines and lists go by it")
+        Check::warning("clock", found, "set the clock; deadlines and lists depend on it")
     })
 }

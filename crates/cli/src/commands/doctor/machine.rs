@@ -1,4 +1,4 @@
-//! What is around us.
+//! The machine, the settings and the engines.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::Check;
 use crate::settings::Settings;
 use crate::words::{counted, moment, now};
 
-/// No clock can have told a time before this was written.
+/// A clock that shows an earlier time than this is wrong: this program did not exist then.
 const WRITTEN: &str = "2026-01-01T00:00:00Z";
 
 pub(super) fn versions() -> Check {
@@ -18,11 +18,11 @@ pub(super) fn versions() -> Check {
     Check::good("skillrun", format!("{} · {rasp} · {fcmp} · runs of format {FORMAT}", env!("CARGO_PKG_VERSION")))
 }
 
-/// Hosts are started and found through it.
+/// Host processes are started and found through it.
 pub(super) fn proc() -> Check {
     match Path::new("/proc/self/exe").exists() && Path::new("/proc/sys/kernel/random/boot_id").exists() {
-        true => Check::good("/proc", "is there"),
-        false => Check::wrong("/proc", "is not there, or not all of it", "mount it; no run can be started without"),
+        true => Check::good("/proc", "is mounted"),
+        false => Check::wrong("/proc", "is missing or incomplete", "mount it; no run can be started without it"),
     }
 }
 
@@ -30,7 +30,7 @@ pub(super) fn clock() -> Check {
     let now = now();
     match WRITTEN.parse::<Timestamp>().is_ok_and(|written| written < now) {
         true => Check::good("clock", moment(now)),
-        false => Check::wrong("clock", format!("says {}", moment(now)), "set it; deadlines and lists go by it"),
+        false => Check::wrong("clock", format!("says {}", moment(now)), "set it; deadlines and lists depend on it"),
     }
 }
 
@@ -38,7 +38,7 @@ pub(super) fn settings(settings: &Settings) -> Check {
     let path = settings.file.path.display();
     match settings.file.path.exists() {
         true => Check::good("settings", path.to_string()),
-        false => Check::good("settings", format!("there is no {path}; everything has its default")),
+        false => Check::good("settings", format!("{path} does not exist; all settings have their defaults")),
     }
 }
 
@@ -49,7 +49,7 @@ pub(super) fn layers(settings: &Settings) -> Check {
     }
 }
 
-/// Programs are looked for and not started; `skillrun engines` asks them for their versions.
+/// Programs are searched for and not started; `skillrun engines` finds out their versions.
 pub(super) fn engines(settings: &Settings) -> Vec<Check> {
     let engines = settings.engines();
     let is_there = |engine: &&skillrun_engine::Descriptor| {
@@ -57,7 +57,7 @@ pub(super) fn engines(settings: &Settings) -> Vec<Check> {
     };
     let installed: Vec<&str> = engines.iter().filter(is_there).map(|engine| engine.name.as_str()).collect();
     let mut checks = vec![match installed.as_slice() {
-        [] => Check::warning("engines", "none is installed", "`skillrun engines` tells how to install each"),
+        [] => Check::warning("engines", "none is installed", "`skillrun engines` shows how to install each of them"),
         some => Check::good(
             "engines",
             format!("{}: {}", counted(some.len(), "is installed", "are installed"), some.join(", ")),
@@ -68,7 +68,7 @@ pub(super) fn engines(settings: &Settings) -> Vec<Check> {
     if let Some(name) = settings.engine.as_ref().filter(|name| !is_known(name)) {
         checks.push(Check::wrong(
             "engines",
-            format!("the setting `engine` is \"{name}\", which there is not"),
+            format!("the setting `engine` is \"{name}\", which does not exist"),
             "`skillrun config set engine NAME`",
         ));
     }

@@ -1,6 +1,6 @@
-//! `skillrun doctor`: whether everything is as it should be, one line each, with what to do where it is not.
+//! `skillrun doctor`: one line per check, with what to do if it fails.
 //!
-//! `machine` looks at what is around us, `data` at the data folder and the runs in it.
+//! `machine` checks the machine, the settings and the engines, `data` the data folder and the runs in it.
 
 mod data;
 mod machine;
@@ -16,7 +16,7 @@ use crate::output::{Ink, Output, plain, print, print_json};
 use crate::place::Place;
 use crate::settings::{Settings, Surroundings};
 
-/// What was looked at, and what was found.
+/// What was checked, and what was found.
 #[derive(Debug, Serialize)]
 struct Check {
     what: &'static str,
@@ -31,7 +31,7 @@ struct Check {
 #[serde(rename_all = "snake_case")]
 enum State {
     Good,
-    /// It works, and somebody should know.
+    /// It works, and the user should know about it.
     Warning,
     Wrong,
 }
@@ -57,7 +57,7 @@ pub(crate) fn run(global: &Global, form: Form) -> Result<ExitCode, Failure> {
         Err(error) => checks.push(Check::wrong(
             "settings",
             error.to_string(),
-            "correct that, or go without with `--config /dev/null`; the rest cannot be checked before",
+            "correct it, or ignore the settings with `--config /dev/null`; nothing else can be checked before that",
         )),
         Ok(settings) => {
             checks.push(machine::settings(&settings));

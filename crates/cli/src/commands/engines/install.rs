@@ -23,10 +23,10 @@ pub(super) fn run(global: &Global, args: &EnginesInstall) -> Result<(), Failure>
     let settings = Settings::load(global)?;
     let engines = settings.engines();
     if let Some(version) = args.version.as_deref().filter(|version| !is_version(version)) {
-        return Err(Failure::Input(format!("\"{version}\" is not a whole version, such as 1.2.3")));
+        return Err(Failure::Input(format!("\"{version}\" is not a complete version number such as 1.2.3")));
     }
     let chosen: Vec<&Descriptor> = match (args.name.as_str(), &args.version) {
-        (ALL, Some(_)) => return Err(Failure::Input("--version goes with one engine, not with all".to_owned())),
+        (ALL, Some(_)) => return Err(Failure::Input("--version can only be given for one engine, not for all".to_owned())),
         (ALL, None) => engines.iter().filter(|engine| engine.install.is_some()).collect(),
         (name, _) => vec![engines.get(name)?],
     };
@@ -47,7 +47,7 @@ fn one(
 ) -> Result<(), Failure> {
     let name = engine.name.as_str();
     let Some(rule) = &engine.install else {
-        return Err(Failure::Input(format!("{name} cannot be installed by skillrun; its file has no [install]")));
+        return Err(Failure::Input(format!("{name} cannot be installed by skillrun; its description file has no [install] table")));
     };
     let Some(programs) = &settings.programs else {
         return Err(Failure::Input("there is no home folder to install into; set SKILLRUN_PROGRAMS".to_owned()));
@@ -67,29 +67,29 @@ fn one(
     let outcome = install.run(&mut tell).map_err(|error: InstallError| Failure::Owner(error.to_string()))?;
     let words = match outcome {
         Outcome::Installed => "is installed",
-        Outcome::WasThere => "was installed already",
+        Outcome::WasThere => "was already installed",
     };
-    let untested = if engine.version_is_untested(version) { ", which was never tested" } else { "" };
+    let untested = if engine.version_is_untested(version) { ", which is an untested version" } else { "" };
     print(&format!("{name} {version} {words}{untested}\n"))
 }
 
 fn tell(progress: Progress<'_>) {
     let words = match progress {
-        Progress::Waits => "waiting for another install to end".to_owned(),
+        Progress::Waits => "waiting for another installation to finish".to_owned(),
         Progress::Begins { what } => format!("installing {what}"),
         Progress::GoesOn { what, elapsed } => format!("installing {what}, {} s so far", elapsed.as_secs()),
         Progress::Done { what, elapsed } => format!("installed {what} in {:.1} s", elapsed.as_secs_f64()),
     };
-    // Nobody may be there to read it.
+    // If stderr is gone, there is nothing left to do.
     let _ = writeln!(io::stderr(), "{}", plain(&words));
 }
 
-/// The first signal ends npm and takes out what it has made, the second leaves at once.
+/// The first signal terminates npm and removes what it has created, the second exits at once.
 fn stop_on_signals() -> Result<impl Fn() -> bool, Failure> {
-    let failed = |error: io::Error| Failure::Owner(format!("signals cannot be heard ({error})"));
+    let failed = |error: io::Error| Failure::Owner(format!("failed to register signal handlers: {error}"));
     let flag = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // In this order: the second is for the next signal.
+        // In this order: the conditional shutdown is for the next signal.
         signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, flag.clone()).map_err(failed)?;
         signal_hook::flag::register(signal, flag.clone()).map_err(failed)?;
     }

@@ -1,4 +1,4 @@
-//! A lab for one engine: a folder that is gone afterwards, and runtimes without anything of the user's.
+//! A lab for one engine: a temporary folder, and runtimes without access to anything of the user.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::owner::Owner;
 use crate::settings::Settings;
 
-/// Does something in a lab.
+/// Runs a task in a lab.
 pub(super) fn within<T>(settings: &Settings, state: &State<'_>, task: impl FnOnce(Lab<'_>) -> T) -> Result<T, Failure> {
     let parent = settings.data.tests();
     let failed = |error| Failure::Write { path: parent.to_string_lossy().into_owned(), error };
@@ -29,12 +29,12 @@ pub(super) fn within<T>(settings: &Settings, state: &State<'_>, task: impl FnOnc
     };
     let lab = Lab::make(state.descriptor, scratch.path(), &start);
     let done = lab.map(task).map_err(|error| Failure::Owner(error.to_string()));
-    // Before the folder goes, in which they have their sockets; and nobody goes on in it.
+    // Before the folder with their sockets is removed; no run continues in it.
     owners.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().for_each(Owner::leave_runs);
     done
 }
 
-/// The settings in a world of its own.
+/// The settings inside the lab.
 fn inside(settings: &Settings, state: &State<'_>, world: &World) -> Settings {
     let mut settings = settings.clone();
     settings.data = DataFolder::new(&world.data);
@@ -48,7 +48,7 @@ fn inside(settings: &Settings, state: &State<'_>, world: &World) -> Settings {
     settings
 }
 
-/// A program may lie in the home folder that is not the user's any more, so its path is told.
+/// A program may be in the home folder of the user, which the lab replaces, so its path is passed on.
 fn program(descriptor: &Descriptor, state: &State<'_>) -> Option<(OsString, OsString)> {
     let found = state.program.as_ref().ok().filter(|found| found.interpreter.is_none())?;
     Some((descriptor.executable.variable()?.into(), found.program.clone().into()))

@@ -36,7 +36,7 @@ pub(super) fn run(global: &Global, args: EnginesList) -> Result<(), Failure> {
     }
 }
 
-/// The version and what to think of it.
+/// The version, and whether it was tested.
 pub(super) fn version_text(state: &State<'_>, output: &Output) -> String {
     match (&state.program, &state.version) {
         (Err(_), _) => output.paint(Ink::Warning, "not installed"),
@@ -51,7 +51,7 @@ pub(super) fn version_text(state: &State<'_>, output: &Output) -> String {
     }
 }
 
-/// Whether the engine keeps to a permission, in words.
+/// Whether the engine enforces a permission, as text.
 pub(super) fn posture_words(posture: Posture) -> &'static str {
     match posture {
         Posture::Enforced => "enforced",
@@ -60,7 +60,7 @@ pub(super) fn posture_words(posture: Posture) -> &'static str {
     }
 }
 
-/// What is known of an engine, beside its name, which has a column of this width.
+/// What is known about an engine, next to its name, which has a column of this width.
 fn block(state: &State<'_>, permission: Permission, width: usize, output: &Output) -> String {
     let descriptor = state.descriptor;
     let posture = descriptor.permissions.rule(permission).posture;
@@ -102,19 +102,19 @@ fn block(state: &State<'_>, permission: Permission, width: usize, output: &Outpu
     text
 }
 
-/// Who the user is to the engine. A login that was found may have run out; only the engine's server knows.
+/// The login that was found for the engine. It may have expired; only the engine's server knows.
 pub(super) fn login_words(login: &EngineLogin) -> String {
     let command = login.command.as_deref().map(|command| format!("; log in with: {}", plain(command)));
     match (login.found, &login.variable) {
         (LoginKind::Variable, Some(name)) => format!("login: {name} is set"),
-        (LoginKind::Variable, None) => "login: by a variable".to_owned(),
+        (LoginKind::Variable, None) => "login: a variable is set".to_owned(),
         (LoginKind::File, _) => "login: found in the home folder".to_owned(),
         (LoginKind::Nothing, _) => format!("login: none found{}", command.unwrap_or_default()),
         (LoginKind::NotNeeded, _) => String::new(),
     }
 }
 
-/// Whether the user has agreed to an engine that nothing holds back under a permission.
+/// Whether the user has consented to an engine that does not enforce a permission.
 fn consent_words(consent: &EngineConsent, permission: Permission, name: &str) -> String {
     match (consent.needed_for.contains(&permission), consent.given) {
         (false, _) => String::new(),

@@ -1,4 +1,4 @@
-//! `skillrun engines`: which there are, which are installed, and how far each can be trusted.
+//! `skillrun engines`: which engines there are, which are installed, and which permissions each enforces.
 
 mod install;
 mod lab;

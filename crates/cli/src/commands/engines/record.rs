@@ -23,7 +23,7 @@ pub(super) fn run(global: &Global, args: &EnginesRecord) -> Result<(), Failure> 
         return list(args.json.form(), &Output::new(global.color, &settings.surroundings));
     }
     let (Some(name), Some(scenario)) = (&args.name, &args.scenario) else {
-        return Err(Failure::Input("an engine and a scenario are needed; --list lists scenarios".to_owned()));
+        return Err(Failure::Input("an engine and a scenario are required; --list lists the scenarios".to_owned()));
     };
     let choice: Choice = scenario.parse().map_err(|error| Failure::NotFound(format!("{error}")))?;
     let engines = settings.engines();
@@ -78,7 +78,7 @@ fn list(form: Form, output: &Output) -> Result<(), Failure> {
     }
 }
 
-/// What must not be in a recording.
+/// Details of this machine that must not be in a recording.
 fn machine(settings: &Settings, state: &State<'_>) -> Machine {
     let around = &settings.surroundings;
     let text = |value: &OsStr| value.to_str().map(str::to_owned);

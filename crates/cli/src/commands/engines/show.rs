@@ -48,7 +48,7 @@ fn text(state: &State<'_>, output: &Output) -> String {
         ("version", version_text(state, output)),
         ("program", program),
         ("tested on", tested.unwrap_or_default()),
-        ("variable", variable.map(|name| format!("{name} has the path of another program")).unwrap_or_default()),
+        ("variable", variable.map(|name| format!("{name} can hold the path of another program")).unwrap_or_default()),
         ("file", plain(&descriptor.origin.to_string())),
         ("profile", descriptor.profile.to_string()),
         ("continues", continuation_words(descriptor.continuation).to_owned()),

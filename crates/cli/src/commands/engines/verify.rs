@@ -1,4 +1,4 @@
-//! `skillrun engines verify`: whether an engine can be used, and whether it still does what it did.
+//! `skillrun engines verify`: whether an engine can be used, and whether its output has changed since it was recorded.
 
 use std::process::ExitCode;
 
@@ -51,7 +51,7 @@ fn text(verification: &Verification, output: &Output) -> String {
         None => {
             let program = found.program.as_deref().unwrap_or_default();
             text += &row(output, Ink::Good, "✓", "installed", &plain(program));
-            let version = found.version.as_deref().unwrap_or("it tells none");
+            let version = found.version.as_deref().unwrap_or("unknown");
             let tested = found.tested.as_ref().map(|[from, to]| match from == to {
                 true => format!("tested: {from}"),
                 false => format!("tested: {from} to {to}"),
@@ -63,7 +63,7 @@ fn text(verification: &Verification, output: &Output) -> String {
     }
     let recorded = verification.recorded.iter().map(|one| match one.mark {
         Mark::NotTried(_) => line(output, one, ""),
-        Mark::Works | Mark::Fails(_) => line(output, one, "reads its recording: "),
+        Mark::Works | Mark::Fails(_) => line(output, one, "parses its recording: "),
     });
     text += &recorded.collect::<String>();
     text += &verification.live.iter().map(|one| line(output, one, "")).collect::<String>();
@@ -71,9 +71,9 @@ fn text(verification: &Verification, output: &Output) -> String {
         text += &drift_text(output, drift);
     }
     let (ink, words) = match (verification.works, verification.fails()) {
-        (true, _) => (Ink::Good, "it can be used"),
-        (false, true) => (Ink::Bad, "not all of it works"),
-        (false, false) => (Ink::Warning, "not tried: whether it can be used, nobody knows"),
+        (true, _) => (Ink::Good, "the engine can be used"),
+        (false, true) => (Ink::Bad, "not every required feature works"),
+        (false, false) => (Ink::Warning, "not tried; it is unknown whether the engine can be used"),
     };
     text += &format!("\n{}\n", output.paint(ink, words));
     text
@@ -88,7 +88,7 @@ fn line(output: &Output, line: &Line, before: &str) -> String {
     }
 }
 
-/// What changed is worth a look, and no failure.
+/// Changes are worth a look, but are not failures.
 fn drift_text(output: &Output, drift: &Drift) -> String {
     let mut text = String::new();
     let mut told = |name: &str, types: &[String]| {
@@ -98,8 +98,8 @@ fn drift_text(output: &Output, drift: &Drift) -> String {
         }
     };
     told("new events", &drift.new);
-    told("events nobody can read", &drift.unknown);
-    told("events that are gone", &drift.gone);
+    told("events of unknown type", &drift.unknown);
+    told("events no longer seen", &drift.gone);
     if text.is_empty() {
         text = row(output, Ink::Good, "✓", "events", "the same as recorded");
     }

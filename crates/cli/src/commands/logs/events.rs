@@ -1,4 +1,4 @@
-//! What is made of the Log: lines as they are, the conversation, or text.
+//! Output derived from the Log: its lines, the conversation, or text.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
@@ -21,19 +21,19 @@ use crate::output::harmless;
 use crate::place::{Place, note};
 use crate::words::plain_lines;
 
-/// A bell can be missed where a file system tells of no changes; then this is how late it gets.
+/// On a file system without change notifications, the Log is polled at this interval.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 pub(super) fn print(place: &Place, run: RunId, what: What, part: Part, follow: Follow) -> Result<(), Failure> {
     let last = Seq(place.log.head(run)?.next_seq.0.saturating_sub(1));
     let counts_rasp = matches!(what, What::Rasp | What::Transcript);
     if counts_rasp && part.after > last.0 {
-        return Err(Failure::Input(format!("the Log of run {run} has {last} events, and none after {}", part.after)));
+        return Err(Failure::Input(format!("the Log of run {run} has {last} events; there is none after {}", part.after)));
     }
     let mut printer = Printer::new(run, what, part);
     match follow {
         Follow::No => {
-            // What was given out once stays what it is, whatever version looks at it now.
+            // A conversation that was written once stays the same, whatever version reads it now.
             let fcmp = place.folder(run).fcmp();
             let kept = if counts_rasp || !is_whole(&fcmp) { None } else { File::open(fcmp).ok() };
             match kept {
@@ -66,7 +66,7 @@ fn read(log: &FileLog, run: RunId, printer: &mut Printer) -> Result<(), Failure>
     }
 }
 
-/// Follows the Log, over questions too, until its last event was printed.
+/// Follows the Log, also while questions are open, until its last event is printed.
 fn tail(place: &Place, run: RunId, printer: &mut Printer) -> Result<(), Failure> {
     let mut tail = Tail::new(&place.log, run, Cursor::BEGINNING)?;
     let mut told = None;
@@ -79,7 +79,7 @@ fn tail(place: &Place, run: RunId, printer: &mut Printer) -> Result<(), Failure>
             }
             Tailed::Reset(_) => printer.reset(),
             Tailed::TimedOut => {
-                // Everything there is was read.
+                // Everything was read.
                 let status = printer.state.status;
                 if told != Some(status) {
                     told = Some(status);
@@ -94,12 +94,12 @@ fn tail(place: &Place, run: RunId, printer: &mut Printer) -> Result<(), Failure>
     }
 }
 
-/// What somebody should know who sees nothing more.
+/// Notes why no more output appears.
 fn at_rest(place: &Place, run: RunId, state: &State) {
     match (state.status, &state.question) {
         (Some(RunStatus::WaitingUser), Some(_)) => {
             note(&format!(
-                "it waits for an answer: {}",
+                "the run waits for an answer: {}",
                 crate::commands::interactions::reply_command(&run.to_string())
             ));
         }
@@ -144,15 +144,15 @@ impl Printer {
             is_first: true,
         };
         if what == What::Document {
-            // Kept until it is written; what goes wrong then is told then.
+            // Kept until the document is written; an error is reported then.
             printer.lines.plain(&format!("{{\"run_id\":\"{run}\",\"events\":[\n")).ok();
         }
         printer
     }
 
-    /// Seqs were lost in a power failure: what the Log says now is told from its beginning.
+    /// Events were lost in a power failure: the Log is printed again from its beginning.
     fn reset(&mut self) {
-        note("the Log was cut; it is told from the beginning");
+        note("the Log was truncated; it is printed again from the beginning");
         self.state = State::default();
         self.fcmp = FcmpTranslator::default();
         self.transcript = Transcript::default();
@@ -169,9 +169,9 @@ impl Printer {
         self.lines.flush().map_err(to_stdout)
     }
 
-    /// The very bytes of the line; on a terminal the same JSON, without characters that hide or turn others.
+    /// The exact bytes of the line; on a terminal, equivalent JSON without characters that hide or reverse text.
     fn rasp(&mut self, line: &LogLine<'_>) -> Result<(), Failure> {
-        // A line of a later version is one all the same.
+        // A line of a later version is printed too.
         let event = line.event().ok();
         if let Some(event) = &event {
             self.state.evolve(event);
@@ -197,7 +197,7 @@ impl Printer {
         let is_wanted = self.part.has_attempt(event.meta.attempt);
         match self.what {
             What::Transcript => {
-                // What is left out is read all the same: it may be what a later event speaks of.
+                // Events that are left out are read too: a later event may refer to them.
                 let text = self.transcript.event(event);
                 if !is_wanted || event.meta.rasp_seq <= self.part.after {
                     return Ok(());
@@ -244,7 +244,7 @@ impl Printer {
     }
 }
 
-/// Lines of JSON on their way to a terminal, which gets them without characters that hide or turn others.
+/// Writes lines of JSON to a terminal, without characters that hide or reverse text.
 struct JsonForTerminal<W> {
     out: W,
     /// A line that has not ended.

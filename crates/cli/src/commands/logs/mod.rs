@@ -1,6 +1,6 @@
-//! `skillrun logs`: the conversation of a run, its events, or what the engine wrote; and more of it as it comes.
+//! `skillrun logs`: the conversation, the events, or the raw engine output of a run, optionally followed.
 //!
-//! `events` prints what is made of the Log, `raw` the evidence.
+//! `events` prints output derived from the Log, `raw` the evidence.
 
 mod events;
 mod raw;
@@ -17,7 +17,7 @@ use crate::exit::Outcome;
 use crate::failure::Failure;
 use crate::place::Place;
 
-/// Whether it is over when everything was printed that there is.
+/// Whether to keep printing after everything that exists was printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Follow {
     /// Until the run is over.
@@ -72,17 +72,17 @@ fn what(form: LogForm) -> What {
     }
 }
 
-/// Whoever only looks can leave at any moment: the run is not ours.
+/// This command only reads, so it can exit at any moment: it does not own the run.
 fn leave_on_interrupt() -> Result<(), Failure> {
     let code = i32::from(Outcome::Interrupted.code());
     signal_hook::flag::register_conditional_shutdown(SIGINT, code, Arc::new(AtomicBool::new(true)))
-        .map_err(|error| Failure::Owner(format!("signals cannot be heard ({error})")))?;
+        .map_err(|error| Failure::Owner(format!("failed to register signal handlers: {error}")))?;
     Ok(())
 }
 
-/// Says so where nothing will come, because nobody works on the run.
+/// Prints a note if no more output will come, because no process works on the run.
 fn warn_if_nobody_works(place: &Place, run: RunId) {
     if place.owner(run).is_none() {
-        crate::place::note("nobody works on this run; `skillrun recover` goes on with it");
+        crate::place::note("no process works on this run; `skillrun recover` resumes it");
     }
 }

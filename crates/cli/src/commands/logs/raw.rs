@@ -1,4 +1,4 @@
-//! What the engine wrote, as the evidence has it: its stdout to ours, its stderr to ours.
+//! The engine output from the evidence: its stdout to our stdout, its stderr to our stderr.
 
 use std::io::{self, IsTerminal, Write};
 use std::mem::MaybeUninit;
@@ -21,16 +21,16 @@ use super::{Follow, warn_if_nobody_works};
 use crate::failure::Failure;
 use crate::place::{Place, note};
 
-/// Where the system tells of no changes, this is how late it gets.
+/// On a file system without change notifications, files are polled at this interval.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
-/// All that has a record: what hides a byte is on the disk before its record is.
+/// Everything that has a record: the ranges to hide are on the disk before the record is.
 const RECORDED: Extent = Extent { stdout: u64::MAX, stderr: u64::MAX, pty: u64::MAX };
 
 pub(super) fn print(place: &Place, run: RunId, attempt: Option<AttemptNumber>, follow: Follow) -> Result<(), Failure> {
-    // From the record and not from beside the evidence, which may not be there yet.
+    // From run.json and not from the evidence, which may not exist yet.
     let patterns = Patterns::new(&place.record(run)?.redact_patterns);
-    let patterns = patterns.map_err(|error| Failure::Owner(format!("what is to be hidden is not known: {error}")))?;
+    let patterns = patterns.map_err(|error| Failure::Owner(format!("cannot read the redaction patterns: {error}; output withheld until run.json is repaired")))?;
     match follow {
         Follow::No => recorded(place, run, attempt, &patterns),
         Follow::Yes => live(place, run, attempt, &patterns),
@@ -39,12 +39,12 @@ pub(super) fn print(place: &Place, run: RunId, attempt: Option<AttemptNumber>, f
 
 fn recorded(place: &Place, run: RunId, attempt: Option<AttemptNumber>, patterns: &Patterns) -> Result<(), Failure> {
     let folder = place.folder(run);
-    let missing = || Failure::NotFound(format!("what the engine wrote is gone; `skillrun logs {run}` has the Log"));
+    let missing = || Failure::NotFound(format!("the engine output was removed; `skillrun logs {run}` prints the conversation"));
     let evidence = match Folder::open(folder.root()) {
         Ok(evidence) => evidence.hiding(patterns),
         Err(error) if matches!(error.kind, EvidenceErrorKind::NoAttempt) => {
             if place.state(run)?.attempt == AttemptNumber::BEFORE_FIRST {
-                note("no engine was started yet");
+                note("no engine has been started yet");
                 return Ok(());
             }
             return Err(missing());
@@ -74,7 +74,7 @@ fn no_attempt(run: RunId, attempt: AttemptNumber) -> Failure {
     Failure::NotFound(format!("run {run} has no attempt {attempt}"))
 }
 
-/// Whoever follows is woken by the Log and by the files of the evidence; the Log says when an attempt is over.
+/// Woken by changes of the Log and of the evidence files; the Log says when an attempt is over.
 fn live(place: &Place, run: RunId, only: Option<AttemptNumber>, patterns: &Patterns) -> Result<(), Failure> {
     let (sender, receiver) = channel();
     let bell = sender.clone();
@@ -96,7 +96,7 @@ fn live(place: &Place, run: RunId, only: Option<AttemptNumber>, patterns: &Patte
             watch(&audit, sender.clone());
             watched = Watched::Yes;
         }
-        // The Log first: what it says to be over is all there.
+        // The Log first: when it says that an attempt is over, all of its output is on the disk.
         read(place, run, &mut state, &mut cursor)?;
         while let Some(step) = feed.next_step(RECORDED)? {
             streams.step(&step)?;
@@ -122,7 +122,7 @@ fn live(place: &Place, run: RunId, only: Option<AttemptNumber>, patterns: &Patte
         if !std::mem::replace(&mut is_told, true) && state.question.is_none() {
             warn_if_nobody_works(place, run);
         }
-        // An error is a timeout: a sender of it is ours.
+        // An error can only be a timeout: this thread holds a sender itself.
         receiver.recv_timeout(LOOK_AGAIN).ok();
         while receiver.try_recv().is_ok() {}
     }
@@ -150,7 +150,7 @@ fn read(place: &Place, run: RunId, state: &mut State, cursor: &mut Cursor) -> Re
     }
 }
 
-/// Rings when something is written in a folder. Where that cannot be, the Log still rings.
+/// Notifies when something is written in a folder. Where that is not supported, the Log still notifies.
 fn watch(folder: &Path, bell: Sender<()>) {
     let Ok(watch) = inotify::init(CreateFlags::CLOEXEC) else { return };
     if inotify::add_watch(&watch, folder, WatchFlags::MODIFY | WatchFlags::CREATE).is_err() {
@@ -174,7 +174,7 @@ struct Streams {
     stderr: Way,
 }
 
-/// The very bytes, or what a terminal may see of them.
+/// The exact bytes, or their escaped form for a terminal.
 enum Way {
     Exact,
     Visible(Visible),
@@ -207,7 +207,7 @@ impl Streams {
         match stream {
             Stream::Stdout => self.stdout.write(bytes, &mut io::stdout().lock()).map_err(failed("stdout")),
             Stream::Stderr => self.stderr.write(bytes, &mut io::stderr().lock()).map_err(failed("stderr")),
-            // The same bytes once more, as a terminal would have had them.
+            // The same bytes again, as a terminal would have received them.
             Stream::Pty => Ok(()),
         }
     }

@@ -1,5 +1,5 @@
-//! Bytes of an engine, made safe for a terminal: what it would obey, and what would hide or turn the text around it, is
-//! shown as it is spelled. The bytes come in pieces that end anywhere, also inside a character.
+//! Output of an engine, made safe for a terminal: characters that it would obey, or that would hide or reverse the text
+//! around them, are escaped. The bytes come in pieces that end anywhere, also inside a character.
 
 use std::io::{self, Write};
 
@@ -26,7 +26,7 @@ impl Visible {
         if self.length > 0 && matches!(byte, 0x80..=0xbf) {
             return self.next(byte, out);
         }
-        // What was begun is no character.
+        // The bytes so far are not a character.
         let broken = std::mem::take(&mut self.length);
         out.write_all(&self.begun[..broken])?;
         match byte {

@@ -1,4 +1,4 @@
-//! Where events go: to stdout in the format asked for, and to the files of `--out`.
+//! Where events go: to stdout in the chosen format, and to the files of `--out`.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -83,7 +83,7 @@ struct Files {
     fcmp: Lines,
     diagnostics: Lines,
     summary: Lines,
-    /// What the engine wrote, all attempts joined, through the mask.
+    /// The engine output of all attempts, with secrets masked.
     stdout: Lines,
     stderr: Lines,
 }
@@ -98,7 +98,7 @@ pub(crate) struct Outputs {
     notices: Vec<(Code, String)>,
     attempts: u64,
     events: u64,
-    /// Verdicts in words, printed behind the conversation.
+    /// Verdicts as text, printed after the conversation.
     words: String,
 }
 
@@ -145,7 +145,7 @@ impl Outputs {
         self.observed = Observed::default();
     }
 
-    /// Bytes as the parser gets them. A merged recording has those of the other two again.
+    /// Bytes as the parser receives them. A merged recording repeats those of the other two.
     pub(crate) fn bytes(&mut self, stream: Stream, bytes: &[u8]) {
         if let Some(files) = &mut self.files {
             match stream {
@@ -198,7 +198,7 @@ impl Outputs {
         }
         match self.format {
             Format::Summary => self.stdout.json(&summary),
-            // Of several attempts the last that was judged decides; what came after it is only noted.
+            // Of several attempts, the last judged one decides; later ones are only noted.
             Format::Conversation if summary.is_judged() => self.words = summary.words(),
             Format::Conversation => self.words.push_str(summary.words().trim_start()),
             Format::Rasp | Format::Fcmp | Format::Diagnostics => {}

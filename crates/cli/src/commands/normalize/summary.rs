@@ -17,10 +17,10 @@ use skillrun_parse::text::marker::MarkerForm;
 use skillrun_translate::Facts;
 use skillrun_translate::coverage::Coverage;
 
-/// Bytes of messages that a summary holds; what comes after is counted.
+/// Bytes of messages that a summary holds; later messages are only counted.
 const MESSAGES_BUDGET: usize = 4 * 1024 * 1024;
 
-/// What a message takes in a summary: millions of tiny ones must not fill memory either.
+/// Overhead of a message in a summary: millions of tiny ones must not fill memory either.
 fn message_cost(message: &MessageFinal) -> usize {
     const KEYS: usize = 48;
     message.text.len() + message.message_id.len() + KEYS
@@ -76,7 +76,7 @@ pub(crate) struct DiagnosticCount {
     count: u64,
 }
 
-/// What is read off the events of one attempt.
+/// What is collected from the events of one attempt.
 #[derive(Debug, Default)]
 pub(crate) struct Observed {
     events: EventCounts,
@@ -172,7 +172,7 @@ pub(crate) struct AttemptSummary {
     output: Option<Map<String, Value>>,
     output_errors: Vec<String>,
     messages: Vec<MessageSummary>,
-    /// Messages left out because the ones before them filled the summary.
+    /// Messages left out because earlier ones filled the summary.
     #[serde(skip_serializing_if = "is_zero")]
     omitted: u64,
     prompt: Option<String>,
@@ -253,7 +253,7 @@ impl AttemptSummary {
         }
     }
 
-    /// Adds what was read off the events.
+    /// Adds what was collected from the events.
     pub(crate) fn complete(mut self, observed: Observed) -> Self {
         self.coverage = observed.coverage(self.bytes);
         self.events = observed.events;
@@ -269,12 +269,12 @@ impl AttemptSummary {
         self.completion.is_some()
     }
 
-    /// The verdict in words, for a terminal of 80 columns.
+    /// The verdict as text, for a terminal of 80 columns.
     pub(crate) fn words(&self) -> String {
         let mut text = String::from("\n");
         match (&self.completion, self.run_status, self.rule) {
             (Some(completion), Some(status), Some(rule)) => {
-                // What an error says, if there is one: a marker that was found does not explain a failure.
+                // The error, if there is one: a marker that was found does not explain a failure.
                 let code = self.error.as_ref().map_or(completion.reason_code, |error| error.code);
                 labelled(&mut text, "verdict", &format!("{status} · {code} (rule {rule})\n{}", code.summary()));
             }
@@ -305,7 +305,7 @@ impl AttemptSummary {
     }
 }
 
-/// Width of the labels in front of the verdict's lines, and of what stands behind them.
+/// Width of the labels of the verdict's lines, and of the text after them.
 const LABEL: usize = 10;
 const COLUMNS: usize = 80 - LABEL;
 

@@ -1,4 +1,4 @@
-//! Puts a question to whoever sits at the terminal.
+//! Asks the user at the terminal.
 
 use std::io::{self, BufRead, Write};
 use std::sync::mpsc::Sender;
@@ -35,11 +35,11 @@ pub(crate) fn listen<T: Send + 'static>(to: Sender<T>, wrap: fn(Typed) -> T) {
         }
         to.send(wrap(Typed::End)).ok();
     };
-    // Without a thread nobody can answer here; `skillrun reply` still can.
+    // Without this thread a question cannot be answered here, but `skillrun reply` still works.
     thread::Builder::new().name("keyboard".to_owned()).spawn(read).ok();
 }
 
-/// What stands before the cursor, and how to choose.
+/// Prints the options and the prompt.
 pub(crate) fn prompt(question: &Pending) {
     let mut text = String::new();
     for (number, option) in question.options.iter().enumerate() {
@@ -48,7 +48,7 @@ pub(crate) fn prompt(question: &Pending) {
     }
     text.push_str(if question.options.is_empty() { "answer> " } else { "number or answer> " });
     let mut out = io::stderr();
-    // Nothing is left to do if the terminal is gone.
+    // If the terminal is gone, there is nothing left to do.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 

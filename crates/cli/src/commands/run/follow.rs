@@ -1,4 +1,4 @@
-//! Stays with a run until it is over, or waits for a person who is not here.
+//! Follows a run until it is over, or waits for an answer that cannot be given here.
 
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::net::UnixStream;
@@ -29,10 +29,10 @@ use crate::place::Place;
 use crate::settings::Settings;
 use crate::words::{moment, plain_lines};
 
-/// How often it is looked whether a run is in trouble that its Log cannot tell of.
+/// Interval of the checks for trouble that the Log does not show.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long the owner of a run may take to make the one that takes its place.
+/// How long the owner of a run may take to create the run that retries it.
 const MAKING: Duration = Duration::from_secs(10);
 
 /// What is shown.
@@ -57,7 +57,7 @@ impl Style {
     }
 }
 
-/// What can happen while we wait.
+/// What can happen during the wait.
 enum Came {
     News,
     Typed(Typed),
@@ -71,12 +71,12 @@ struct Following<'a> {
     run: RunId,
     style: Style,
     cursor: Cursor,
-    /// What was said up to here is known.
+    /// Events up to this sequence number were printed before.
     known: u64,
     state: State,
     fcmp: FcmpTranslator,
     transcript: Transcript,
-    /// The question that was put to the terminal.
+    /// The question that was asked at the terminal.
     asked: Option<Pending>,
     listens: Keyboard,
     interrupts: u32,
@@ -86,13 +86,13 @@ struct Following<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keyboard {
-    /// Nobody is there to answer.
+    /// No user can answer here.
     None,
     NotYet,
     Listening,
 }
 
-/// Follows a run from its event `known` on, and then those that take its place.
+/// Follows a run from its event `known` on, and then the runs that retry it.
 pub(crate) fn follow(
     settings: &Settings,
     owner: &Owner,
@@ -134,7 +134,7 @@ pub(crate) fn follow(
         drop(subscription);
         match rest? {
             Rest::Ended(outcome) => {
-                // What is written after the end is written before we leave.
+                // Files that are written after the end are written before this process exits.
                 owner.runtime.wait_after_end(run, Duration::from_secs(60));
                 let Some(retry) = following.state.retry.filter(|retry| is_there(owner, retry.run_id)) else {
                     print_end(settings, run, style, output)?;
@@ -142,7 +142,7 @@ pub(crate) fn follow(
                 };
                 let at = moment(retry.not_before);
                 tell(&format!(
-                    "the quota is used up: the same is tried again as run {}, not before {at}",
+                    "the quota is exhausted: retrying as run {}, not before {at}",
                     retry.run_id
                 ));
                 (run, known, listens) = (retry.run_id, 0, following.listens);
@@ -156,7 +156,7 @@ pub(crate) fn follow(
     }
 }
 
-/// Whether a run that was planned is made. Another process may be about to.
+/// Whether a planned run exists. Another process may be about to create it.
 fn is_there(owner: &Owner, run: RunId) -> bool {
     let begin = Instant::now();
     loop {
@@ -170,11 +170,11 @@ fn is_there(owner: &Owner, run: RunId) -> bool {
     }
 }
 
-/// Why we stop following.
+/// Why following stops.
 enum Rest {
     Ended(Outcome),
     Waiting(Box<Pending>),
-    /// The run goes on without us.
+    /// The run continues without this process.
     Left,
 }
 
@@ -276,12 +276,12 @@ impl Following<'_> {
         }
         match self.listens {
             Keyboard::None => {
-                // Somebody or something will answer in time; without a time nobody here will.
+                // With a deadline, the question will be answered or decided in time; without one, not from here.
                 self.asked = Some(question.clone());
                 if question.deadline.is_none() {
                     return Some(Rest::Waiting(Box::new(question)));
                 }
-                tell(&format!("it waits for an answer: skillrun reply {} TEXT", self.run));
+                tell(&format!("the run waits for an answer: skillrun reply {} TEXT", self.run));
                 return None;
             }
             Keyboard::NotYet => {
@@ -318,35 +318,35 @@ impl Following<'_> {
         let reply = Reply { interaction_id, text, files: Vec::new(), request_id: None };
         match self.owner.runtime.reply_anywhere(self.run, reply) {
             Ok(_) => Ok(None),
-            // Somebody else was quicker, or the time was up.
+            // Another client was quicker, or the deadline has passed.
             Err(error) if matches!(error.kind(), Kind::Stale | Kind::Repeated | Kind::Over) => {
-                tell("that question is not open any more");
+                tell("that question is no longer open");
                 Ok(None)
             }
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Leaves the run to an owner in the background.
+    /// Hands the run over to an owner process in the background.
     fn leave(&mut self) -> Result<Rest, Failure> {
         if self.owner.runtime.has(self.run) {
             self.owner.runtime.let_go(self.run);
             in_background(self.settings, Take::One(self.run))?;
         }
-        tell(&format!("left running; follow it with `skillrun logs -f {}`", self.run));
+        tell(&format!("left running; `skillrun logs -f {}` follows it", self.run));
         Ok(Rest::Left)
     }
 
-    /// Whether somebody answers for the run.
+    /// Whether another process owns the run and responds.
     fn is_owned(&self) -> bool {
         let data = &self.settings.data;
         let pid = self.owner.runtime.log().last_writer(self.run).filter(|pid| *pid != std::process::id());
         pid.is_some_and(|pid| ask_owner(data, pid, Ask::Hello).is_ok())
     }
 
-    /// Says what keeps the run from getting on, once.
+    /// Reports once what keeps the run from making progress.
     fn trouble(&mut self) -> Result<(), Failure> {
-        // Another process has it; if that has died, it is ours to go on with.
+        // Another process owns the run; if it has died, this process takes the run up.
         if !self.owner.runtime.has(self.run) && !self.state.is_over() && !self.state.rests() && !self.is_owned() {
             self.owner.runtime.take_up(self.run)?;
         }
@@ -361,15 +361,15 @@ impl Following<'_> {
     }
 }
 
-/// Beside what was asked for.
+/// Prints a line on stderr, beside the output of the command.
 fn tell(text: &str) {
-    // Nothing is left to do if stderr is gone.
+    // If stderr is gone, there is nothing left to do.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Signals that are meant for us, as something that comes.
+/// Sends the signals of this process to a channel.
 fn signals(to: &Sender<Came>) -> Result<(), Failure> {
-    let failed = |error: io::Error| Failure::Owner(format!("signals cannot be heard ({error})"));
+    let failed = |error: io::Error| Failure::Owner(format!("failed to register signal handlers: {error}"));
     for (signals, came) in [(&[SIGINT, SIGTERM][..], true), (&[SIGHUP][..], false)] {
         let (mut reader, writer) = UnixStream::pair().map_err(failed)?;
         for signal in signals {
@@ -413,7 +413,7 @@ fn print_waiting(settings: &Settings, run: RunId, question: &Pending, style: Sty
     }
 }
 
-/// The result, and where everything lies.
+/// The result, and the folder of the run.
 pub(crate) fn print_end(settings: &Settings, run: RunId, style: Style, output: &Output) -> Result<(), Failure> {
     let folder = settings.data.run(run);
     let place = Place { settings: settings.clone(), log: FileLog::new(settings.data.runs()) };
@@ -437,7 +437,7 @@ fn end_text(result: &RunResult, folder: &str, style: Style, output: &Output) -> 
     if let Some(error) = &result.error {
         row("error", format!("{} · {}", error.code, output::plain(&error.message)));
         if let Some(at) = error.reset_at {
-            row("quota", format!("is there again {}", moment(at)));
+            row("quota", format!("resets {}", moment(at)));
         }
     }
     for action in &result.next_actions {

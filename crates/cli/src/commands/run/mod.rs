@@ -1,7 +1,7 @@
-//! `skillrun run`: a skill goes in, an engine works, a result comes out. `reply` and `retry` go on the same way.
+//! `skillrun run`: creates a run and follows it. `reply` and `retry` follow a run in the same way.
 //!
-//! `request` makes a request of the arguments, `follow` stays until the run is over or waits, `ask` puts questions to
-//! whoever sits at the terminal.
+//! `request` builds a request from the arguments, `follow` follows the run until it is over or waits, `ask` asks the
+//! user at the terminal.
 
 mod ask;
 pub(crate) mod follow;
@@ -27,7 +27,7 @@ pub(crate) fn run(global: &Global, args: Run) -> Result<ExitCode, Failure> {
     submit(global, &settings, new, args.wait, args.cached)
 }
 
-/// Makes a run, and stays as long as was asked for.
+/// Creates a run and follows it, unless `--no-wait` is given.
 pub(crate) fn submit(
     global: &Global,
     settings: &Settings,
@@ -41,12 +41,12 @@ pub(crate) fn submit(
         && let Err(RuntimeError::OtherVariables { changed, .. }) = owner.runtime.check_variables(before)
     {
         let changed: Vec<String> = changed.iter().map(ToString::to_string).collect();
-        note(&format!("the new run uses the variables of this shell; run {before} had others: {}", changed.join(", ")));
+        note(&format!("the new run uses the environment variables of this shell; run {before} had different ones: {}", changed.join(", ")));
     }
     if cached && let Some(run) = owner.runtime.cached(&new)? {
         return show_cached(global, settings, run, wait);
     }
-    // Variables that were named are ours, and a server has others of the same names.
+    // Variables named with --env or --secret are those of this process; a server may have others of the same names.
     let is_for_server = new.options.env.is_empty() && new.options.secrets.is_empty() && server(settings).is_some();
     if wait.no_wait {
         let run = owner.runtime.accept(new)?;
@@ -70,7 +70,7 @@ pub(crate) fn submit(
 }
 
 fn show_cached(global: &Global, settings: &Settings, run: RunId, wait: Wait) -> Result<ExitCode, Failure> {
-    note(&format!("this was run before, as {run}; its result is used again"));
+    note(&format!("run {run} had the same request; its result is reused"));
     if wait.no_wait {
         return print_id(run, wait).map(|()| ExitCode::SUCCESS);
     }

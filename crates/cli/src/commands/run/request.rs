@@ -1,4 +1,4 @@
-//! Arguments to a request.
+//! Builds a request from the arguments.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ pub(crate) fn of(settings: &Settings, skill: Skill, args: &Request) -> Result<Ne
         (None, Some(engine), _) => engine.clone(),
         (None, None, [only]) => only.to_string(),
         (None, None, _) => {
-            let what = "no engine was named; give one with --engine, or once for all with \
+            let what = "no engine is given; name one with --engine, or set a default with \
                         `skillrun config set engine NAME` (`skillrun engines` lists them)";
             return Err(Failure::Input(what.to_owned()));
         }
@@ -76,7 +76,7 @@ pub(crate) fn options(args: &Request) -> Options {
     }
 }
 
-/// Pairs and files, in the order they were given; later ones win.
+/// Pairs and files, in the given order; later ones win.
 pub(crate) fn values(words: &[String], option: &str, settings: &Settings) -> Result<Map<String, Value>, Failure> {
     let mut all = Map::new();
     for word in words {
@@ -109,8 +109,8 @@ fn document(from: &mut dyn Read, name: &str) -> Result<Map<String, Value>, Failu
     }
     match serde_json::from_slice(&text) {
         Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err(wrong("is JSON, but no object".to_owned())),
-        Err(error) => Err(wrong(format!("is no JSON: {error}"))),
+        Ok(_) => Err(wrong("is JSON, but not an object".to_owned())),
+        Err(error) => Err(wrong(format!("is not JSON: {error}"))),
     }
 }
 

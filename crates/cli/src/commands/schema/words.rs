@@ -1,4 +1,4 @@
-//! Our English for states and codes, as one table that other presenters can take theirs from. Nothing is worded here.
+//! The English texts of states and codes, as one table that other presenters can use. No text is defined here.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -21,14 +21,14 @@ pub(super) fn table() -> Value {
         "resolutions": each(ResolutionMode::ALL, words::resolution),
         "on_deadline": each(OnDeadline::ALL, words::on_deadline),
         "moments": each(MomentKind::ALL, words::moment),
-        // By what the passage is, and by how its turn ended.
+        // By the kind of the passage, and by how its turn ended.
         "passages": each(PassageKind::ALL, |what| each(TurnState::ALL, |turn| words::passage(what, turn))),
         // What to do about a problem of the service.
         "problems": each(ProblemCode::ALL, ProblemCode::next_action),
     })
 }
 
-/// The words for each of them, by its name on the wire.
+/// The text of each item, by its wire name.
 fn each<T: Copy + Serialize, Words: Into<Value>>(all: &[T], words: impl Fn(T) -> Words) -> Value {
     let name = |one: &T| json!(one).as_str().unwrap_or_default().to_owned();
     let named: Map<String, Value> = all.iter().map(|one| (name(one), words(*one).into())).collect();

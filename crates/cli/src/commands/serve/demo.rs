@@ -1,5 +1,5 @@
-//! `--demo`: the sample skills, and three runs that somebody can look at without a model or a network: one that
-//! succeeds, one that waits for an answer, and one that fails.
+//! `--demo`: the sample skills, and three example runs that need no model and no network: one that succeeds, one that
+//! waits for an answer, and one that fails.
 
 use std::fs;
 use std::io;
@@ -68,7 +68,7 @@ struct Sample {
     script: Option<&'static str>,
 }
 
-/// An engine that gives up in the middle.
+/// An engine that fails in the middle.
 const FAILING: &str = include_str!("demo_failing.yaml");
 
 pub(super) fn begin(settings: &Settings, runtime: &Arc<Runtime>) -> Result<(), DemoError> {
@@ -98,7 +98,7 @@ pub(super) fn begin(settings: &Settings, runtime: &Arc<Runtime>) -> Result<(), D
         },
     ];
     for (number, sample) in samples.into_iter().enumerate() {
-        // A second start with --demo makes no second set of runs.
+        // A second start with --demo does not create a second set of runs.
         let key = RequestKey::new(&format!("skillrun-demo-{}", number + 1))?;
         let script = sample.script.map(|text| written(&settings.data.uploads(), text)).transpose()?;
         let new = NewRun {
@@ -121,7 +121,7 @@ pub(super) fn begin(settings: &Settings, runtime: &Arc<Runtime>) -> Result<(), D
     Ok(())
 }
 
-/// The requests of the demonstration never change.
+/// The requests of the demo never change.
 fn blake3_of(number: usize) -> blake3::Hash {
     blake3::hash(&number.to_le_bytes())
 }
@@ -140,7 +140,7 @@ fn written(folder: &Path, text: &str) -> io::Result<tempfile::NamedTempFile> {
     Ok(file)
 }
 
-/// A skill that is there already stays as it is.
+/// An existing skill is not changed.
 fn install(folder: &Path) -> io::Result<()> {
     for (path, bytes) in FILES {
         let target = folder.join(path);

@@ -1,4 +1,4 @@
-//! `skillrun serve`: gives the same runs to programs and browsers, until it is told to stop.
+//! `skillrun serve`: the HTTP server for programs and browsers, until a signal stops it.
 
 mod demo;
 
@@ -33,8 +33,8 @@ pub(crate) fn run(global: &Global, args: &Serve) -> Result<ExitCode, Failure> {
     let setup = setup(&settings, &owner, args)?;
     if !setup.door.listen.ip().is_loopback() {
         note(
-            "this address can be reached from other machines, and what is said is not encrypted; \
-             put a proxy that speaks TLS before it, and name it in server.hosts",
+            "this address can be reached from other machines, and the traffic is not encrypted; \
+             put a TLS proxy in front of it, and add the proxy's name to server.hosts",
         );
     }
     let stop = Stop::default();
@@ -43,11 +43,11 @@ pub(crate) fn run(global: &Global, args: &Serve) -> Result<ExitCode, Failure> {
     let is_demo = args.demo;
     let served = serve(setup, &stop, move |serving| {
         if is_demo && let Err(error) = demo::begin(&told, &runtime) {
-            note(&format!("the demonstration could not begin: {error}"));
+            note(&format!("failed to start the demo: {error}"));
         }
         tell(&told, serving);
     });
-    // Hosts go on by themselves, and the next start finds them.
+    // Host processes keep running, and the next start finds them.
     owner.leave_runs();
     drop(served?);
     Ok(ExitCode::SUCCESS)
@@ -91,9 +91,9 @@ fn setup(settings: &Settings, owner: &Owner, args: &Serve) -> Result<Setup, Fail
     })
 }
 
-/// The first one stops it, a second one at once.
+/// The first signal stops the server, a second one exits at once.
 fn listen_for_signals(stop: &Stop) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::Owner(format!("signals cannot be listened for: {error}"));
+    let failed = |error: std::io::Error| Failure::Owner(format!("failed to register signal handlers: {error}"));
     let is_second = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, is_second.clone()).map_err(failed)?;
@@ -106,7 +106,7 @@ fn listen_for_signals(stop: &Stop) -> Result<(), Failure> {
     let stop = stop.clone();
     let wait = move || {
         if heard.read(&mut [0]).is_ok() {
-            note("stopping; runs go on by themselves, and the next start finds them");
+            note("stopping; engines keep running, and the next start resumes their runs");
             stop.stop();
         }
     };
@@ -114,18 +114,18 @@ fn listen_for_signals(stop: &Stop) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where it is and how to get in.
+/// Prints the address of the server and how to log in.
 fn tell(settings: &Settings, serving: &Serving) {
     let Serving { url, token_file, taken_up, waiting, broken } = serving;
     let link = random::bytes().and_then(|random| links::make(&settings.data, crate::words::now(), random));
     let open = link.map_or_else(|error| format!("({error})"), |code| format!("{url}/open#code={code}"));
     let mut text = format!("serving  {url}\nopen     {open}\ntoken    {}\n", token_file.display());
     if taken_up + waiting > 0 {
-        text += &format!("found    {} at work, {} waiting for an answer\n", counted(*taken_up, "run", "runs"), waiting);
+        text += &format!("resumed  {}, {} waiting for an answer\n", counted(*taken_up, "run", "runs"), waiting);
     }
-    // Whoever started us may be gone; the service goes on.
+    // If stdout is gone, the server keeps running.
     output::print(&text).ok();
     for (run, why) in broken {
-        note(&format!("{run} cannot go on: {why}"));
+        note(&format!("{run} cannot be resumed: {why}"));
     }
 }

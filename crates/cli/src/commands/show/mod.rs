@@ -21,7 +21,7 @@ use crate::place::{Place, note};
 /// What is known about a run.
 struct Known {
     run: RunId,
-    /// None where `run.json` cannot be read; the rest is told all the same.
+    /// None if `run.json` cannot be read; the rest is shown anyway.
     record: Option<RunRecord>,
     state: State,
     /// Why the Log could not be read to its end.
@@ -101,7 +101,7 @@ fn look(place: &Place, run: RunId) -> Result<Known, Failure> {
         }
         Ok(())
     });
-    // What stands before a damage is worth showing.
+    // The events before a damage are worth showing.
     let damage = read.err().map(|error| error.to_string());
     let folder = place.folder(run);
     attempts.measure(&folder.audit());
@@ -112,19 +112,19 @@ fn look(place: &Place, run: RunId) -> Result<Known, Failure> {
     Ok(Known { run, record, state, damage, created_at, updated_at, canceled_by, attempts, result, owner, files })
 }
 
-/// Those of the files of a run that are there.
+/// The files of a run that exist.
 fn files(root: &std::path::Path) -> Vec<File> {
     const FILES: [(&str, &str); 10] = [
-        ("run.json", "what was asked for"),
+        ("run.json", "the request"),
         ("events.jsonl", "the Log"),
-        ("result.json", "how it ended"),
+        ("result.json", "the result"),
         ("fcmp.jsonl", "the conversation"),
-        ("parser_diagnostics.jsonl", "what was noticed while reading"),
-        ("inputs", "files that came with it"),
-        ("skill", "the skill as it was"),
+        ("parser_diagnostics.jsonl", "warnings and errors of the parsers"),
+        ("inputs", "input files and reply files"),
+        ("skill", "the skill as it was at the start"),
         ("workspace", "where the engine works"),
         ("home", "the engine's home folder"),
-        (".audit", "evidence: what the engine wrote"),
+        (".audit", "the evidence: raw engine output"),
     ];
     let file = |(name, what): (&'static str, &'static str)| {
         let found = std::fs::metadata(root.join(name)).ok()?;

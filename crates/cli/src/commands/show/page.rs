@@ -14,7 +14,7 @@ use crate::output::{Ink, LastColumn, Output, plain};
 use crate::place::Place;
 use crate::words::{counted, from_now, indented, lasting, moment, now, size, status_ink};
 
-/// Characters of a hash that tell one skill from another.
+/// Characters of a hash that are shown, enough to distinguish skills.
 const HASH: usize = 12;
 /// Lines of an answer that are shown; `skillrun result` prints all.
 const LINES: usize = 12;
@@ -46,7 +46,7 @@ fn head(known: &Known, output: &Output) -> String {
     let code = match result.status {
         RunStatus::Succeeded => result.completion.map(|completion| completion.reason_code),
         RunStatus::Failed => result.error.as_ref().map(|error| error.code),
-        // How the last turn ended is not why.
+        // The end of the last turn is not the reason.
         RunStatus::Canceled | RunStatus::Queued | RunStatus::Running | RunStatus::WaitingUser => None,
     };
     let code = code.map(|code| format!(" · {code}")).unwrap_or_default();
@@ -84,10 +84,10 @@ fn facts(place: &Place, known: &Known, output: &Output) -> String {
         rows.push(row("not before", format!("{} ({})", moment(at), from_now(at, now))));
     }
     if let Some(retry) = known.state.retry {
-        rows.push(row("tried again", format!("{}, not before {}", retry.run_id, moment(retry.not_before))));
+        rows.push(row("retried as", format!("{}, not before {}", retry.run_id, moment(retry.not_before))));
     }
     if let Some(at) = known.result.as_ref().and_then(|result| result.error.as_ref()?.reset_at) {
-        rows.push(row("quota", format!("is there again {} ({})", moment(at), from_now(at, now))));
+        rows.push(row("quota", format!("resets {} ({})", moment(at), from_now(at, now))));
     }
     if let Some(by) = &known.canceled_by {
         rows.push(row("canceled by", plain(by)));
@@ -95,12 +95,12 @@ fn facts(place: &Place, known: &Known, output: &Output) -> String {
     rows.extend(owner(known));
     if known.state.auto_decisions > 0 {
         let decisions = counted(known.state.auto_decisions as usize, "question", "questions");
-        rows.push(row("decided", format!("{decisions}, because nobody answered in time")));
+        rows.push(row("decided", format!("{decisions} automatically, because no answer came in time")));
     }
     output.table(&rows, LastColumn::Whole)
 }
 
-/// Who works on it. Nobody need do so while it waits.
+/// The process that works on the run. A waiting run needs none.
 fn owner(known: &Known) -> Option<[(Ink, String); 2]> {
     let working = match known.state.status? {
         RunStatus::Queued | RunStatus::Running => true,
@@ -112,7 +112,7 @@ fn owner(known: &Known) -> Option<[(Ink, String); 2]> {
         // Nobody can.
         None if known.damage.is_some() => None,
         None if working => {
-            let text = "nobody works on it; `skillrun recover` goes on with it".to_owned();
+            let text = "no process works on it; `skillrun recover` resumes it".to_owned();
             Some([(Ink::Dim, "owner".to_owned()), (Ink::Bad, text)])
         }
         None => None,
@@ -129,7 +129,7 @@ fn of_record(place: &Place, record: &RunRecord) -> Rows {
         Workspace::Own => path(&place.folder(record.run_id).workspace()),
         Workspace::Folder { path: folder, sharing: Sharing::Alone } => path(folder.as_path()),
         Workspace::Folder { path: folder, sharing: Sharing::Allowed } => {
-            format!("{}, which others may use too", path(folder.as_path()))
+            format!("{}, shared with other runs", path(folder.as_path()))
         }
     };
     let mut rows = vec![
@@ -159,7 +159,7 @@ fn of_record(place: &Place, record: &RunRecord) -> Rows {
     rows
 }
 
-/// The beginning of what may be long.
+/// The beginning of a text that may be long.
 fn short(text: &str) -> String {
     const CHARS: usize = 200;
     let text = plain(text);
@@ -176,7 +176,7 @@ fn attempts(list: &[Attempt], output: &Output) -> String {
         let begin = attempt.started_at;
         let [turn, reason, exit, took] = match &attempt.ended {
             None => {
-                ["going on".to_owned(), String::new(), String::new(), lasting(now().millis_since(begin).unwrap_or(0))]
+                ["running".to_owned(), String::new(), String::new(), lasting(now().millis_since(begin).unwrap_or(0))]
             }
             Some(ended) => [
                 ended.turn.to_string(),
@@ -193,7 +193,7 @@ fn attempts(list: &[Attempt], output: &Output) -> String {
     output.table(&rows, LastColumn::Whole)
 }
 
-/// How the process ended. One that lives on has not.
+/// How the process ended. Empty for one that is still alive.
 fn exit(exit: &Exit) -> String {
     match (exit.code, &exit.signal, exit.ended_by) {
         (Some(code), _, _) => code.to_string(),

@@ -59,7 +59,7 @@ pub(super) fn remove(global: &Global, name: &str, form: Form) -> Result<(), Fail
     }
 }
 
-/// What was meant: one that lies elsewhere, or a name that is nearly right.
+/// What was probably meant: a skill in another folder, or a misspelled name.
 fn not_installed(name: &str, settings: &Settings) -> Failure {
     let elsewhere = settings.search_path(settings.cwd()).list().skills.into_iter().find(|found| found.name == name);
     let installed: Vec<String> =
@@ -67,11 +67,11 @@ fn not_installed(name: &str, settings: &Settings) -> Failure {
     let suggestion = nearest(name, installed.iter().map(String::as_str));
     Failure::NotFound(match (elsewhere, suggestion) {
         (Some(found), _) => format!(
-            "the skill \"{name}\" was not installed by skillrun; it lies in {}, remove it there",
+            "the skill \"{name}\" was not installed by skillrun; it is in {}, remove it there",
             found.root.display()
         ),
         (None, Some(known)) => format!("no skill \"{name}\" is installed; did you mean \"{known}\"?"),
-        (None, None) if installed.is_empty() => format!("there is no skill \"{name}\" to remove; none is installed"),
-        (None, None) => format!("no skill \"{name}\" is installed; there are: {}", installed.join(", ")),
+        (None, None) if installed.is_empty() => format!("there is no skill \"{name}\" to remove; no skills are installed"),
+        (None, None) => format!("no skill \"{name}\" is installed; installed are: {}", installed.join(", ")),
     })
 }

@@ -78,25 +78,25 @@ fn listing_text(listing: &Listing, path: &SearchPath, output: &Output) -> String
     }
     let mut text = String::new();
     if used.is_empty() {
-        text += "There is no skill that can be run. Looked in:\n";
+        text += "There are no skills that can be run. Folders searched:\n";
         text += &path
             .folders()
             .iter()
             .map(|folder| format!("  {}\n", plain(&folder.path.to_string_lossy())))
             .collect::<String>();
-        text += "`skillrun skills new NAME` writes one.\n";
+        text += "`skillrun skills new NAME` creates one.\n";
     } else {
         used.insert(0, ["NAME", "FROM", "DESCRIPTION"].map(|head| (Ink::Dim, head.to_owned())));
         text += &output.table(&used, LastColumn::Cut);
     }
-    // A sentence with a path in it is of no use when it is cut; the terminal breaks it.
+    // A sentence with a path in it is useless when truncated; the terminal wraps it.
     let whole = |rows: &[[(Ink, String); 2]]| {
         let line = |[(ink, name), (_, rest)]: &[(Ink, String); 2]| format!("  {}  {rest}\n", output.paint(*ink, name));
         rows.iter().map(line).collect::<String>()
     };
     if !shadowed.is_empty() {
         text +=
-            &format!("\n{}\n{}", output.paint(Ink::Warning, "Shadowed by one that comes before it:"), whole(&shadowed));
+            &format!("\n{}\n{}", output.paint(Ink::Warning, "Shadowed by an earlier skill with the same name:"), whole(&shadowed));
     }
     if !broken.is_empty() {
         text += &format!("\n{}\n{}", output.paint(Ink::Bad, "Cannot be run:"), whole(&broken));

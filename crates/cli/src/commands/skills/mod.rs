@@ -1,4 +1,4 @@
-//! `skillrun skills`: what there is, what is wrong with it, and adding to it.
+//! `skillrun skills`: lists, shows, validates, creates, installs and removes skills.
 
 mod change;
 mod list;

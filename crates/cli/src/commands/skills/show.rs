@@ -1,4 +1,4 @@
-//! `skillrun skills show`: a skill, or what an agent will read of it.
+//! `skillrun skills show`: a skill, or the text that an agent reads.
 
 use serde_json::{Value, json};
 use skillrun_model::ExecutionMode;

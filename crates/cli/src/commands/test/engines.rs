@@ -1,4 +1,4 @@
-//! Which engines a skill is tried on.
+//! Which engines a skill is tested on.
 
 use skillrun_engine::descriptor::Executable;
 use skillrun_engine::{Descriptor, Engines};
@@ -12,10 +12,10 @@ use crate::commands::engines::around;
 use crate::failure::Failure;
 use crate::settings::Settings;
 
-/// Where a skill keeps the script of its own.
+/// Path of a skill's own script.
 const OWN_SCRIPT: &str = "assets/scripted.yaml";
 
-/// What becomes of an engine that was named and is not installed.
+/// What happens to an engine that was named and is not installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
     IsAnError,
@@ -35,7 +35,7 @@ pub(super) struct Chosen {
     pub(super) skipped: Vec<(String, String)>,
 }
 
-/// Those that were named, else all that can run the skill.
+/// The named engines, else all that can run the skill.
 pub(super) fn choose(settings: &Settings, skill: &Skill, cases: &[Case], args: &Test) -> Result<Chosen, Failure> {
     let (named, missing) = (&args.engines, Missing::from(args.skip_missing));
     let known = settings.engines();
@@ -50,7 +50,7 @@ pub(super) fn choose(settings: &Settings, skill: &Skill, cases: &[Case], args: &
             }
         }
         if chosen.engines.is_empty() {
-            let what = "no engine that the skill allows is installed; `skillrun engines` lists them";
+            let what = "no engine that the skill supports is installed; `skillrun engines` lists all engines";
             return Err(Failure::NotFound(what.to_owned()));
         }
         return Ok(chosen);
@@ -61,12 +61,12 @@ pub(super) fn choose(settings: &Settings, skill: &Skill, cases: &[Case], args: &
             (Ok(_), _) => chosen.add(descriptor, &models),
             (Err(error), Missing::IsLeftOut) => chosen.skipped.push((name.clone(), error.to_string())),
             (Err(error), Missing::IsAnError) => {
-                return Err(Failure::NotFound(format!("{error}; --skip-missing leaves it out")));
+                return Err(Failure::NotFound(format!("{error}; --skip-missing skips it")));
             }
         }
     }
     if chosen.engines.is_empty() {
-        return Err(Failure::NotFound("none of the engines that were named is installed".to_owned()));
+        return Err(Failure::NotFound("none of the named engines is installed".to_owned()));
     }
     Ok(chosen)
 }
@@ -85,7 +85,7 @@ impl Chosen {
 struct Models<'a>(&'a [ModelChoice]);
 
 impl<'a> Models<'a> {
-    /// One that nobody tries is in nobody's way; one that is not known is a typing error.
+    /// A model for an engine that is not tested is allowed; an unknown engine is a typing error.
     fn of(known: &Engines, choices: &'a [ModelChoice]) -> Result<Self, Failure> {
         for (number, choice) in choices.iter().enumerate() {
             choice.engine.as_ref().map(|name| known.get(name)).transpose()?;
@@ -110,7 +110,7 @@ fn plays(descriptor: &Descriptor) -> Plays {
     }
 }
 
-/// Whether there is something to play for every case.
+/// Whether there is a script for every case.
 fn has_scripts(skill: &Skill, cases: &[Case]) -> bool {
     skill.root.join(OWN_SCRIPT).is_file() || cases.iter().all(|case| case.script.is_some())
 }

@@ -1,6 +1,6 @@
-//! `skillrun test`: a skill's cases on several engines, and what they make of them.
+//! `skillrun test`: runs the test cases of a skill on several engines and compares the results.
 //!
-//! `engines` says which, `place` where the runs lie, `table` what is printed.
+//! `engines` chooses the engines, `place` the folder of the runs, `table` formats the output.
 
 mod engines;
 mod place;
@@ -43,20 +43,20 @@ pub(crate) fn run(global: &Global, args: &Test) -> Result<ExitCode, Failure> {
     };
     let chosen = engines::choose(&settings, &skill, &cases, args)?;
     for (name, why) in &chosen.skipped {
-        tell(&format!("{name} is left out: {}", plain(why)));
+        tell(&format!("{name} is skipped: {}", plain(why)));
     }
     let place = Place::make(&settings, args.keep.as_deref())?;
     let skill = place.skill(&skill, file.as_deref())?;
     let jobs = args.jobs as usize;
     settings.data = place.data();
-    // A run that waits for a slot would seem to take longer than it does.
+    // The time that a run waits for a slot would count as its own.
     let slots = &mut settings.slots;
     (slots.total, slots.per_engine, slots.sticky) = (jobs, jobs, jobs);
     slots.by_engine = BTreeMap::new();
     let owner = Owner::new(&settings)?;
     let options = Options {
         hard_timeout_sec: args.timeout.map(|limit| limit.as_secs_f64()),
-        // Nobody waits for a test for hours, and nobody is there any more when it would go on.
+        // A test does not wait for hours, and its owner process would be gone when the quota resets.
         retry_quota: Some(OnQuota::Fail),
         ..Options::default()
     };
@@ -70,7 +70,7 @@ pub(crate) fn run(global: &Global, args: &Test) -> Result<ExitCode, Failure> {
     };
     let trials = run_all(&owner.runtime, plan, &stop_on_signals()?, |progress| tell_progress(plan, &progress))?;
     let versions = versions(&settings, plan, &trials);
-    // Nothing goes on behind a test.
+    // No run continues after a test.
     owner.leave_runs();
     let cases_file = file.map(|file| file.to_string_lossy().into_owned());
     let mut report = Report::of(plan, About { cases_file, versions, skipped: chosen.skipped }, &trials);
@@ -89,7 +89,7 @@ pub(crate) fn run(global: &Global, args: &Test) -> Result<ExitCode, Failure> {
     }))
 }
 
-/// What was tried is what its runs say.
+/// The versions that were tested, from the records of the runs.
 fn versions(settings: &Settings, plan: Plan<'_>, trials: &[Trial]) -> BTreeMap<String, String> {
     let version = |trial: &Trial| {
         let Came::Ended { ended, .. } = &trial.came else { return None };
@@ -99,12 +99,12 @@ fn versions(settings: &Settings, plan: Plan<'_>, trials: &[Trial]) -> BTreeMap<S
     trials.iter().filter_map(version).collect()
 }
 
-/// The first signal cancels what runs, the second leaves at once.
+/// The first signal cancels the active runs, the second exits at once.
 pub(crate) fn stop_on_signals() -> Result<Stop, Failure> {
-    let failed = |error: io::Error| Failure::Owner(format!("signals cannot be heard ({error})"));
+    let failed = |error: io::Error| Failure::Owner(format!("failed to register signal handlers: {error}"));
     let flag = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // In this order: the second is for the next signal.
+        // In this order: the conditional shutdown is for the next signal.
         let code = i32::from(Outcome::Interrupted.code());
         signal_hook::flag::register_conditional_shutdown(signal, code, flag.clone()).map_err(failed)?;
         signal_hook::flag::register(signal, flag.clone()).map_err(failed)?;
@@ -114,7 +114,7 @@ pub(crate) fn stop_on_signals() -> Result<Stop, Failure> {
 
 fn tell_progress(plan: Plan<'_>, progress: &Progress<'_>) {
     match progress {
-        Progress::Stopping => tell("canceling; press Ctrl-C again to leave at once"),
+        Progress::Stopping => tell("canceling; press Ctrl-C again to exit at once"),
         Progress::Done { done, of, trial } => {
             let case = plan.cases.get(trial.case).map_or("", |case| &case.name);
             let engine = plan.engines.get(trial.engine).map_or("", |engine| &engine.name);
@@ -125,9 +125,9 @@ fn tell_progress(plan: Plan<'_>, progress: &Progress<'_>) {
     }
 }
 
-/// Beside what was asked for.
+/// Prints a line on stderr, beside the output of the command.
 fn tell(text: &str) {
-    // Nothing is left to do if stderr is gone.
+    // If stderr is gone, there is nothing left to do.
     let _ = writeln!(io::stderr(), "{text}");
 }
 

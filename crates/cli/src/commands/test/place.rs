@@ -1,4 +1,4 @@
-//! Where the runs of a test lie: a data folder of their own, so that nobody finds them among real ones.
+//! The data folder of a test's runs, separate from the user's, so that they do not mix with real runs.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::settings::Settings;
 
 #[derive(Debug)]
 pub(super) enum Place {
-    /// Removed when all was as expected.
+    /// Removed if all tests passed.
     Temporary(TempDir),
     /// The user's.
     Kept(DataFolder),
@@ -37,7 +37,7 @@ impl Place {
         }
     }
 
-    /// The skill as engines get it: without the cases, because they have the answers.
+    /// The skill as engines receive it: without the cases, because they contain the answers.
     pub(super) fn skill(&self, skill: &Skill, cases: Option<&Path>) -> Result<Skill, Failure> {
         let real = |path: &Path| path.canonicalize().ok();
         let inside = cases.and_then(real).zip(real(&skill.root));
@@ -61,10 +61,10 @@ impl Place {
         Ok(root)
     }
 
-    /// Where the runs are from now on; none when they are gone.
+    /// Where the runs are kept; none if they were removed.
     pub(super) fn end(self, verdict: Overall) -> Option<String> {
         let path = match (self, verdict) {
-            // What cannot be removed is in nobody's way.
+            // Leftovers that cannot be removed do no harm.
             (Self::Temporary(folder), Overall::Passed) => {
                 folder.close().ok();
                 return None;

@@ -10,7 +10,7 @@ use crate::words::{counted, lasting};
 const CASE_WIDTH: usize = 18;
 const ENGINE_WIDTH: usize = 10;
 
-/// Problems that are told of one row.
+/// Problems that are listed for one row.
 const PROBLEMS_MAX: usize = 5;
 
 pub(super) fn text(report: &Report, output: &Output) -> String {
@@ -83,13 +83,13 @@ fn problems(row: &Row, output: &Output) -> String {
     });
     let all: Vec<String> = all.collect();
     if all.is_empty() {
-        text += "  it was stopped before its end\n";
+        text += "  interrupted\n";
     }
     for problem in all.iter().take(PROBLEMS_MAX) {
         text += &format!("  {problem}\n");
     }
     if all.len() > PROBLEMS_MAX {
-        text += &format!("  and {} more; --json has them all\n", all.len() - PROBLEMS_MAX);
+        text += &format!("  and {} more; --json lists all\n", all.len() - PROBLEMS_MAX);
     }
     text
 }
@@ -101,7 +101,7 @@ fn comparison(report: &Report, output: &Output) -> String {
         text += &report.disagreements.iter().map(disagreement).collect::<String>();
     }
     if !report.flaky.is_empty() {
-        text += &format!("\n{}\n", output.paint(Ink::Bold, "Not the same every time"));
+        text += &format!("\n{}\n", output.paint(Ink::Bold, "Flaky"));
         for flaky in &report.flaky {
             text += &format!("  {} on {}: passed {} of {}\n", plain(&flaky.case), flaky.engine, flaky.passed, flaky.of);
         }
@@ -121,9 +121,9 @@ fn disagreement(one: &Disagreement) -> String {
 fn summary(report: &Report, output: &Output) -> String {
     let passed = report.rows.iter().filter(|row| row.verdict == RowVerdict::Passed).count();
     let (ink, word) = match report.verdict {
-        Overall::Passed => (Ink::Good, "all is as expected"),
-        Overall::Failed => (Ink::Bad, "not all is as expected"),
-        Overall::Interrupted => (Ink::Warning, "stopped before the end"),
+        Overall::Passed => (Ink::Good, "all tests passed"),
+        Overall::Failed => (Ink::Bad, "not all tests passed"),
+        Overall::Interrupted => (Ink::Warning, "interrupted"),
     };
     let tried = report.engines.iter().filter(|engine| engine.skipped.is_none()).count();
     let mut text = format!(
@@ -134,7 +134,7 @@ fn summary(report: &Report, output: &Output) -> String {
     );
     for engine in &report.engines {
         if let Some(why) = &engine.skipped {
-            text += &format!("{} was left out: {}\n", engine.name, plain(why));
+            text += &format!("{} was skipped: {}\n", engine.name, plain(why));
         }
     }
     if let Some(folder) = &report.folder {
