@@ -1,5 +1,5 @@
-// Takes the Chinese words out of the script when the page is built, and puts them into a file of their own that is
-// loaded when somebody reads Chinese. In the sources, and in tests, both languages stand side by side.
+// Takes the Chinese words out of the script when the page is built, and puts them into a separate file that is loaded
+// when the user chooses Chinese. In the sources, and in tests, both languages are side by side.
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";

@@ -15,7 +15,7 @@ class Place {
     location.hash = href(route);
   }
 
-  /** The same place, told more exactly: nothing to go back from. */
+  /** The same place, more precisely: it adds no entry to go back to. */
   refine(route: Route): void {
     history.replaceState(history.state, "", href(route));
     this.route = route;

@@ -1,4 +1,4 @@
-// Links and places: each leads to the other, and what is no place leads somewhere all the same.
+// Links and places: each leads to the other, and an unknown place still leads somewhere.
 import { expect, test } from "vitest";
 import { type Route, href, parseRoute } from "./route.ts";
 

@@ -1,4 +1,4 @@
-// Where somebody is on the page. It stands behind the `#`, so that a place can be kept, sent and gone back to.
+// The current place on the page. It is in the fragment after `#`, so that it can be bookmarked, shared and returned to.
 
 export const PANES = ["conversation", "timeline", "evidence", "links", "files"] as const;
 export type Pane = (typeof PANES)[number];

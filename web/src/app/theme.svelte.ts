@@ -1,4 +1,4 @@
-// Light or dark: as the system says, unless somebody has chosen.
+// Light or dark: as the system prefers, unless the user has chosen.
 
 export const THEMES = ["auto", "light", "dark"] as const;
 export type Theme = (typeof THEMES)[number];

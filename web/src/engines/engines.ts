@@ -18,7 +18,7 @@ export function grouped(engines: readonly Engine[]): Groups {
 
 type Tested = Engine["tested"];
 
-/** Tested is no promise of success, so it is not told as one. */
+/** Tested does not promise success, so it is not presented as success. */
 export const testedLook = {
   tested: { tone: "calm", word: words.tested, why: words.testedWhy },
   untested: { tone: "warn", word: words.untested, why: words.untestedWhy },
@@ -40,7 +40,7 @@ export const postureWords = {
   not_enforced: words.not_enforced,
 } as const satisfies Record<Engine["permissions"][Permission], Word>;
 
-/** The versions that were tested, in words; what is told of a range that is one version. */
+/** The tested versions as text, with a separate text for a range of one version. */
 export function rangeOf(versions: readonly string[] | null | undefined): { word: Word; from: string; to: string } {
   const [from, to] = versions ?? [];
   if (from === undefined || to === undefined) return { word: words.rangeNone, from: "", to: "" };

@@ -1,4 +1,4 @@
-// The page knows no engine: what it shows of one, the service has told.
+// The page knows no engine by name: everything it shows about an engine comes from the service.
 import { readFileSync, readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 

@@ -1,4 +1,4 @@
-// A risk is acknowledged by a word that can be seen, typed and told from the others.
+// A risk is acknowledged by a word that can be seen, typed and distinguished from the others.
 import { expect, test } from "vitest";
 import { acknowledged, acknowledgements } from "./acknowledge.ts";
 

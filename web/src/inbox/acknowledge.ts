@@ -1,4 +1,4 @@
-// What somebody types to acknowledge a risk: a word, so that nothing dangerous happens by one careless click.
+// The word that a user types to acknowledge a risk, so that nothing dangerous happens by one careless click.
 import type { AskOption } from "@skillrun/client";
 import { visible } from "../parts/visible.ts";
 

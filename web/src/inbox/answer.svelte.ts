@@ -26,7 +26,7 @@ export class Answer {
   trouble = $state.raw<Trouble | undefined>();
   late = $state.raw<Late | undefined>();
 
-  /** Whether there is something that somebody would miss. */
+  /** Whether there is input that the user would miss. */
   readonly isWritten = $derived(this.phase !== "sent" && (this.text !== "" || this.word !== "" || this.files.length > 0 || [...this.values.values()].some((value) => value !== "")));
 
   private readonly keys: Keys;

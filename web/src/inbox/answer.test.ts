@@ -19,7 +19,7 @@ function begun(): Answer {
 
 beforeEach(() => void vi.restoreAllMocks());
 
-// A second answer under the first one's key was told "sent", while the run had got the first.
+// A second answer under the key of the first was reported as "sent", while the run had received the first.
 test("an answer keeps its key when it is sent again, and another answer has another one", async () => {
   const reply = vi.spyOn(service, "reply").mockRejectedValue(new TypeError("lost"));
   const answer = begun();

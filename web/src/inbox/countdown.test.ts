@@ -1,4 +1,4 @@
-// What happens when nobody answers, and how long that takes.
+// What happens when no user answers, and how long that takes.
 import { expect, test } from "vitest";
 import { type Waiting, countdown, outcome, secondsLeft } from "./countdown.ts";
 

@@ -1,9 +1,9 @@
-// How long a question still waits, and what happens then: the rules of the run, told before they act.
+// How long a question still waits, and what happens then: the rules of the run, shown before they apply.
 import type { AskOption, Interaction } from "@skillrun/client";
 
 export type Source = Interaction["policy_source"];
 
-/** What happens when nobody answers. */
+/** What happens when no user answers. */
 export type Outcome =
   | { is: "waits" }
   /** The process that asked cannot wait longer. */

@@ -1,10 +1,10 @@
-// Answers that are being written, kept outside of the forms: a form that is made again for the same question, on
-// another screen or in another place, goes on where the last one was left.
+// Drafts of answers, kept outside of the forms: a form that is created again for the same question, on another screen
+// or in another place, continues where the last one was left.
 import type { Interaction } from "@skillrun/client";
 import { Answer } from "./answer.svelte.ts";
 import { keyOf } from "./inbox.ts";
 
-/** So many are kept. Beyond that the oldest go, those in which nothing was written before the others. */
+/** The number of drafts kept. Beyond that the oldest are discarded, empty ones before the others. */
 export const MOST_DRAFTS = 50;
 
 export class Drafts {

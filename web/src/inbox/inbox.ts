@@ -1,5 +1,5 @@
-// The list of questions that wait: in which order, and how it changes when others come and go. Whoever is writing an
-// answer keeps it, and keeps it where it is.
+// The list of waiting questions: their order, and how it changes when questions come and go. A form in which a user is
+// writing an answer is kept, and keeps its place.
 import type { WaitingRun } from "@skillrun/client";
 import type { Late } from "./late.ts";
 
@@ -17,13 +17,13 @@ export interface Entry {
 
 export interface Surroundings {
   readonly now: number;
-  /** Keys of questions that somebody here is answering. */
+  /** Keys of questions that the user of this page is answering. */
   readonly held: ReadonlySet<string>;
   /** When the run asked, in milliseconds since 1970. */
   readonly askedAt: (run: string) => number | undefined;
 }
 
-/** How long a line tells what became of a question, and how many such lines there are. */
+/** How long a line shows what became of a question, and how many such lines there are. */
 const TOLD_MS = 60_000;
 const MOST_TOLD = 20;
 
@@ -31,7 +31,7 @@ export function keyOf(run: string, interaction: number): string {
   return `${run}/${interaction}`;
 }
 
-/** The list after the service has told which questions wait. */
+/** The list after the service has reported which questions wait. */
 export function merged(entries: readonly Entry[], fresh: readonly WaitingRun[], around: Surroundings): readonly Entry[] {
   const waiting = new Map(fresh.map((run) => [keyOf(run.run_id, run.question.interaction_id), run]));
   const known = entries.map((entry): Entry => {
@@ -44,7 +44,7 @@ export function merged(entries: readonly Entry[], fresh: readonly WaitingRun[], 
   return pruned(ordered(known, added, around), around);
 }
 
-/** What somebody is at stays where it is, with everything above it; the rest comes in order below. */
+/** The question in use stays where it is, with everything above it; the rest follows in order below. */
 function ordered(known: readonly Entry[], added: readonly Entry[], { held, askedAt }: Surroundings): readonly Entry[] {
   const fixed = known.findLastIndex((entry) => held.has(entry.key)) + 1;
   const rest = [...known.slice(fixed), ...added].sort((one, other) => {
@@ -57,11 +57,11 @@ function ordered(known: readonly Entry[], added: readonly Entry[], { held, asked
 function urgency({ waiting }: Entry, askedAt: Surroundings["askedAt"]): { deadline: number; asked: number } {
   const { deadline } = waiting.question;
   const ends = deadline === null ? Number.NaN : Date.parse(deadline);
-  // Far, but not infinite: two of those must be told apart by the next rule.
+  // Far, but not infinite: the next rule must be able to distinguish two of those.
   return { deadline: Number.isNaN(ends) ? Number.MAX_SAFE_INTEGER : ends, asked: askedAt(waiting.run_id) ?? begun(waiting.run_id) };
 }
 
-/** Without the lines that have been told long enough. */
+/** Without the lines that have been shown long enough. */
 export function pruned(entries: readonly Entry[], { now, held }: Pick<Surroundings, "now" | "held">): readonly Entry[] {
   const gone = entries.filter((entry) => entry.goneAt !== undefined && !held.has(entry.key));
   const oldest = gone.map((entry) => entry.goneAt ?? 0).sort((one, other) => other - one)[MOST_TOLD - 1] ?? 0;

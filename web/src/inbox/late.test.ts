@@ -1,4 +1,4 @@
-// What became of a question that is closed, as far as history and run tell.
+// What became of a closed question, as far as the history and the run show it.
 import type { Asked } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { currentOf, lateness } from "./late.ts";

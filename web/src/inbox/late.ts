@@ -1,14 +1,14 @@
-// What became of a question that is not open any more: who or what was quicker.
+// What became of a question that is no longer open: which answer or event came first.
 import type { Asked, RunStatus } from "@skillrun/client";
 
 export type Late =
   /** A person answered. */
   | { is: "answered"; reply: string }
-  /** Nobody did in time; this was sent. */
+  /** No user answered in time; this was sent. */
   | { is: "decided"; reply: string }
   /** The permission of the run decided. */
   | { is: "permitted"; reply: string }
-  /** Nobody did in time, and the run failed for it. */
+  /** No user answered in time, and the run failed because of it. */
   | { is: "timed_out" }
   /** The run ended first. */
   | { is: "over"; status: RunStatus }

@@ -1,4 +1,4 @@
-// Whatever became of a question is told, and whoever was quicker in the caller's words.
+// What became of a question is always stated; how a quicker answer is worded is up to the caller.
 import { expect, test } from "vitest";
 import type { Late } from "./late.ts";
 import { told } from "./told.ts";

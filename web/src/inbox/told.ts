@@ -1,5 +1,5 @@
-// What became of a question, in a sentence. Where somebody was quicker, or the time was, the caller says it in the
-// words of its place: a line in the inbox says less than a notice to whoever came late.
+// What became of a question, in one sentence. If another answer or the timeout came first, the caller chooses the
+// wording for its place: a line in the inbox says less than a notice to a user whose answer came late.
 import { statusWords } from "../words/states.ts";
 import { type Language, type Word, say } from "../words/words.ts";
 import type { Late } from "./late.ts";

@@ -1,5 +1,5 @@
-// Where the rows of a long list stand when each has a height of its own. Rows that were never drawn have a height that
-// is guessed; when it is known, what somebody reads stays where it is.
+// The positions of rows of different heights in a long list. Rows that were never drawn have an estimated height; when
+// the real one is known, the rows being read stay in place.
 
 /** Where each row begins, and after the last where all of them end. */
 export type Offsets = Float64Array;
@@ -10,7 +10,7 @@ export interface Stretch {
   readonly to: number;
 }
 
-/** A row somebody reads, and how far the top of what is seen is below its beginning. */
+/** A row in view, and how far the top of the view is below its beginning. */
 export interface Anchor {
   readonly key: string;
   readonly below: number;
@@ -42,14 +42,14 @@ export function rowAt(offsets: Offsets, distance: number): number {
   return low;
 }
 
-/** The rows that can be seen, and those so many pixels around them. */
+/** The visible rows, and those within this many pixels around them. */
 export function stretch(offsets: Offsets, top: number, height: number, around: number): Stretch {
   const count = offsets.length - 1;
   if (count <= 0) return { from: 0, to: 0 };
   return { from: rowAt(offsets, Math.max(0, top - around)), to: Math.min(count, rowAt(offsets, top + height + around) + 1) };
 }
 
-/** What somebody reads: the rows in view, each with where it stands. If the first is gone later, the next one holds. */
+/** The rows in view, each with its position. If the first is removed later, the next one is the anchor. */
 export function anchorsOf(keys: readonly string[], offsets: Offsets, top: number, height: number): Anchor[] {
   const { from, to } = stretch(offsets, top, height, 0);
   return keys.slice(from, to).map((key, index) => ({ key, below: top - (offsets[from + index] ?? 0) }));
@@ -64,7 +64,7 @@ export function held(anchors: readonly Anchor[], indexOf: (key: string) => numbe
   return undefined;
 }
 
-/** Where to scroll so that so much of the beginning of a row is above the end of what is seen; nowhere if it is. */
+/** Where to scroll so that this much of the beginning of a row is above the bottom of the view; undefined if it already is. */
 export function notBelow(offsets: Offsets, index: number, top: number, height: number, least: number): number {
   const [begin, end] = [offsets[index] ?? 0, offsets[index + 1] ?? 0];
   return Math.max(top, begin + Math.min(end - begin, least) - height);

@@ -2,11 +2,11 @@
 import { defineWords } from "../words/words.ts";
 import { visibleLine, visibleText } from "./visible.ts";
 
-/** Parts below this depth are folded until somebody opens them. */
+/** Parts below this depth are folded until the user opens them. */
 export const OPEN_DEPTH = 2;
-/** So many entries are shown at once. */
+/** The number of entries shown at once. */
 export const STEP = 200;
-/** So much of a string is shown before somebody asks for all of it, and then. */
+/** How much of a string is shown at first, and after the user asks for all of it. */
 const SHORT = 300;
 const LONG = 200_000;
 const KEY = 120;
@@ -16,7 +16,7 @@ export type Node =
   | { kind: "text"; text: string; rest: number }
   | { kind: "plain"; text: string };
 
-/** What a value looks like by itself. `isWhole`: somebody has asked for all of a string. */
+/** How a value is shown. `isWhole`: the user has asked for the whole string. */
 export function node(value: unknown, isWhole: boolean): Node {
   if (Array.isArray(value)) return { kind: "branch", shape: "array", count: value.length };
   if (typeof value === "object" && value !== null) return { kind: "branch", shape: "object", count: Object.keys(value).length };

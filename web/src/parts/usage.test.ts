@@ -1,4 +1,4 @@
-// Usage that is half known is told by half.
+// Usage that is known in part is shown in part.
 import { expect, test } from "vitest";
 import { usageText } from "./usage.ts";
 

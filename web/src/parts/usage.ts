@@ -1,4 +1,4 @@
-// How many tokens a run has used, as far as somebody told. What nobody told is left out; it is not zero.
+// How many tokens a run has used, as far as the engine reported it. Unreported values are omitted; they are not zero.
 import type { Run } from "@skillrun/client";
 import { type Language, say } from "../words/words.ts";
 import { short } from "./time.ts";

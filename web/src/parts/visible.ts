@@ -22,8 +22,8 @@ export function visibleText(text: string): string {
 }
 
 /**
- * The same as `visible`, in one line and no longer than so many characters; the ends of lines are seen as signs, and
- * where more was there, `…` stands at the end.
+ * The same as `visible`, in one line of at most this many characters; line ends are shown as signs, and a truncated
+ * text ends with `…`.
  */
 export function visibleLine(text: string, most: number): string {
   const characters: string[] = [];

@@ -1,8 +1,8 @@
-// Looking at something again and again: one look at a time, so that an answer that was slow never comes after a newer
-// one, and whoever asks during a look gets another one after it.
+// Polling: one request at a time, so that a slow response never arrives after a newer one; a poll that is asked for
+// during a request follows after it.
 import type { Run } from "@skillrun/client";
 
-/** As much of a run as is needed to tell which of two answers is the later one. */
+/** The part of a run that is needed to decide which of two responses is the later one. */
 export type Dated = Pick<Run, "status" | "updated_at">;
 
 export class Looks {
@@ -23,7 +23,7 @@ export class Looks {
     return (this.working ??= this.all());
   }
 
-  /** After so long, or earlier if that was asked for already; once, however often it is said. */
+  /** After this time, or earlier if that was already requested; once, however often it is called. */
   soon(after: number): void {
     const due = this.now() + after;
     if (this.isClosed || this.due <= due) return;

@@ -63,7 +63,7 @@ export class Outline {
     return true;
   }
 
-  /** Whether nothing is missing, as far as was told. */
+  /** Whether nothing is missing, as far as the service reported. */
   get isWhole(): boolean {
     return this.lastSeq > 0 && this.length >= this.lastSeq;
   }

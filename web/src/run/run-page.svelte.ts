@@ -8,7 +8,7 @@ import { Looks, later } from "./looks.ts";
 import { Outline } from "./outline.ts";
 
 const OUTLINE_PAGE = 20_000;
-/** The run is looked at again so long after something was heard of it. */
+/** The delay between a notification about the run and loading it again. */
 const LOOK_AGAIN_MS = 250;
 /** What did not come is asked for again after this long. */
 const TRY_AGAIN_MS = 2_000;
@@ -19,14 +19,14 @@ export type Arrival = "loading" | "here" | "missing" | "failed";
 export class RunPage {
   run = $state.raw<Run | undefined>();
   private told = $state.raw<Diagnosis | undefined>();
-  /** Why the run is as it is; not there while it tells of another state than the run is in. */
+  /** Why the run is in its state; undefined while it describes a state other than that of the run. */
   readonly diagnosis = $derived(this.told?.status === this.run?.status ? this.told : undefined);
   attempts = $state.raw<readonly Attempt[]>([]);
   /** Whether it is known which attempts there are. */
   hasAttempts = $state(false);
   /** Why the run cannot be shown. */
   trouble = $state<string | undefined>();
-  /** There is no such run, or no longer. */
+  /** The run does not exist, or no longer exists. */
   isGone = $state(false);
 
   readonly chat: Chat;
@@ -42,7 +42,7 @@ export class RunPage {
   selectedEvent = $state.raw<RaspEvent | undefined>();
   selectedIs = $state<Arrival>("loading");
 
-  /** Bytes that somebody wants to see, whatever event they went into; each wish is a new object. */
+  /** Bytes to show, whatever event they belong to; each request is a new object. */
   wanted = $state.raw<Span | undefined>();
 
   /** Where the timeline and the terminal stand, in milliseconds since 1970. */
@@ -64,12 +64,12 @@ export class RunPage {
     this.asking = new Asking(id);
   }
 
-  /** What somebody wants to see first comes first: the state, the end of the conversation, and then the reasons. */
+  /** Loaded in the order of interest: the state, the end of the conversation, and then the reasons. */
   async begin(): Promise<void> {
     const run = this.lookAtRun();
     await this.chat.begin();
     await run;
-    // The run may have ended between the two answers; what is in the conversation already is never heard of again.
+    // The run may have ended between the two responses; events already in the conversation are not reported again.
     if (!this.isGone) await this.look();
     this.hasBegun = true;
     void this.fetchOutline();
@@ -103,7 +103,7 @@ export class RunPage {
     this.looks.soon(after);
   }
 
-  /** The server is there again: what did not come is asked for at once. */
+  /** The server is available again: missing parts are requested at once. */
   reconnected(): void {
     this.lookSoon(0);
     this.chat.reconnected();
@@ -146,7 +146,7 @@ export class RunPage {
     }
   }
 
-  /** From now on the outline is kept up to date: somebody looks at what is made from it. */
+  /** From now on the outline is kept up to date: a view that is built from it is open. */
   needOutline(): void {
     if (this.wantsOutline) return;
     this.wantsOutline = true;

@@ -18,7 +18,7 @@ const events = (...seqs: number[]): EventsHistory => ({ events: seqs.map((seq) =
 
 beforeEach(() => {
   vi.useFakeTimers();
-  // A page that nobody sees follows nothing.
+  // A hidden page follows nothing.
   vi.stubGlobal("document", { hidden: true, addEventListener: () => undefined });
   vi.spyOn(service, "chatHistory").mockResolvedValue(chat([]));
   vi.spyOn(service, "diagnosis").mockResolvedValue({} as Diagnosis);

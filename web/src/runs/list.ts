@@ -1,4 +1,4 @@
-// The list of runs: what the stream tells and the pages that were asked for, each run once, filtered as one wishes.
+// The list of runs: the runs from the stream and from the loaded pages, each run once, filtered.
 import type { ListRunsQuery, RunStatus, RunSummary } from "@skillrun/client";
 
 export const STATUSES = ["waiting_user", "running", "queued", "succeeded", "failed", "canceled"] as const satisfies readonly RunStatus[];
@@ -15,7 +15,7 @@ export const ALL: Filter = { statuses: [], skill: undefined, engine: undefined, 
 
 /** As many characters are looked for by the service. */
 export const LONGEST_SEARCH = 200;
-/** So many older runs are kept; who looks for others narrows the search. */
+/** The number of older runs kept; to find others, the user narrows the search. */
 export const MOST_OLDER = 20_000;
 
 export function isAll({ statuses, skill, engine, q }: Filter): boolean {

@@ -1,4 +1,4 @@
-// Runs older than the stream tells, page by page, for the filter that is set.
+// Runs older than those of the stream, page by page, for the current filter.
 import type { RunSummary } from "@skillrun/client";
 import { live } from "../service/live.svelte.ts";
 import { sentence, service } from "../service/service.ts";
@@ -11,7 +11,7 @@ export class Older {
   /** What the service gave for this filter. */
   found = $state.raw<ReadonlySet<string>>(new Set());
   isEnd = $state(false);
-  /** Every run there is was told once; from then on the stream tells the new ones. */
+  /** Every existing run was reported once; from then on the stream reports the new ones. */
   isComplete = $state(false);
   isLoading = $state(false);
   trouble = $state<string | undefined>();
@@ -42,7 +42,7 @@ export class Older {
     this.runs = withoutRemoved(this.runs, before, after);
   }
 
-  /** Pages until something new comes: the first ones tell what the stream told. */
+  /** Pages until something new comes: the first ones repeat runs of the stream. */
   async more(): Promise<void> {
     if (!this.filter || this.isLoading || this.isEnd || this.isFull) return;
     const { signal } = this.stop;

@@ -6,7 +6,7 @@ export function freshKey(): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Somebody tries by hand; so many different things are remembered. */
+/** Requests are made by hand; this many different ones are remembered. */
 const MOST_TRIED = 50;
 
 /**
@@ -18,7 +18,7 @@ export class Keys {
 
   constructor(private readonly random: () => string = freshKey) {}
 
-  /** `thing`: all that is sent, files as `fileMark` tells them. */
+  /** `thing`: everything that is sent, files represented by `fileMark`. */
   of(thing: unknown): string {
     const what = JSON.stringify(thing);
     const key = this.keys.get(what) ?? this.random();
@@ -32,7 +32,7 @@ export class Keys {
   }
 }
 
-/** What tells one file from another without reading it. */
+/** Distinguishes files without reading them. */
 export function fileMark({ name, size, lastModified }: File): readonly [string, number, number] {
   return [name, size, lastModified];
 }

@@ -8,7 +8,7 @@ import { forgetSession, onSessionElsewhere } from "./session.ts";
 /** `away`: there was a connection, and it is being looked for. */
 export type Connection = "connecting" | "connected" | "away" | "refused";
 
-/** A page that nobody sees asks so often how many questions wait. */
+/** The interval at which a hidden page asks how many questions wait. */
 const UNSEEN_MS = 30_000;
 
 class Live {
@@ -17,7 +17,7 @@ class Live {
   /** Why the service does not let us in, or does not talk to us. */
   refusal = $state<string | undefined>();
 
-  /** How many wait, while nobody sees the page. */
+  /** How many questions wait, while the page is hidden. */
   private unseen = $state<number | undefined>();
 
   /** Newest first. */
@@ -46,7 +46,7 @@ class Live {
     clearInterval(this.timer);
   }
 
-  /** Begins anew: somebody was let in, or wants to try again. */
+  /** Starts from scratch: a user signed in, or wants to try again. */
   async follow(): Promise<void> {
     this.following?.abort();
     const following = (this.following = new AbortController());
@@ -79,7 +79,7 @@ class Live {
     this.again();
   }
 
-  /** Somebody else may be here now. */
+  /** Another user may be signed in now. */
   private again(): void {
     this.table = empty();
     this.cursor = undefined;
@@ -88,8 +88,8 @@ class Live {
   }
 
   /**
-   * A browser has six connections to one server for all its tabs. A page that nobody sees gives its own back, asks now
-   * and then how many questions wait, and goes on later where it was.
+   * A browser has six connections to one server for all its tabs. A hidden page releases its own, asks now and then how
+   * many questions wait, and resumes later where it was.
    */
   private readonly seen = (): void => {
     clearInterval(this.timer);

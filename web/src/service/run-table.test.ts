@@ -1,4 +1,4 @@
-// The newest runs, as the stream tells them.
+// The newest runs, as the stream reports them.
 import type { RunSummary, RunsItem } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { applied, empty } from "./run-table.ts";

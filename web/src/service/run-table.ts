@@ -1,13 +1,13 @@
 // The newest runs, folded from the stream of summaries.
 import type { RunSummary, RunsItem } from "@skillrun/client";
 
-/** So many are kept; older ones are in the lists of the service. */
+/** The number kept; older ones are in the lists of the service. */
 const MOST = 2000;
 
 export interface RunTable {
   /** By id, newest first: ids of runs begin with their time. */
   readonly runs: ReadonlyMap<string, RunSummary>;
-  /** Whether the service has told which runs there are. */
+  /** Whether the service has reported which runs exist. */
   readonly isKnown: boolean;
 }
 

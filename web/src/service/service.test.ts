@@ -1,4 +1,4 @@
-// What somebody is told when a request fails.
+// The text shown when a request fails.
 import { ProblemError } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { sentence } from "./service.ts";

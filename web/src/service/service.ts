@@ -6,7 +6,7 @@ import { words } from "./words.ts";
 
 export const service = new SkillrunClient({ baseUrl: "", token: sessionToken });
 
-/** One sentence for somebody who tried something: what is wrong, and what to do. */
+/** One sentence for a failed request: what is wrong, and what to do. */
 export function sentence(error: unknown): string {
   if (error instanceof ProblemError) {
     const { detail, next_action } = error.problem;

@@ -1,4 +1,4 @@
-// The text an agent reads, with what is added told apart.
+// The text an agent reads, with the added parts marked.
 import { expect, test } from "vitest";
 import { linesOf } from "./patched.ts";
 

@@ -1,4 +1,4 @@
-// The text an agent reads, line by line, with what is not the skill's own told apart.
+// The text an agent reads, line by line, with the parts that do not come from the skill marked.
 
 /** As the service gives it. Lines are counted from 1. */
 export interface Patched {
@@ -15,7 +15,7 @@ export interface PatchedLine {
   readonly begins: { readonly name: string; readonly isOperators: boolean } | undefined;
 }
 
-/** So much of one line is shown. */
+/** How much of one line is shown. */
 export const MOST_OF_LINE = 4_000;
 
 export function linesOf(patched: Patched): PatchedLine[] {

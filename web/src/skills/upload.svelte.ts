@@ -1,5 +1,5 @@
-// A zip on its way to becoming a skill: it is checked, somebody says yes, it is installed. An installed skill is
-// replaced only after a question.
+// A zip that becomes a skill: it is checked, the user confirms, it is installed. An installed skill is replaced only
+// after a question.
 import { isProblem, sentence, service } from "../service/service.ts";
 
 export type Check = Awaited<ReturnType<typeof service.validateSkill>>;
@@ -9,7 +9,7 @@ export type Step =
   | { readonly is: "checking"; readonly zip: File }
   | { readonly is: "checked"; readonly zip: File; readonly check: Check }
   | { readonly is: "installing"; readonly zip: File }
-  /** The name is taken: somebody else was quicker, or nobody looked. */
+  /** The name is taken: another user was quicker, or the page did not check. */
   | { readonly is: "exists"; readonly zip: File; readonly name: string }
   | { readonly is: "refused"; readonly zip: File; readonly why: string; readonly needsAdmin: boolean }
   | { readonly is: "installed"; readonly name: string };
@@ -56,7 +56,7 @@ export class Upload {
     } catch (error) {
       next = { is: "refused", zip, why: sentence(error), needsAdmin: isProblem(error, "FORBIDDEN") };
     }
-    // Somebody may have turned to something else meanwhile.
+    // The user may have left in the meantime.
     if (!signal.aborted) this.step = next;
   }
 }

@@ -1,4 +1,4 @@
-// A skill is checked, installed and replaced, each only when somebody says so.
+// A skill is checked, installed and replaced, each only when the user confirms.
 import { ProblemError } from "@skillrun/client";
 import { beforeEach, expect, test, vi } from "vitest";
 import { service } from "../service/service.ts";

@@ -1,4 +1,4 @@
-// Which engines a skill can be run on, and which one is meant when nobody has said.
+// Which engines a skill can run on, and which one is used when none is chosen.
 import type { Engine, Skill } from "@skillrun/client";
 
 type Fitting = Pick<Skill, "engines" | "unsupported_engines">;
@@ -14,7 +14,7 @@ export function isInstalled({ program }: Engine): boolean {
   return program !== null;
 }
 
-/** Whether the engine can go on after a question. */
+/** Whether the engine can continue after a question. */
 export function canAsk({ continuation }: Engine): boolean {
   return continuation !== "none";
 }
@@ -25,7 +25,7 @@ export function obvious(engines: readonly Engine[]): string {
   return installed.length === 1 ? (installed[0]?.name ?? "") : "";
 }
 
-/** The modes of the skill, without asking where the engine cannot go on afterwards. */
+/** The modes of the skill, without interactive if the engine cannot continue after a question. */
 export function modesFor(modes: readonly Mode[], engine: Engine | undefined): readonly Mode[] {
   return engine && !canAsk(engine) ? modes.filter((mode) => mode !== "interactive") : modes;
 }

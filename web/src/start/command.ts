@@ -5,7 +5,7 @@ import { isHidden } from "../parts/visible.ts";
 /** Longer values belong in a file. */
 const LONGEST = 2_000;
 
-/** `files`: names of files by slot; where they lie nobody here knows. */
+/** `files`: names of files by slot; their paths are unknown here. */
 export function command(request: CreateRun, files: ReadonlyMap<string, string>): string | undefined {
   const { skill, engine, mode, model, input = {}, parameter = {}, options = {} } = request;
   if (!skill || (options.auto_decision_limit ?? undefined) !== undefined) return undefined;

@@ -26,7 +26,7 @@ export class Start {
   slots = $state.raw<readonly Slot[]>([]);
 
   isStarting = $state(false);
-  /** Somebody wanted to start; from then on it is said what is missing. */
+  /** The user tried to start; from then on missing fields are marked. */
   isChecked = $state(false);
   refusal = $state<string | undefined>();
   /** What the service said about fields, until they are changed. */
@@ -122,7 +122,7 @@ export class Start {
     const errors = error instanceof ProblemError ? (error.problem.errors ?? []) : [];
     const paths = ["engine", "mode", "model", "files", "input", "parameter", "options", ...pathsOf(this.input), ...pathsOf(this.parameter), ...pathsOf(OPTION_FIELDS)];
     const said = new Map(placed(errors, paths));
-    // What stands at a field need not be told twice; the whole only where no field was named.
+    // A problem shown at a field is not repeated; the whole is shown only if no field was named.
     this.refusal = said.size > 0 && !said.has("") ? "" : (said.get("") ?? (error instanceof ProblemError ? sentence(error) : t(words.away)));
     said.delete("");
     this.said = said;

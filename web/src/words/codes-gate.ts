@@ -1,5 +1,5 @@
-// The gate in words: its rules, how a turn ended, what went wrong, and what somebody can do next. The English of the
-// rules is that of the service.
+// The texts of the gate: its rules, how a turn ended, what went wrong, and what the user can do next. The English texts
+// of the rules are those of the service.
 import type { Attempt, Diagnosis, NextActionKind, Rule, RunError, RunStatus } from "@skillrun/client";
 import { codeWords } from "./codes.ts";
 import { type Language, type Word, defineWords, say } from "./words.ts";
@@ -104,7 +104,7 @@ const passageWords = defineWords({
   lastMessage: { en: "the last message", zh: "最后一条消息" },
 });
 
-/** What a passage is. What was said in a turn that did not complete is no answer. */
+/** What a passage is. A message in a turn that did not complete is not an answer. */
 export function passageWord(what: Passage["what"], turn: TurnState | undefined): Word {
   return what === "answer" && turn !== "completed" ? passageWords.lastMessage : passageWords[what];
 }

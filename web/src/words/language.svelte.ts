@@ -20,7 +20,7 @@ async function loaded(language: Language): Promise<void> {
   try {
     learn((await (await fetch(file)).json()) as Record<string, string>);
   } catch {
-    // The words will be English until the page is loaded anew.
+    // The texts stay English until the page is reloaded.
   }
 }
 

@@ -1,6 +1,7 @@
-// Every word of every table is said somewhere; one that nobody says is translated and carried for nothing. A use is
-// `words.name`. A name that is computed cannot be read off a file: a table in which all are looked up, or that is typed
-// by a union, is taken as it is; names that begin alike are looked for by their ends; all others are listed here.
+// Every word of every table is used somewhere; an unused one is translated and shipped for nothing. A use is
+// `words.name`. A computed name cannot be found in a file: a table in which all are looked up, or that is typed by a
+// union, is accepted as it is; names with a common beginning are looked up by their endings; all others are listed
+// here.
 import { readFileSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { fileURLToPath } from "node:url";

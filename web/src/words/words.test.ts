@@ -90,7 +90,7 @@ type Node = { type: string } & Record<string, unknown>;
 const isNode = (value: unknown): value is Node => typeof value === "object" && value !== null && typeof (value as Node).type === "string";
 const nodes = (value: unknown): Node[] => (Array.isArray(value) ? value : [value]).filter(isNode);
 
-/** Attributes that people read or hear, of elements and of our own parts. */
+/** Attributes that users read or hear, of elements and of our own components. */
 const SPOKEN = /^(?:aria-(?:label|description|roledescription|valuetext|placeholder)|alt|title|placeholder|label|heading|caption|summary)$/;
 const isSaid = (text: unknown): text is string => typeof text === "string" && LETTER.test(text) && !SAID_BY_ITSELF.has(text.trim());
 

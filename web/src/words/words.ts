@@ -35,7 +35,7 @@ export function say(language: Language, word: Word, filling: Filling = {}): stri
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(filling[name] ?? whole));
 }
 
-/** The language for somebody whose browser prefers these. */
+/** The language for a browser that prefers these. */
 export function preferred(languages: readonly string[]): Language {
   for (const language of languages) {
     const known = LANGUAGES.find((ours) => language.toLowerCase().startsWith(ours));

@@ -4,7 +4,7 @@ import { visibleText } from "../visible.ts";
 
 const PROTOCOLS = new Set(["http:", "https:", "mailto:"]);
 export const LONGEST_ADDRESS = 2_000;
-/** So many brackets may be open in an address. More would let a text of brackets be looked at again from each of them. */
+/** The maximum number of open brackets in an address. Without it, a text of brackets would be scanned again from each of them. */
 const MOST_BRACKETS = 8;
 
 /** The address in the one form the browser will use, or nothing where it must not lead. */

@@ -18,7 +18,7 @@ const HEADING = /^ {0,3}(#{1,6})(?=[ \t]|$)/;
 const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^([ \t]*)([-*+]|\d{1,9}[.)])(?:([ \t]+)|$)/;
 const LONGEST_LANGUAGE = 40;
-/** A longer one is no prose: it is shown as it was written, and scrolls by itself. */
+/** A longer line is not prose: it is shown as it was written, and scrolls on its own. */
 const LONGEST_PARAGRAPH = 10_000;
 const TASK = /^\[([ xX])\][ \t]+/;
 
@@ -88,7 +88,7 @@ function quote(lines: readonly string[], at: number, budget: Budget): Read | und
   while (next < lines.length) {
     const line = lines[next] ?? "";
     const mark = QUOTE.exec(line);
-    // A paragraph goes on without the mark.
+    // A paragraph continues without the mark.
     const goesOn = next > at && !isBlank(line) && !isBlank(inside.at(-1)) && !beginsBlock(lines, next);
     if (!mark && !goesOn) break;
     inside.push(mark ? line.slice(mark[0].length) : line);
@@ -270,7 +270,7 @@ function indentOf(line: string): number {
   return column;
 }
 
-/** Without so many columns of blank, or as many as there are. */
+/** Without up to this many columns of blanks. */
 function outdented(line: string, columns: number): string {
   let [column, at] = [0, 0];
   while (column < columns && (line[at] === " " || line[at] === "\t")) {

@@ -1,4 +1,5 @@
-// How much of a message is drawn as Markdown: so many nodes, so deep, and so many lines read again inside of something.
+// How much of a message is drawn as Markdown: the number of nodes, the depth, and the number of lines parsed again
+// inside of a block.
 
 const DEEPEST = 24;
 /** Lines inside of lists and quotes, counted at every level. Very many very short lines, deep inside, would take seconds. */
@@ -23,7 +24,7 @@ export class Budget {
     this.spent += 1;
   }
 
-  /** What so many lines inside of something make, or something plain where it is too deep or too much already. */
+  /** The result of parsing these lines inside of a block, or plain text if the depth or the budget is exceeded. */
   deeper<Made>(lines: number, make: () => Made, plain: () => Made): Made {
     if (this.depth >= DEEPEST || this.spent >= this.most * 2 || this.lines + lines > MOST_LINES) return plain();
     this.lines += lines;

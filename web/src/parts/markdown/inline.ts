@@ -5,7 +5,7 @@ import { destination, LONGEST_ADDRESS, placeOf, safeAddress, withoutTail } from 
 import type { Budget } from "./budget.ts";
 import type { Inline } from "./tree.ts";
 
-/** So many marks and brackets may be open at a time. */
+/** The maximum number of marks and brackets open at a time. */
 const MOST_OPEN = 16;
 /** `***` is the longest run that means something; a longer one would be as many elements, each in the other. */
 const LONGEST_MARK = 3;

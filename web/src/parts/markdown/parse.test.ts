@@ -1,4 +1,4 @@
-// Markdown as people write it, and as somebody writes it who wants to do harm.
+// Markdown as people write it, and as an attacker writes it.
 import { expect, test } from "vitest";
 import { visibleText } from "../visible.ts";
 import { safeAddress } from "./address.ts";

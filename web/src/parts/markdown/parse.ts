@@ -23,7 +23,7 @@ export function parse(text: string): Tree {
   for (const piece of pieces(whole)) {
     if (budget.isSpent || room <= 0) return before(piece.from);
     if (piece.is !== "people") {
-      // Half of what a machine reads is nothing to anybody: it is folded whole, or shown as it is.
+      // Half of a machine-readable block is useless to readers: it is folded as a whole, or shown as it is.
       if (piece.text.length > room) return before(piece.from);
       room -= piece.text.length;
       budget.spend();

@@ -1,4 +1,4 @@
-// How much of a long message is on the page: its beginning, and more each time somebody asks.
+// How much of a long message is on the page: its beginning, and more each time the user asks.
 import type { Block, Tree } from "./tree.ts";
 
 /** Nodes of the page, and characters of what is shown as it was written. */
@@ -13,7 +13,7 @@ export interface Shown {
   readonly isAll: boolean;
 }
 
-/** What is seen after somebody has asked for more so many times. */
+/** The visible text after the user has asked for more this many times. */
 export function shown(tree: Tree, asked: number): Shown {
   let [count, weight] = [0, 0];
   // The last block may be more than there is room for; one is always shown.

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Tree } from "./tree.ts";
 import { Trees } from "./trees.ts";
 
-/** Trees that tell which texts were read, by their first letter. */
+/** Trees that record which texts were parsed, by their first letter. */
 function watched(): { trees: Trees; read: () => string } {
   let read = "";
   const trees = new Trees((text): Tree => {

@@ -12,7 +12,7 @@ export class Asking {
 
   constructor(private readonly run: string) {}
 
-  /** The service has told how the run is. */
+  /** The service has reported the state of the run. */
   update(run: Run): void {
     const before = this.forms;
     this.forms = formsAfter(before, openOf(run), (interaction) => this.written.has(interaction));

@@ -1,5 +1,5 @@
 // The forms below the conversation: the one of the open question, and before it those of questions that were decided
-// while somebody here was writing an answer. What was written stays until it is dismissed.
+// while the user was writing an answer. The text stays until it is dismissed.
 import type { Interaction, Run } from "@skillrun/client";
 import type { Late } from "../../inbox/late.ts";
 
@@ -9,15 +9,15 @@ export interface Form {
   readonly closed: Late | undefined;
 }
 
-/** So many forms of decided questions are kept; the oldest go. */
+/** The number of forms kept for decided questions; the oldest are removed. */
 export const MOST_KEPT = 3;
 
-/** The question that waits, of a run as the service told it. */
+/** The waiting question of a run, as the service reported it. */
 export function openOf(run: Pick<Run, "status" | "interaction"> | undefined): Interaction | undefined {
   return run?.status === "waiting_user" ? (run.interaction ?? undefined) : undefined;
 }
 
-/** The forms after the service has told which question is open. */
+/** The forms after the service has reported which question is open. */
 export function formsAfter(forms: readonly Form[], open: Interaction | undefined, isWritten: (interaction: number) => boolean): readonly Form[] {
   const kept = forms
     .filter(({ question }) => question.interaction_id !== open?.interaction_id && isWritten(question.interaction_id))

@@ -1,10 +1,10 @@
-// The conversation of a run as it goes on: its end first, earlier parts when they are asked for, and live after that.
+// The conversation of a run as it grows: its end first, earlier parts on request, and live after that.
 import type { FcmpEvent } from "@skillrun/client";
 import { sentence, service } from "../../service/service.ts";
 import { placeOf } from "./find.ts";
 import { type ChatWindow, NOTHING, PAGE, end, first, hasEarlier, hasLater, opened, withEarlier, withLater } from "./window.ts";
 
-/** Events that come live are shown together, so often. */
+/** Live events are shown together, at this interval. */
 const TOGETHER_MS = 60;
 
 export class Chat {
@@ -27,7 +27,7 @@ export class Chat {
 
   constructor(
     private readonly run: string,
-    /** Told of events that have come live, after they are in the window. */
+    /** Called with live events, after they are in the window. */
     private readonly heard: (events: readonly FcmpEvent[]) => void,
   ) {}
 
@@ -73,7 +73,7 @@ export class Chat {
     this.seen();
   }
 
-  /** The server is there again. */
+  /** The server is available again. */
   reconnected(): void {
     if (this.trouble !== undefined) void this.again();
   }
@@ -123,7 +123,7 @@ export class Chat {
     }
   }
 
-  /** A browser has few connections: a page that nobody sees gives its own back, and goes on later where it was. */
+  /** A browser has few connections: a hidden page releases its own, and resumes later where it was. */
   private readonly seen = (): void => {
     if (document.hidden) {
       this.following?.abort();

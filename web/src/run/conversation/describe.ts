@@ -7,7 +7,7 @@ import { type Line, type RowOf, levelsOf } from "./rows.ts";
 import { resolutionWords, words } from "./words.ts";
 
 const LONGEST_LINE = 160;
-/** So many characters of an input or output are put on the page. */
+/** The maximum number of characters of an input or output on the page. */
 export const LONGEST_TEXT = 20_000;
 
 /** The beginning of a text on one line; where a line ended is seen. */
@@ -37,7 +37,7 @@ export function beginning(text: string): { text: string; left: number } {
   return { text: text.slice(0, LONGEST_TEXT), left: Math.max(0, text.length - LONGEST_TEXT) };
 }
 
-/** How an attempt ended, in words; nothing while it goes on. A turn that completed is not yet a run that succeeded. */
+/** How an attempt ended, as text; nothing while it is in progress. A completed turn is not yet a run that succeeded. */
 export function endingOf(language: Language, ended: AttemptEnd | null | undefined): string | undefined {
   if (!ended) return undefined;
   const by = ended.exit.ended_by;
@@ -66,7 +66,7 @@ export function worstOf(lines: readonly Line[]): { errors: number; warnings: num
 
 export type QuestionState = "open" | "answered" | "timed_out" | "closed" | "unknown";
 
-/** What became of a question, with words for it. The service tells; what is in view may not have the answer yet. */
+/** What became of a question, with a text for it. The service reports it; the window may not have the answer yet. */
 export function questionState(interaction: number, open: number | undefined, diagnosis: Diagnosis | undefined): { is: QuestionState; word?: Word } {
   if (open === interaction) return { is: "open", word: words.waits };
   const told = diagnosis?.questions.find((question) => question.interaction_id === interaction)?.resolution;

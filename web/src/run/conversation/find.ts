@@ -4,7 +4,7 @@
 /** The event of the Log that an event of the conversation was made from; nothing where there is none. */
 export type RaspSeqAt = (seq: number) => Promise<number | undefined>;
 
-/** A place in the conversation no further than so many events from where the event of the Log is. */
+/** A place in the conversation at most this many events away from the event of the Log. */
 export async function placeOf(raspSeq: number, last: number, near: number, raspSeqAt: RaspSeqAt): Promise<number> {
   // Each event of the conversation has one of the Log of its own, so it is never further back than that.
   let [low, high] = [1, Math.max(1, Math.min(last, raspSeq))];

@@ -176,7 +176,7 @@ class Fold {
         return;
       }
       default: {
-        // A newer service may tell more than we know; small print is better than nothing.
+        // A newer service may report more than this page knows; small print is better than nothing.
         const unknown: { type: string; seq: number } = event satisfies never as never;
         this.line(unknown as FcmpEvent, { kind: "unknown", level: "info", code: undefined, text: unknown.type, count: 1 });
       }
@@ -200,7 +200,7 @@ class Fold {
     this.keyOf.set(event.meta.rasp_seq, key);
   }
 
-  /** Whether an attempt begins here can only be told by what came before. */
+  /** Whether an attempt begins here depends on what came before. */
   private separate(event: FcmpEvent): void {
     const { attempt } = event.meta;
     const before = this.attempt ?? (event.seq === 1 ? 0 : undefined);
@@ -263,13 +263,13 @@ class Fold {
       });
       return;
     }
-    // The end of a call has a name only where its start was told.
+    // The end of a call has a name only if its start was reported.
     const beganBefore = status !== "started" && name !== null && this.first > 1;
     const call = { kind: "tool" as const, name: name ?? undefined, status, input, output: output ?? undefined, reason: reason ?? undefined, tookMs: undefined };
     this.push(event, key, call, beganBefore ? this.carried : this.all);
   }
 
-  /** What became of a question is one row, though it is told in up to three events. */
+  /** What became of a question is one row, though it is reported in up to three events. */
   private answer(event: FcmpEventOf<"user.input.replied" | "interaction.auto_decided" | "interaction.timed_out">, told: Partial<RowOf<"answer">>): void {
     const key = `r${event.data.interaction_id}`;
     const row = this.row(key);

@@ -25,6 +25,6 @@ test("so many events and no more are held, on either side", () => {
   expect([live.events.length, first(live), hasEarlier(live)]).toEqual([MOST, 11, true]);
   const back = withEarlier(live, events(1, 10));
   expect([back.events.length, first(back), hasLater(back)]).toEqual([MOST, 1, true]);
-  // Somebody reads the beginning: what comes live does not push it away.
+  // The user reads the beginning: live events do not push it away.
   expect(end(withLater(back, events(MOST + 11, MOST + 12)))).toBe(MOST);
 });

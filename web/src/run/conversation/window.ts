@@ -1,15 +1,15 @@
-// A stretch of a conversation without a gap: what is held of it at this moment. A long conversation is never held
-// whole; what is far from where somebody reads is let go and asked for again.
+// A contiguous part of a conversation: the events held at this moment. A long conversation is never held as a whole;
+// parts far from the view are dropped and loaded again on demand.
 import type { FcmpEvent } from "@skillrun/client";
 
-/** So many events are held. */
+/** The number of events held. */
 export const MOST = 4_000;
-/** So many are asked for at a time. */
+/** The number of events requested at a time. */
 export const PAGE = 400;
 
 export interface ChatWindow {
   readonly events: readonly FcmpEvent[];
-  /** The last event the conversation has, as far as we were told. */
+  /** The last event of the conversation, as far as the service reported it. */
   readonly last: number;
 }
 

@@ -5,7 +5,7 @@ import { BLOCK, Blocks, SHOWN, type Window, fromLine, slid, windowAround } from 
 import type { Part } from "./bytes.ts";
 import type { StreamName } from "./spans.ts";
 
-/** `removed`: it was there once. `absent`: there is none. `away`: nobody answers. */
+/** `removed`: it existed once. `absent`: there is none. `away`: the server does not respond. */
 export type Trouble = { kind: "removed" } | { kind: "absent" } | { kind: "away" } | { kind: "failed"; sentence: string };
 
 export class ByteFile {
@@ -13,7 +13,7 @@ export class ByteFile {
   part = $state.raw<Part>({ base: 0, bytes: new Uint8Array() });
   trouble = $state.raw<Trouble | undefined>();
   isLoading = $state(false);
-  /** Whether anything was heard of the file. */
+  /** Whether the service has reported anything about the file. */
   isKnown = $state(false);
 
   private window = $state.raw<Window>({ from: 0, to: 0 });
@@ -48,14 +48,14 @@ export class ByteFile {
     return next.from === this.window.from && next.to === this.window.to ? Promise.resolve() : this.show(next);
   }
 
-  /** Asks whether the file has grown. An empty one cannot be asked; others tell when it is not empty any more. */
+  /** Checks whether the file has grown. An empty file cannot be checked; a notification says when it is no longer empty. */
   async grow(): Promise<void> {
     if (this.isLoading || this.size === 0 || this.trouble?.kind === "removed" || this.trouble?.kind === "absent") return;
     try {
       const { total } = await this.ask({ from: this.size - 1, to: this.size + 1 });
       await this.reach(total);
     } catch (error) {
-      // While the server is away, what is here stays; the next time tells.
+      // While the server does not respond, the loaded bytes stay; the next check updates them.
       if (error instanceof ProblemError) this.tell(error);
     }
   }

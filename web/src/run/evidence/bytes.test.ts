@@ -68,7 +68,7 @@ test("characters are read as a strict decoder reads them", () => {
         expected = decoder.decode(bytes.subarray(0, size)).codePointAt(0) ?? -1;
         expect(length).toBe(size);
       } catch {
-        // Not so many bytes.
+        // Fewer bytes.
       }
     }
     expect(code).toBe(expected);

@@ -9,14 +9,14 @@ const ESCAPE_MOST = 32;
 
 const ONE = { length: 1, cells: 1 };
 
-/** Rows, told by the offsets of the file that they begin and end at. */
+/** Rows, given by the offsets in the file at which they begin and end. */
 export interface Rows {
   readonly count: number;
   from(row: number): number;
   to(row: number): number;
   /** The row that has this byte; the nearest one where none has. */
   at(offset: number): number;
-  /** Whether the row goes on with the line of the one before. */
+  /** Whether the row continues the line of the previous one. */
   isContinued(row: number): boolean;
 }
 
@@ -29,7 +29,7 @@ export interface Part {
 /** How many bytes what stands at a place is, and how many letters wide it is shown. */
 export type Measure = (bytes: Uint8Array, at: number, end: number) => { length: number; cells: number };
 
-/** How wide a row may be: so many letters, as they are measured. */
+/** The maximum width of a row in letters, as measured. */
 export interface Wrap {
   readonly columns: number;
   readonly measure: Measure;
@@ -64,12 +64,12 @@ export function textRows({ base, bytes }: Part, most: number, wrap?: Wrap): Rows
       }
       return low;
     },
-    // What the part begins with begins a line, as far as anybody can tell.
+    // The part begins with the start of a line, as far as is known.
     isContinued: (row) => row > 0 && bytes[from(row) - base - 1] !== NEWLINE,
   };
 }
 
-/** Rows of so many bytes each, whatever they are; rows begin at multiples of the width. */
+/** Rows of this many bytes each, whatever they are; rows begin at multiples of the width. */
 export function hexRows({ base, bytes }: Part, width: number): Rows {
   const first = Math.floor(base / width);
   const end = base + bytes.length;

@@ -86,7 +86,7 @@ test("a terminal is given nothing that hides or turns around, and all else as it
   expect(unhidden("\u001b[31mred\r\n👩‍👧 שלום")).toBe("\u001b[31mred\r\n👩‍👧 שלום");
 });
 
-/** A screen that is done when it is told to be. */
+/** A screen that finishes on command. */
 class Paper {
   text = "";
   resets = 0;

@@ -1,5 +1,5 @@
-// A recording of a terminal (asciicast, version 3), read with suspicion: lines that are none are counted and passed over,
-// and everything has a bound. Each line tells the seconds since the line before; markers name events of the Log.
+// A recording of a terminal (asciicast, version 3), parsed defensively: invalid lines are counted and skipped, and
+// everything is bounded. Each line gives the seconds since the previous line; markers name events of the Log.
 
 import { markOf } from "../../parts/visible.ts";
 

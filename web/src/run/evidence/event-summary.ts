@@ -4,7 +4,7 @@ import { visibleLine } from "../../parts/visible.ts";
 const MOST = 240;
 const FIELDS_MOST = 4;
 const VALUE_MOST = 60;
-/** Fields that say what an event is about, the most telling first. */
+/** Fields that say what an event is about, the most informative first. */
 const TELLING = ["text", "prompt", "message", "details", "output", "path", "name", "title", "phase", "status", "code", "reason_code"];
 
 export function summaryOf(data: unknown): string {

@@ -1,4 +1,4 @@
-// What somebody looks at in the evidence: which file, shown how, where the mark and the cursor are.
+// The view of the evidence: which file, in which form, and where the mark and the cursor are.
 import type { RaspEvent } from "@skillrun/client";
 import { sentence, service } from "../../service/service.ts";
 import type { RunPage } from "../run-page.svelte.ts";
@@ -37,13 +37,13 @@ export class Evidence {
     return asked.filter((span) => span.attempt === this.file?.attempt && span.stream === this.file.stream);
   });
   readonly isMade = $derived.by(() => this.page.selectedEvent !== undefined && this.spans.length === 0);
-  /** Which of the pieces is told. */
+  /** Which of the pieces is named. */
   pieceNumber = $state(0);
   readonly piece = $derived<Span | undefined>(this.marks[this.pieceNumber] ?? this.marks[0]);
 
-  /** The event that was found by its byte: it is where somebody looks already. */
+  /** The event that was found by its byte: the view is already there. */
   private foundHere: number | undefined;
-  /** The event that was selected, and not here yet, when somebody went to a byte instead. */
+  /** The event that was selected, but not loaded, when the user went to a byte instead. */
   private leftBehind: number | undefined;
 
   constructor(readonly page: RunPage) {}

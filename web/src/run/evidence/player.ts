@@ -1,4 +1,4 @@
-// Plays a recording on a screen. Time comes from outside, so that it plays as fast as it is told to.
+// Plays a recording on a screen. Time comes from outside, so the speed is controlled by the caller.
 import { type Cast, countUntil } from "./cast.ts";
 
 /** Something that shows what a terminal would. `done` is called once the text is on it. */
@@ -7,9 +7,9 @@ export interface Screen {
   write(text: string, done: () => void): void;
 }
 
-/** After a jump, so much before the place is written again: far more than a screen and its history hold. */
+/** After a jump, this much output before the position is written again: far more than a screen and its history hold. */
 const AGAIN_MOST = 4_000_000;
-/** So much is given to the screen at once. */
+/** The amount written to the screen at once. */
 const ONCE_MOST = 256_000;
 
 export class Player {
@@ -25,7 +25,7 @@ export class Player {
     return this.at >= this.cast.length;
   }
 
-  /** Goes to a moment. Going back writes the screen anew. */
+  /** Goes to a moment. Going back rewrites the screen. */
   seek(at: number): void {
     this.at = Math.min(Math.max(0, at), this.cast.length);
     this.catchUp();
@@ -63,7 +63,7 @@ export class Player {
     return size;
   }
 
-  /** The first output to write for a screen as it was after so many. */
+  /** The first output to write for the state of the screen after this many outputs. */
   private beginFor(count: number): number {
     let [index, size] = [count, 0];
     while (index > 0 && size < AGAIN_MOST / 2) {

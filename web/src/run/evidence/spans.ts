@@ -12,7 +12,7 @@ export interface Span {
   readonly to: number;
 }
 
-/** More pieces than these are told by the range around them. */
+/** More pieces than these are represented by the range around them. */
 const PIECES_MOST = 1_000;
 
 /** The bytes of an event, first by stream, then in order; none for what skillrun says by itself. */
@@ -24,7 +24,7 @@ export function spansOf(event: RaspEvent): Span[] {
     { attempt, stream: "stdout", from: raw.stdout_from, to: raw.stdout_to },
     { attempt, stream: "stderr", from: raw.stderr_from, to: raw.stderr_to },
   ];
-  // Where there are pieces of a stream, the range around them says nothing more.
+  // If there are pieces of a stream, the range around them adds no information.
   const whole = hulls.filter((hull) => hull.to > hull.from && !pieces.some((piece) => piece.stream === hull.stream));
   const place = (span: Span): number => STREAMS.indexOf(span.stream);
   return [...whole, ...pieces].sort((one, other) => place(one) - place(other) || one.from - other.from);

@@ -1,5 +1,5 @@
-// The terminal that a recording is played on. It only shows: nothing can be typed, linked, copied by what is played,
-// titled or asked of it. Loaded when somebody wants to see it.
+// The terminal on which a recording is played. It is display only: it accepts no input, and the recording cannot create
+// links, copy, set a title or send queries. Loaded on demand.
 import { type ITheme, Terminal } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
 import { unhidden } from "./cast.ts";

@@ -1,4 +1,4 @@
-// What a run did to its files, as rows of one list: attempt by attempt, and why there is no list where there is none.
+// What a run did to its files, as rows of one list: attempt by attempt, and the reason if there is no list.
 import type { Attempt, Diff, Run, WorkspaceChange } from "@skillrun/client";
 import { visible } from "../../parts/visible.ts";
 
@@ -8,7 +8,7 @@ export type Row =
   | { readonly is: "attempt"; readonly attempt: number; readonly count: number; readonly isCut: boolean }
   | { readonly is: "change"; readonly key: string; readonly change: Change };
 
-/** A path as it can be shown: one that is no text as its bytes. */
+/** A path for display: one that is not text is shown as its bytes. */
 export function pathOf(path: Change["path"]): string {
   return typeof path === "string" ? visible(path) : `⟨${path.hex.slice(0, 400)}⟩`;
 }
@@ -30,14 +30,14 @@ export function countOf(diff: Diff): number {
   return diff.attempts.reduce((sum, { changes }) => sum + changes.length, 0);
 }
 
-/** The key of the change that stands so many changes further; the same at the ends. */
+/** The key of the change that is this many changes further; the same at the ends. */
 export function keyAt(rows: readonly Row[], key: string | undefined, step: number): string | undefined {
   const keys = rows.flatMap((row) => (row.is === "change" ? [row.key] : []));
   const at = key === undefined ? -1 : keys.indexOf(key);
   return keys[Math.min(keys.length - 1, Math.max(0, at + step))];
 }
 
-/** Why nothing can be told, or nothing is to be told. */
+/** Why there is no list, or nothing to list. */
 export type NoChanges = "unchanged" | "off" | "no_attempt" | "removed" | "not_yet" | "unknown";
 
 export function whyNone(diff: Diff, run: Run, attempts: readonly Attempt[], isOff: boolean): NoChanges {

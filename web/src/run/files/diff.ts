@@ -1,5 +1,5 @@
 // A difference of two texts, as the service writes it: parts that begin with `@@`, and lines that begin with a sign.
-// The lines themselves are strangers' text. Nothing of it is trusted: a line that fits nowhere is kept and told apart.
+// The lines themselves are untrusted text: a line that fits nowhere is kept and marked.
 
 export type LineKind = "part" | "same" | "added" | "removed" | "odd";
 
@@ -24,9 +24,9 @@ export interface TextDiff {
   readonly longest: number;
 }
 
-/** So many lines are read. */
+/** The number of lines read. */
 export const MOST_LINES = 50_000;
-/** So much of a line is shown. */
+/** How much of a line is shown. */
 export const MOST_OF_LINE = 2_000;
 
 const PART = /^@@ -(\d{1,12})(?:,\d{1,12})? \+(\d{1,12})(?:,\d{1,12})? @@/;

@@ -1,14 +1,15 @@
-// What a run made and changed, asked for again whenever the run has got on, and never twice at the same time.
+// The files that a run created and changed, loaded again whenever the run has made progress, and never twice at the
+// same time.
 import type { ArtifactList, Diff } from "@skillrun/client";
 import { sentence, service } from "../../service/service.ts";
 
-/** Between two looks at a run that goes on. */
+/** The interval between two checks of a run in progress. */
 const PAUSE_MS = 1_000;
 
 export class Files {
   diff = $state.raw<Diff | undefined>();
   artifacts = $state.raw<ArtifactList["artifacts"] | undefined>();
-  /** It was asked for that nobody looks at the files. */
+  /** Snapshots were turned off in the request. */
   isOff = $state(false);
   trouble = $state<string | undefined>();
 
@@ -49,7 +50,7 @@ export class Files {
     }
   }
 
-  /** Only to say why there is no list, so not being told is no reason to show nothing. */
+  /** Only to say why there is no list, so a missing answer is not a reason to show nothing. */
   private async wasOff(signal: AbortSignal): Promise<boolean> {
     try {
       return (await service.request(this.run, { signal })).options.snapshot === "off";

@@ -3,7 +3,7 @@
 
 export type PreviewKind = "markdown" | "json" | "text" | "image" | "none";
 
-/** So much of a text is fetched and shown. */
+/** How much of a text is fetched and shown. */
 export const MOST_TEXT = 256 * 1024;
 /** A larger picture is for other programs. */
 export const MOST_IMAGE = 16 * 1024 * 1024;

@@ -1,4 +1,4 @@
-// A graph of what hangs together, and how it is put together: each thing once, and never more than a person can look at.
+// A graph of linked events, and how it is built: each thing once, and never more than a person can look at.
 import type { RaspEvent, RaspType } from "@skillrun/client";
 import { Outline } from "../outline.ts";
 import { detailOf } from "./detail.ts";
@@ -42,7 +42,7 @@ export interface Known {
   readonly requestId: string | undefined;
 }
 
-/** So many nodes at most; what is left out is counted in the last one. */
+/** The maximum number of nodes; omitted ones are counted in the last one. */
 export const MOST = 60;
 /** And of one sort, so that the rest can still be seen. */
 export const MOST_OF_A_SORT = 8;

@@ -13,7 +13,7 @@ export function pathOf(event: RaspEvent | undefined): string | undefined {
   return isRasp(event, "artifact.created") || isRasp(event, "artifact.indexed") || isRasp(event, "artifact.preview_ready") ? event.data.path : undefined;
 }
 
-/** A few words of the event itself, in the words of whoever wrote them. */
+/** A few words of the event itself, as its author wrote them. */
 export function detailOf(event: RaspEvent): string | undefined {
   if (isRasp(event, "run.started")) return event.data.skill ?? undefined;
   if (isRasp(event, "run.status")) return event.data.status ?? event.data.phase ?? undefined;

@@ -1,4 +1,4 @@
-// What hangs together with an event, and what only looks like it.
+// Events linked to an event, and events that only seem to be.
 import type { RaspEvent, RaspType } from "@skillrun/client";
 import { expect, test } from "vitest";
 import { type Made, fold } from "../timeline/made.ts";

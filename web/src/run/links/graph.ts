@@ -1,5 +1,5 @@
-// What hangs together with one event: causes to the left, effects to the right. Made from the outline, which knows all
-// events in small, and from the few events that were loaded whole.
+// The events linked to one event: causes to the left, effects to the right. Built from the outline, which has a summary
+// of all events, and from the few events that were loaded completely.
 import { type RaspType, isRasp } from "@skillrun/client";
 import type { Entry } from "../outline.ts";
 import { Builder, type Graph, type Known, type Label } from "./builder.ts";

@@ -1,5 +1,5 @@
-// Where the nodes of a graph stand: in columns from cause to effect, none on another, and no line through a node. Where
-// there is no room for that many columns, they lie down: rows from top to bottom.
+// The positions of the nodes of a graph: in columns from cause to effect, without overlaps, and without lines through
+// nodes. If there is not enough width for the columns, they become rows from top to bottom.
 import type { Edge, Graph, Label } from "./builder.ts";
 
 export interface Size {

@@ -1,4 +1,4 @@
-// The events around the selected one, as far as they are needed to draw what hangs together with it.
+// The events around the selected one, as far as they are needed to draw its links.
 import type { RaspEvent } from "@skillrun/client";
 import { service } from "../../service/service.ts";
 import type { RunPage } from "../run-page.svelte.ts";
@@ -10,7 +10,7 @@ const AROUND = 30;
 /** Events that are asked for one by one, and how often more are found to be wanted. */
 const SINGLY = 16;
 const ROUNDS = 3;
-/** So many events are kept; then all but those around the selected one are forgotten. */
+/** The number of events kept; beyond that all but those around the selected one are dropped. */
 const KEPT = 600;
 
 export class Links {
@@ -34,7 +34,7 @@ export class Links {
       this.retryOf = request.retry_of ?? undefined;
       this.requestId = request.request_id ?? undefined;
     } catch {
-      // The first event tells of a retry as well.
+      // The first event also records a retry.
     }
   }
 
@@ -61,7 +61,7 @@ export class Links {
   }
 
   private known(): Known {
-    // The outline is one object that grows; its version tells when.
+    // The outline is one object that grows; its version says when.
     void this.page.outlineVersion;
     return { outline: this.page.outline, selected: this.page.selected ?? 0, events: this.events, retryOf: this.retryOf, requestId: this.requestId };
   }

@@ -2,13 +2,13 @@
 import type { RaspType } from "@skillrun/client";
 import { Outline } from "../outline.ts";
 
-/** How it ended. `open`: it did not, as far as anybody was told. `expired`: the time for an answer was over. */
+/** How it ended. `open`: it did not, as far as the service reported. `expired`: the time for an answer was over. */
 export type Ending = "done" | "failed" | "open" | "answered" | "decided" | "expired";
 
 export interface Bar {
   readonly kind: "tool" | "question";
   readonly from: number;
-  /** None while it goes on. */
+  /** Undefined while it is in progress. */
   readonly to: number | undefined;
   readonly first: number;
   /** The event that ended it. */

@@ -42,7 +42,7 @@ export interface Drawn {
 export interface Scene {
   readonly width: number;
   readonly view: View;
-  /** Where things end that go on. */
+  /** The end of things that are still in progress. */
   readonly end: number;
   readonly lanes: readonly Lane[];
   readonly bins: Bins;

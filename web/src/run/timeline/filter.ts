@@ -50,7 +50,7 @@ export function placeOf(seqs: Uint32Array, seq: number): number {
   return seqs[low] === seq ? low : -low - 1;
 }
 
-/** The seq so many rows on; the nearest row where the selected event is not in the list. */
+/** The seq this many rows further; the nearest row if the selected event is not in the list. */
 export function stepped(seqs: Uint32Array, seq: number | undefined, rows: number): number | undefined {
   if (seqs.length === 0) return undefined;
   const last = seqs.length - 1;

@@ -1,4 +1,4 @@
-// Short words over the lanes that say what is remarkable. Where there is no room for all, the graver ones stay.
+// Short labels over the lanes for notable moments. If there is no space for all, the more serious ones are kept.
 import { type View, xOf } from "./scale.ts";
 import type { Band, Next } from "./spans.ts";
 
@@ -20,7 +20,7 @@ export interface Placed extends Note {
 
 const RANK: Record<NoteKind, number> = { timeout: 0, stall: 0, waits: 1, next: 2, silence: 3 };
 const APART = 8;
-/** So many are looked at: a run with more silences than this shows them as bands alone. */
+/** The number considered: a run with more silences than this shows them only as bands. */
 const MOST = 400;
 
 /** A question that waits still. */

@@ -1,4 +1,4 @@
-// What a pointer and a wheel do on a canvas, told as drags, clicks and turns.
+// Pointer and wheel input on a canvas, reported as drags, clicks and turns.
 
 export interface Drag {
   readonly x: number;
@@ -7,7 +7,7 @@ export interface Drag {
 }
 
 export interface Pointing {
-  /** Begins a drag; what it gives is told of each move, and of the end. */
+  /** Begins a drag; the returned function is called for each move and for the end. */
   begin(at: Drag): { move(x: number): void };
   /** Pressed and let go in one place. */
   click(at: Drag): void;

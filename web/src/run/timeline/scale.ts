@@ -25,7 +25,7 @@ export function atOf(view: View, width: number, x: number): number {
   return view.from + (x / Math.max(1, width)) * (view.to - view.from);
 }
 
-/** The view inside the whole: never longer than it, never shorter than what can be told apart. */
+/** The view inside the whole: never longer than it, never shorter than can be distinguished. */
 export function within(view: View, whole: View): View {
   const all = whole.to - whole.from;
   const length = Math.min(all, Math.max(Math.min(SHORTEST, all), view.to - view.from));

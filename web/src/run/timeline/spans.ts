@@ -6,12 +6,12 @@ import type { Bar } from "./bars.ts";
 export interface Span {
   readonly number: number;
   readonly from: number;
-  /** None while it goes on. */
+  /** Undefined while it is in progress. */
   readonly to: number | undefined;
   /** The events that began and ended it. */
   readonly first: number;
   readonly last: number | undefined;
-  /** How it ended, once the service has told. */
+  /** How it ended, once the service has reported it. */
   readonly end: Attempt["ended"];
 }
 
@@ -35,7 +35,7 @@ export interface Next {
 const LEAST_SILENCE_MS = 10_000;
 const SILENT_PART = 0.05;
 const LEAST_PIECE_MS = 500;
-/** An engine that is told to end is given so long. */
+/** The time that an engine has to exit after it is asked to. */
 const ENDING_MS = 15_000;
 
 export function spansOf(outline: Outline, attempts: readonly Attempt[]): readonly Span[] {
@@ -86,7 +86,7 @@ function quietOf(outline: Outline, span: Span, end: number): Piece[] {
   const heartbeat = outline.names.indexOf("run.heartbeat");
   let last = span.from;
   const heard = (to: number): void => {
-    // Shorter ones are of no use to anybody, and there may be a hundred thousand.
+    // Shorter ones are useless, and there may be a hundred thousand.
     if (to - last >= LEAST_PIECE_MS) pieces.push({ from: last, to });
     last = Math.max(last, to);
   };
@@ -100,7 +100,8 @@ function quietOf(outline: Outline, span: Span, end: number): Piece[] {
 
 /**
  * The piece for which an attempt was ended. A stall is the longest silence: a longer one would have ended it before.
- * Ending takes a moment, and then what was left open is told; so the silence before a timeout ends a little before it.
+ * Ending takes a moment, and events left open are reported then; so the silence before a timeout ends a little before
+ * it.
  */
 function fatalOf(why: "stall" | "timeout", quiet: readonly Piece[], least: number, end: number): Piece {
   const atEnd = { from: end, to: end };

@@ -1,4 +1,4 @@
-// What an event of the type `run.status` says. The outline does not tell it, so those in view are asked for.
+// The content of an event of the type `run.status`. The outline does not have it, so those in view are loaded.
 import type { RaspEvent, RunStatus } from "@skillrun/client";
 import { statusWords } from "../../words/states.ts";
 import { type Language, say } from "../../words/words.ts";

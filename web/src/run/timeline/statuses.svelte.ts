@@ -2,13 +2,13 @@
 import type { RaspEvent } from "@skillrun/client";
 import { type Said, saidOf, stretchesOf } from "./status.ts";
 
-/** So long nothing new may be wanted before it is asked for. */
+/** Requests are sent after this time without a new one. */
 export const REST_MS = 120;
 /** Events between two status events that are asked for along with them; their texts may be long. */
 const BETWEEN = 2;
 /** Requests at a time; the rows after that say less until the list moves. */
 const MOST_STRETCHES = 12;
-/** So much is kept; when it is more, all of it is forgotten. */
+/** The number kept; beyond that all of them are dropped. */
 const MOST_KEPT = 1_000;
 
 export type Ask = (from: number, to: number, signal: AbortSignal) => Promise<readonly RaspEvent[]>;

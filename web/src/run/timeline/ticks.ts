@@ -17,7 +17,7 @@ export interface Ticks {
   readonly at: readonly number[];
 }
 
-/** Marks at round distances from `zero`, so many pixels or more apart. */
+/** Marks at round distances from `zero`, at least this many pixels apart. */
 export function ticksOf(view: View, width: number, zero: number, apart: number): Ticks {
   const least = ((view.to - view.from) / Math.max(1, width)) * apart;
   const step = STEPS.find((one) => one >= least) ?? Math.ceil(least / DAY) * DAY;

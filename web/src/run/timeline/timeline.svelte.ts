@@ -10,9 +10,9 @@ import { bandsOf, nextsOf, spansOf } from "./spans.ts";
 
 export class Timeline {
   filter = $state.raw<Filter>(ALL);
-  /** Whether the axis tells the time of day instead of the time since the start. */
+  /** Whether the axis shows the time of day instead of the time since the start. */
   isClock = $state(false);
-  /** The piece somebody looks at; all of the run while it is none. */
+  /** The visible piece; undefined shows the whole run. */
   private chosen = $state.raw<View | undefined>();
 
   constructor(readonly page: RunPage) {}

@@ -102,7 +102,7 @@ export const typeWords = defineWords({
 
 export type Phase = NonNullable<Extract<FcmpEvent, { type: "conversation.status" }>["data"]["phase"]>;
 
-/** What an engine tells of itself on its way; no state of the run. */
+/** What an engine reports about its progress; not a state of the run. */
 export const phaseWords = defineWords({
   session_started: { en: "session began", zh: "会话开始" },
   input_received: { en: "input received", zh: "已收到输入" },

@@ -64,7 +64,7 @@ export function doingOf({ action, command }: NextAction, retriedAs?: string | nu
   }
 }
 
-/** What may help comes first, then what helps later, then what finds out but mends nothing. */
+/** Actions that may help come first, then those that help later, then those that only find the cause. */
 function rankOf({ action }: NextAction): number {
   return action === "inspect_evidence" || action === "diagnose" ? 2 : action === "retry_later" ? 1 : 0;
 }
@@ -80,7 +80,7 @@ export function primaryOf(actions: readonly NextAction[], isTime: boolean): Next
   return later ?? inOrder(actions).find(({ action }) => action !== "retry_later");
 }
 
-/** Whether the code says more than the rule: some rules have several ends, and only the code tells which it was. */
+/** Whether the code says more than the rule: some rules have several ends, and only the code says which it was. */
 export function saysMore(rule: Decided["rule"]): boolean {
   switch (rule) {
     case null:
@@ -153,7 +153,7 @@ export function wholeNumber(text: string, most: number): number | undefined {
   return number >= 1 && number <= most ? number : undefined;
 }
 
-/** What the diagnosis found that is not told by the error and the warnings already. */
+/** Findings of the diagnosis that the error and the warnings do not already state. */
 export function furtherFindings(diagnosis: Diagnosis | undefined, told: readonly string[]): Diagnosis["findings"] {
   return (diagnosis?.findings ?? []).filter((finding) => finding.finding !== "noticed" || !told.includes(finding.code));
 }

@@ -31,7 +31,7 @@ export const checkWords = defineWords({
   diagnostics: { en: "parser_diagnostics.jsonl, against the Log", zh: "parser_diagnostics.jsonl（依据日志）" },
 });
 
-/** What is told about a check that did not come out the same. */
+/** The detail of a check whose outcome is not "same". */
 export function detailOf(check: Check): string {
   switch (check.outcome) {
     case "same":
