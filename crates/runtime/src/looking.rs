@@ -1,10 +1,10 @@
-//! What can be told about runs and engines, as data: commands print it, the service sends it. Nothing here changes a run.
+//! Information about runs and engines, as data: commands print it, the service sends it. Nothing here changes a run.
 //!
-//! - `attempts`: what happened in each attempt. `interactions`: the questions of a run, and what became of them.
+//! - `attempts`: what happened in each attempt. `interactions`: the questions of a run, and how they were resolved.
 //! - `changes`: which files an attempt changed, read line by line.
-//! - `retry`: a new request made of an old run.
-//! - `engines`: which engines there are, and what is found of them on this machine.
-//! - `patched`: what an agent reads of a skill. `hidden`: what of a request nobody is shown.
+//! - `retry`: a new request made from an old run.
+//! - `engines`: the known engines, and their state on this machine.
+//! - `patched`: the text of a skill that an agent reads. `hidden`: the parts of a request that are not shown.
 
 pub mod attempts;
 pub mod changes;

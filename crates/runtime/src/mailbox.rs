@@ -1,4 +1,4 @@
-//! What is said to a run while its worker has it. The worker waits for its host and for this at the same time.
+//! Messages to a run while its worker has it. The worker waits for its host and for these at the same time.
 
 use std::collections::VecDeque;
 use std::io;
@@ -28,11 +28,11 @@ pub(crate) enum Said {
     Cancel {
         by: String,
     },
-    /// Leave it running, and be its owner no longer.
+    /// Leave it running, and stop being its owner.
     LetGo,
 }
 
-/// Something said, and where the answer goes. Whoever gets none tries another way: the worker has left.
+/// A message, and the channel for the reply. A sender that gets no reply tries another way: the worker has left.
 #[derive(Debug)]
 pub(crate) struct Mail {
     pub(crate) said: Said,
@@ -61,7 +61,7 @@ impl Mailbox {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// None when nobody will read it any more.
+    /// None when no worker will read it any more.
     pub(crate) fn put(&self, said: Said) -> Option<Receiver<Result<(), RuntimeError>>> {
         let (answer, heard) = channel();
         let mut waiting = self.lock();
@@ -82,7 +82,7 @@ impl Mailbox {
         mail
     }
 
-    /// Nothing is taken any more; what waits goes unanswered.
+    /// Nothing is accepted any more; waiting messages stay unanswered.
     pub(crate) fn close(&self) {
         let mut waiting = self.lock();
         waiting.is_closed = true;

@@ -1,5 +1,5 @@
 //! Every process that owns runs listens on a socket of its own, `owners/<pid>.sock` in the data folder, so that others
-//! can answer questions, cancel, and hand runs over. A socket that nobody answers on tells that its owner died.
+//! can answer questions, cancel, and hand runs over. A socket that does not answer shows that its owner died.
 //!
 //! One JSON line each way per connection; the first key of a request is the version.
 //!

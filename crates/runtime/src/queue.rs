@@ -1,4 +1,4 @@
-//! Who runs next. Pure: slots are numbers here, and whoever takes one gives it back.
+//! Which run is next. Pure: slots are numbers here, and the taker of a slot gives it back.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -11,9 +11,9 @@ use crate::limits::SlotLimits;
 pub(crate) struct Demand {
     pub(crate) engine: String,
     pub(crate) kind: SlotKind,
-    /// Higher is sooner.
+    /// Higher runs first.
     pub(crate) priority: i32,
-    /// It gets none before this.
+    /// It gets no slot before this.
     pub(crate) not_before: Option<Timestamp>,
 }
 
@@ -40,13 +40,13 @@ pub(crate) struct Used<'a> {
     pub(crate) by_engine: &'a BTreeMap<String, usize>,
 }
 
-/// No moment that was told is further ahead. One that is was reckoned with a clock that was wrong.
+/// No reported moment is further ahead. One that is was computed with a wrong clock.
 const FARTHEST_NANOS: u64 = 32 * 24 * 60 * 60 * 1_000_000_000;
 
-/// Most runs that wait for a moment when another one is to be made.
+/// Maximum number of runs that wait for a moment when another one is to be created.
 const LATER_MAX: usize = 10_000;
 
-/// More runs wait than may.
+/// The limit of waiting runs is reached.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Full {
     pub(crate) queued: usize,
@@ -55,9 +55,9 @@ pub(crate) struct Full {
 #[derive(Debug)]
 pub(crate) struct Queue {
     limits: SlotLimits,
-    /// By priority, then by the order they came in.
+    /// By priority, then by arrival.
     waiting: BTreeMap<(std::cmp::Reverse<i32>, u64), (RunId, Demand)>,
-    /// By the moment at which they begin to wait, then by the order they came in.
+    /// By the moment at which they begin to wait, then by arrival.
     later: BTreeMap<(Timestamp, u64), (RunId, Demand)>,
     known: HashSet<RunId>,
     arrivals: u64,
@@ -90,12 +90,12 @@ impl Queue {
         self.waiting.len()
     }
 
-    /// Those that must not begin yet, and until when.
+    /// Runs that must not begin yet, and until when.
     pub(crate) fn later(&self) -> impl Iterator<Item = (RunId, Timestamp)> {
         self.later.iter().map(|((at, _), (run, _))| (*run, *at))
     }
 
-    /// Whether another one may be made that must not begin yet.
+    /// Whether another run that must not begin yet may be created.
     pub(crate) fn room_for_later(&self) -> Result<(), Full> {
         let queued = self.later.len();
         if queued < LATER_MAX { Ok(()) } else { Err(Full { queued }) }
@@ -109,13 +109,13 @@ impl Queue {
         self.known.iter().copied()
     }
 
-    /// Whether another new run may wait. Those that must not begin yet keep nobody out.
+    /// Whether another new run may wait. Runs that must not begin yet do not count.
     pub(crate) fn room(&self) -> Result<(), Full> {
         let queued = self.waiting();
         if queued < self.limits.queued { Ok(()) } else { Err(Full { queued }) }
     }
 
-    /// A run waits for a slot; one that waits already keeps its place. Runs that were accepted are never turned away.
+    /// A run waits for a slot; one that waits already keeps its place. Accepted runs are never refused.
     pub(crate) fn push(&mut self, run: RunId, demand: Demand) {
         if self.known.insert(run) {
             self.arrivals += 1;
@@ -133,18 +133,18 @@ impl Queue {
         }
     }
 
-    /// When the next of those that must not begin yet may.
+    /// The earliest moment at which a run that must not begin yet may begin.
     pub(crate) fn next_moment(&self) -> Option<Timestamp> {
         self.later.first_key_value().map(|((at, _), _)| *at)
     }
 
-    /// Somebody is to be let in.
+    /// A run has reached its moment.
     pub(crate) fn is_due(&self, now: Timestamp) -> bool {
         let mut ends = [self.later.first_key_value(), self.later.last_key_value()].into_iter().flatten();
         ends.any(|((at, _), _)| may_begin(*at, now))
     }
 
-    /// Those whose moment has come wait for a slot like all others.
+    /// Runs that have reached their moment wait for a slot like all others.
     pub(crate) fn let_in(&mut self, now: Timestamp) {
         while let Some(first) = self.later.first_entry().filter(|first| may_begin(first.key().0, now)) {
             let ((_, arrival), (run, demand)) = first.remove_entry();
@@ -156,7 +156,7 @@ impl Queue {
         }
     }
 
-    /// The first that can have a slot, with it.
+    /// The first run that can have a slot, with the slot.
     pub(crate) fn next(&mut self, now: Timestamp) -> Option<(RunId, Slot)> {
         self.let_in(now);
         let place = self.waiting.iter().find(|(_, (_, demand))| self.has_room(demand)).map(|(place, _)| *place)?;
@@ -180,7 +180,7 @@ impl Queue {
         used < limit && engine < engine_limit
     }
 
-    /// A slot that was taken without waiting, for a process that is there already.
+    /// A slot that is taken without waiting, for a process that is already running.
     pub(crate) fn take(&mut self, demand: Demand) -> Slot {
         match demand.kind {
             SlotKind::Turn => self.turns += 1,
@@ -204,7 +204,7 @@ impl Queue {
         &self.limits
     }
 
-    /// Slots in use, told apart.
+    /// Slots in use, by kind.
     pub(crate) fn used(&self) -> Used<'_> {
         Used { turns: self.turns, sticky: self.sticky, by_engine: &self.by_engine }
     }
@@ -302,7 +302,7 @@ mod tests {
         queue.push(run(2), later(10));
         queue.push(run(3), demand("a", SlotKind::Turn, 0));
         assert_eq!((queue.len(), queue.next_moment()), (3, Some(at(10))));
-        assert_eq!((queue.room(), queue.waiting()), (Ok(()), 1), "they keep nobody out");
+        assert_eq!((queue.room(), queue.waiting()), (Ok(()), 1), "they do not count");
         assert!(queue.later().eq([(run(2), at(10)), (run(1), at(20))]));
         assert!(queue.has(run(1)) && queue.runs().count() == 3);
         let mut next = |now| queue.next(at(now)).map(|(run, slot)| (run, queue.give_back(slot)).0);
@@ -344,7 +344,7 @@ mod tests {
             queue.push(run(n), Demand { not_before, ..demand("a", SlotKind::Turn, priority) });
         }
         queue.let_in(at(5));
-        assert_eq!(queue.next_moment(), Some(at(6)), "nobody is let in twice, or early");
+        assert_eq!(queue.next_moment(), Some(at(6)), "no run is let in twice, or early");
         let order: Vec<_> = std::iter::from_fn(|| queue.next(at(5)).map(|(run, _)| run)).collect();
         assert_eq!(order, [3, 1, 2].map(run));
         queue.remove(run(4));

@@ -15,7 +15,7 @@ use skillrun_model::interaction::DecisionPolicy;
 use skillrun_model::status::{Continuation, OnQuota};
 use skillrun_model::{ExecutionMode, ProfileId, RunId, Timestamp};
 
-/// Version of `run.json`. A run of a later one is refused.
+/// Version of `run.json`. A run with a later version is refused.
 pub const FORMAT: u32 = 1;
 
 /// Largest `run.json`: inputs are checked when they are accepted, so that it stays below.
@@ -29,7 +29,7 @@ pub struct RunRecord {
     /// The version that accepted it.
     pub skillrun: String,
     pub translator: u32,
-    /// Version of the rules by which turns are judged. Records of 0.1.0 do not name it.
+    /// Version of the rules by which turns are judged. Records of 0.1.0 do not contain it.
     #[serde(default = "first_gate")]
     pub gate: u32,
     pub skill: SkillRecord,
@@ -38,12 +38,12 @@ pub struct RunRecord {
     /// BLAKE3 of each file in `inputs/` that came with the request, by name. Absent in records of older versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub input_hashes: BTreeMap<String, String>,
-    /// What readers hide, beside the values of secret variables.
+    /// What readers hide, in addition to the values of secret variables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redact_patterns: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_of: Option<RunId>,
-    /// Of a run that takes the place of one that ran out of quota.
+    /// For a run that replaces one that ran out of quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_retry: Option<QuotaRetry>,
 }
@@ -52,10 +52,10 @@ fn first_gate() -> u32 {
     1
 }
 
-/// Why a run was made without anybody asking, and when it begins.
+/// Why a run was created automatically, and when it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuotaRetry {
-    /// Its place among those that were made one after the other, from 1.
+    /// Its position in the chain of retries, from 1.
     pub number: u32,
     pub not_before: Timestamp,
 }
@@ -64,7 +64,7 @@ pub struct QuotaRetry {
 pub struct SkillRecord {
     pub name: String,
     pub version: Option<String>,
-    /// Where it was found; it may be gone.
+    /// Where it was found; it may no longer exist.
     pub source: OsText,
     /// Of the copy in the run, as it was accepted.
     pub hash: String,
@@ -76,7 +76,7 @@ pub struct SkillRecord {
 pub struct EngineRecord {
     pub name: String,
     pub program: OsText,
-    /// What the program is started with, if it is a script.
+    /// The interpreter that starts the program, if it is a script.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interpreter: Option<OsText>,
     pub version: Option<String>,
@@ -84,12 +84,12 @@ pub struct EngineRecord {
     pub profile_version: u32,
     pub continuation: Continuation,
     pub posture: Posture,
-    /// The command with which a person logs in.
+    /// The command that logs the user in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub login: Option<String>,
 }
 
-/// What the user asked for, with every default filled in.
+/// The request, with every default filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     pub mode: ExecutionMode,
@@ -112,31 +112,31 @@ pub struct Request {
     pub default_decision_policy: Option<DecisionPolicy>,
     /// Instead of the skill's.
     pub max_attempt: Option<u32>,
-    /// An auto run without a done marker fails. Records of earlier versions have no such word.
+    /// An auto run without a done marker fails. Records of earlier versions do not contain it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub require_marker: bool,
     pub snapshot: Snapshot,
     /// Names of variables that are passed on; values are never stored.
     pub env: Vec<String>,
-    /// The same, and their values are masked.
+    /// The same, but their values are masked.
     pub secrets: Vec<String>,
-    /// Higher is sooner.
+    /// Higher runs first.
     pub priority: i32,
     #[serde(default)]
     pub retry: Retry,
     pub request_id: Option<String>,
 }
 
-/// When the same is tried again as a new run, by itself.
+/// When the same request is retried automatically as a new run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retry {
     pub quota: OnQuota,
-    /// Most runs that are made so, one after the other.
+    /// Maximum number of consecutive retries.
     pub quota_max: u32,
 }
 
 impl Default for Retry {
-    /// Where nobody tells a time, so many waits are a day.
+    /// With no reported reset time, this many waits are about a day.
     fn default() -> Self {
         Self { quota: OnQuota::Fail, quota_max: 29 }
     }
@@ -146,7 +146,7 @@ impl Default for Retry {
 pub struct Timeouts {
     pub hard_sec: f64,
     pub stall_sec: f64,
-    /// None: the engine's own.
+    /// None: the engine's default.
     pub linger_sec: Option<f64>,
 }
 
@@ -192,18 +192,18 @@ pub enum RecordError {
     Missing { path: PathBuf },
     #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {FORMAT}); use that version", path.display())]
     Newer { path: PathBuf, found: u64 },
-    #[error("{}: is no record of a run: {why}", path.display())]
+    #[error("{}: is not a record of a run: {why}", path.display())]
     Unreadable { path: PathBuf, why: String },
     #[error("{}: {error}", path.display())]
     Io { path: PathBuf, error: io::Error },
 }
 
 impl RunRecord {
-    /// Writes it and gives back its hash, which the first event carries.
+    /// Writes it and returns its hash, which the first event carries.
     pub fn write(&self, path: &Path) -> io::Result<String> {
         let mut text = serde_json::to_vec_pretty(self)?;
         text.push(b'\n');
-        // The first event brings the folder to the disk.
+        // The first event syncs the folder to disk.
         whole_file::replace_in_folder(path, &text)?;
         Ok(blake3::hash(&text).to_hex().to_string())
     }
@@ -221,7 +221,7 @@ impl RunRecord {
             return Err(unreadable(format!("it has more than {MAX_BYTES} bytes")));
         }
         let text = fs::read(path).map_err(io)?;
-        // The version is looked at first: what else a later one says is not ours to know.
+        // The version is checked first: the other fields of a later version are unknown.
         #[derive(Deserialize)]
         struct Version {
             format: u64,
@@ -233,13 +233,13 @@ impl RunRecord {
         serde_json::from_slice(&text).map_err(|error| unreadable(error.to_string()))
     }
 
-    /// What readers of its evidence hide. `path` is where the record stands, for a complaint.
+    /// What readers of its evidence hide. `path` is the place of the record, for error messages.
     pub(crate) fn patterns(&self, path: &Path) -> Result<Patterns, RecordError> {
         let unreadable = |why: String| RecordError::Unreadable { path: path.to_owned(), why };
         Patterns::new(&self.redact_patterns).map_err(|error| unreadable(error.to_string()))
     }
 
-    /// What decides about questions.
+    /// The options that decide about questions.
     pub fn options(&self) -> RunOptions {
         RunOptions {
             continuation: self.engine.continuation,
@@ -263,13 +263,13 @@ impl RunRecord {
         }
     }
 
-    /// It does not begin before this.
+    /// The run does not begin before this.
     pub fn not_before(&self) -> Option<Timestamp> {
         self.quota_retry.map(|retry| retry.not_before)
     }
 }
 
-/// Seconds as they stand in a record; nonsense is no time at all.
+/// Seconds as written in a record; an invalid value means no time at all.
 pub(crate) fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::ZERO)
 }

@@ -1,13 +1,13 @@
-//! Requests with a key of the caller's: sent again, they make no second run.
+//! Requests with a key of the caller: sent again, they do not create a second run.
 //!
 //! ```text
 //! requests/<key>    "<run id> <fingerprint>\n"; the name is blake3 over the key, the fingerprint blake3 over the request,
 //!                   both in hexadecimal
 //! ```
 //!
-//! An entry is on the disk before the run it names is made, and locked (flock) from before it is read until the run is
-//! there. So of several that come at once, in whatever process, one makes the run; and after a death at any point an entry
-//! that names a run without a first event tells that nothing was made.
+//! An entry is on disk before the run it names is created, and locked (flock) from before it is read until the run
+//! exists. So of several that arrive at once, in any process, one creates the run; and after a crash at any point, an
+//! entry that names a run without a first event means that nothing was created.
 
 #[cfg(test)]
 mod tests;
@@ -29,22 +29,22 @@ use crate::accept::AcceptError;
 use crate::data_folder::DataFolder;
 use crate::error::RuntimeError;
 
-/// How long somebody else may take to accept the same request; it may have large files.
+/// How long another process may take to accept the same request; it may have large files.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// An entry is kept so long after its run is gone.
+/// An entry is kept this long after its run is gone.
 const KEPT_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 
 /// Longest entry that is read.
 const ENTRY_MAX: u64 = 200;
 
-/// The caller's own name for a request: 1 to 255 visible ASCII characters.
+/// The caller's own id for a request: 1 to 255 visible ASCII characters.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RequestKey(String);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a key has 1 to 255 visible ASCII characters, without spaces")]
+#[error("a key must have 1 to 255 visible ASCII characters, without spaces")]
 pub struct KeyError;
 
 impl RequestKey {
@@ -86,15 +86,15 @@ pub enum SubmitError {
     Accept(#[from] AcceptError),
 }
 
-/// What stands under a key.
+/// The result of looking up a key.
 #[derive(Debug)]
 pub(crate) enum Found {
     Before(RunId),
-    /// No run; one may be made as long as the entry is held.
+    /// No run; one may be created as long as the entry is held.
     Free(Entry),
 }
 
-/// Looks a key up, and waits for whoever has it.
+/// Looks a key up, and waits for the process that holds it.
 pub(crate) fn find(
     data: &DataFolder,
     log: &FileLog,
@@ -121,7 +121,7 @@ pub(crate) fn was_made(log: &FileLog, run: RunId) -> Result<bool, AcceptError> {
         Err(error) => match &error.kind {
             LogErrorKind::NotFound => Ok(false),
             LogErrorKind::Gone => Ok(true),
-            // What lies where the first event belongs was never told to anybody.
+            // A damaged first event was never reported to any client.
             LogErrorKind::Damaged(Damage { seq: Seq(1), .. }) => Ok(false),
             LogErrorKind::Damaged(_) => Ok(true),
             LogErrorKind::Exists
@@ -139,7 +139,7 @@ pub(crate) fn was_made(log: &FileLog, run: RunId) -> Result<bool, AcceptError> {
     }
 }
 
-/// What an entry says.
+/// The content of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Noted {
     run: RunId,
@@ -147,14 +147,14 @@ struct Noted {
 }
 
 impl Noted {
-    /// None for what was never written whole.
+    /// None for an entry that was never written completely.
     fn parse(text: &str) -> Option<Self> {
         let (run, fingerprint) = text.strip_suffix('\n')?.split_once(' ')?;
         Some(Self { run: run.parse().ok()?, fingerprint: blake3::Hash::from_hex(fingerprint).ok()? })
     }
 }
 
-/// The entry of a key, in our hands: nobody else reads or changes it.
+/// The locked entry of a key: no other process reads or changes it.
 #[derive(Debug)]
 pub(crate) struct Entry {
     path: PathBuf,
@@ -162,7 +162,7 @@ pub(crate) struct Entry {
     end: End,
 }
 
-/// What becomes of an entry that is given back.
+/// What happens to an entry that is released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Stays,
@@ -203,7 +203,7 @@ impl Entry {
         Ok(std::str::from_utf8(&text).ok().and_then(Noted::parse))
     }
 
-    /// Names the run that is made next. When this returns, that is on the disk.
+    /// Names the run that is created next. When this returns, that is on disk.
     pub(crate) fn name(&mut self, run: RunId, fingerprint: blake3::Hash) -> Result<(), AcceptError> {
         let text = format!("{run} {}\n", fingerprint.to_hex());
         let written = (|| {
@@ -213,7 +213,7 @@ impl Entry {
             sync_folder(self.path.parent().unwrap_or(Path::new(".")))
         })();
         written.map_err(|error| AcceptError::Write { path: self.path.clone(), error })?;
-        // Whether the run was made is told by its Log from now on.
+        // From now on the Log shows whether the run was created.
         self.end = End::Stays;
         Ok(())
     }
@@ -236,12 +236,12 @@ fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// What came of trying to lock an entry.
+/// The result of trying to lock an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Locked {
     Ours,
     Held,
-    /// It was removed meanwhile, so that others hold another one.
+    /// It was removed meanwhile, so other processes hold another one.
     Replaced,
 }
 
@@ -260,8 +260,8 @@ fn lock(file: &File, path: &Path) -> io::Result<Locked> {
     }
 }
 
-/// Removes entries that are old and whose run is gone; gives back how many. What cannot be removed is tried again next
-/// time.
+/// Removes entries that are old and whose run is gone; returns how many. Entries that cannot be removed are retried
+/// next time.
 pub fn tidy(data: &DataFolder, now: Timestamp) -> usize {
     let entries = fs::read_dir(data.requests()).into_iter().flatten().flatten();
     entries.filter(|entry| tidy_entry(data, &entry.path(), now).is_some()).count()

@@ -1,10 +1,10 @@
 //! `result.json`: how a run ended. A fold over its Log and nothing else, so that it is the same whether it was written
-//! by a living owner, after a crash, or made again later.
+//! by a running owner, after a crash, or regenerated later.
 //!
 //! ```text
 //! run_id       status          succeeded, failed or canceled
-//! output       what the skill gives back, or null
-//! text         the answer in words, without the done marker; null when the last turn has none that counts
+//! output       what the skill returns, or null
+//! text         the answer as text, without the done marker; null when the last turn has none that counts
 //! warnings     codes, each once
 //! error        of a failed run
 //! artifacts    [{path, size, hash, type, role}] by path; the hash is blake3
@@ -13,7 +13,7 @@
 //! timing       {created_at, started_at, ended_at, elapsed_ms}: elapsed from created to ended
 //! attempts     how many
 //! next_actions [{action, command}]
-//! log_head     {seq, hash}: how far the Log had come when this was written, its last event aside
+//! log_head     {seq, hash}: how far the Log had come when this was written, without its last event
 //! ```
 
 mod answer;
@@ -41,32 +41,32 @@ use answer::Messages;
 pub(crate) use file::{MAX_BYTES, is_lacking, text};
 pub use file::{read, read_or_make, write};
 
-/// What came of a run. Written once, at its end.
+/// The result of a run. Written once, at its end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunResult {
     pub run_id: RunId,
     pub status: RunStatus,
-    /// What the skill gives back, checked against its schema; null when there is none that fits.
+    /// The output of the skill, checked against its schema; null when there is none that matches.
     pub output: Option<Map<String, Value>>,
-    /// The answer in words, where it ended cleanly.
+    /// The answer as text, where it ended cleanly.
     pub text: Option<String>,
-    /// What was odd about it.
+    /// Codes of irregularities.
     pub warnings: Vec<Code>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<RunError>,
-    /// Files that count.
+    /// The files of the result.
     pub artifacts: Vec<ArtifactIndexed>,
-    /// Tokens of all turns, as far as the engine told them.
+    /// Tokens of all turns, as far as the engine reported them.
     pub usage: Option<TurnUsage>,
     /// None when no turn was ever settled.
     pub completion: Option<Completion>,
     pub timing: Timing,
-    /// How many there were.
+    /// The number of attempts.
     pub attempts: u32,
-    /// What somebody can do now.
+    /// What the user can do now.
     pub next_actions: Vec<NextAction>,
-    /// How far the Log had come, with the hash that vouches for everything up to there: in `result.json` the event before
-    /// the last one, in every answer the last one. Absent where an older version wrote the Log.
+    /// How far the Log had come, with the hash that covers everything up to there: in `result.json` the event before
+    /// the last one, in every response the last one. Absent where an older version wrote the Log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_head: Option<LogHead>,
 }
@@ -81,7 +81,7 @@ pub struct Completion {
     pub confidence: f64,
 }
 
-/// When it was.
+/// The times of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RunTiming")]
 pub struct Timing {
@@ -93,15 +93,15 @@ pub struct Timing {
     pub elapsed_ms: u64,
 }
 
-/// Takes in the events of a Log, in order, and gives the result once the run is over. Of the texts only those are kept
-/// that may still be the answer.
+/// Takes the events of a Log, in order, and returns the result once the run is over. Only those texts are kept that may
+/// still be the answer.
 #[derive(Debug, Default)]
 pub struct ResultFold {
     created_at: Option<Timestamp>,
     started_at: Option<Timestamp>,
     attempts: u32,
     messages: Messages,
-    /// The last settled turn, unless something was asked of the engine since.
+    /// The last settled turn, unless a later reply went to the engine.
     turn: Option<Turn>,
     completion: Option<Completion>,
     warnings: Vec<Code>,
@@ -112,14 +112,14 @@ pub struct ResultFold {
     log_head: Option<LogHead>,
 }
 
-/// What a settled turn leaves for the result.
+/// What a settled turn contributes to the result.
 #[derive(Debug)]
 struct Turn {
     attempt: AttemptNumber,
     run_status: RunStatus,
     text: Option<String>,
     output: Option<Map<String, Value>>,
-    /// Size of an output that was too large for its event, until somebody brings it.
+    /// Size of an output that was too large for its event, until the caller supplies it.
     missing_output: Option<u64>,
 }
 
@@ -143,7 +143,7 @@ impl ResultFold {
             }
             Data::MessageFinal(message) => self.messages.add(event, message),
             Data::AttemptEnded(ended) => self.attempt_ended(event.attempt_number, ended),
-            // The engine is to go on: what it said before is not its last word, whatever becomes of that.
+            // The engine continues: its earlier text is not final, whatever happens next.
             Data::InteractionReplied(_) => self.turn = None,
             Data::TurnUsage(usage) => usage::add(self.usage.get_or_insert_default(), usage),
             Data::ArtifactCreated(created) => self.artifact_changed(created),
@@ -185,13 +185,13 @@ impl ResultFold {
         }
     }
 
-    /// The attempt whose output was too large for its event, and the size of that; it is to be brought before `finish`.
+    /// The attempt whose output was too large for its event, and the size of it; it must be supplied before `finish`.
     pub fn missing_output(&self) -> Option<(AttemptNumber, u64)> {
         let turn = self.turn.as_ref()?;
         turn.missing_output.map(|bytes| (turn.attempt, bytes))
     }
 
-    /// Brings it. Nothing happens where none is missing.
+    /// Supplies it. Does nothing where none is missing.
     pub fn large_output(&mut self, output: Map<String, Value>) {
         if let Some(turn) = &mut self.turn
             && turn.missing_output.take().is_some()
@@ -231,7 +231,7 @@ impl ResultFold {
         verdict.warnings.iter().for_each(|code| self.warn(*code));
         self.attempts = self.attempts.max(attempt.0);
         let answer = std::mem::take(&mut self.messages).answer(verdict).map(|text| without_markers(&text));
-        // What ends in a question is no answer of the run.
+        // A text that ends in a question is not an answer of the run.
         let text = answer.filter(|_| verdict.pending.is_none());
         self.turn = Some(Turn {
             attempt,
@@ -244,12 +244,12 @@ impl ResultFold {
 
     fn artifact_changed(&mut self, created: &ArtifactCreated) {
         match created.change {
-            // Told anew by the `artifact.indexed` that follows, if its content is known.
+            // The `artifact.indexed` that follows adds it again, if its content is known.
             FileChange::Created | FileChange::Modified | FileChange::Deleted => self.artifacts.remove(&created.path),
         };
     }
 
-    /// Of what was noticed, that which says that the list of artifacts is not all there is.
+    /// Of the diagnostics, those which say that the list of artifacts is incomplete.
     fn noticed(&mut self, stream: SourceStream, warning: &Diagnostic) {
         let of_artifacts = [Code::ArtifactsCut, Code::ArtifactMissing, Code::ArtifactHardLink];
         if stream == SourceStream::Control && of_artifacts.contains(&warning.code) {
@@ -267,15 +267,15 @@ impl ResultFold {
     }
 
     fn end(&mut self, event: &Event, status: RunStatus, error: Option<RunError>, next_actions: &[NextAction]) {
-        // The first is the last event for ever; whatever stands after it is nobody's.
+        // The first end event is final; events after it do not count.
         if self.end.is_none() {
             self.end = Some(End { status, at: as_written(event.ts), error, next_actions: next_actions.to_vec() });
         }
     }
 }
 
-/// A result as it is answered: with the head of the whole Log, its last event included. `result.json` is written before
-/// that event, and has the head before it.
+/// A result as it is returned to clients: with the head of the whole Log, including its last event. `result.json` is
+/// written before that event, and has the head before it.
 pub fn answered(mut result: RunResult, log: &impl EventLog) -> RunResult {
     if let Ok(head) = log.chain_head(result.run_id) {
         result.log_head = head;
@@ -283,8 +283,8 @@ pub fn answered(mut result: RunResult, log: &impl EventLog) -> RunResult {
     result
 }
 
-/// Whether the last turn's text and output are those of the run. A turn that would have ended it otherwise (nobody had
-/// answered a question, or it was canceled) does not count; one that only asked does, since nothing came after it.
+/// Whether the last turn's text and output are those of the run. A turn that would have ended it otherwise (a question
+/// was not answered, or the run was canceled) does not count; one that only asked does, since nothing came after it.
 fn counts(turn: RunStatus, run: RunStatus) -> bool {
     match turn {
         RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled => turn == run,

@@ -1,15 +1,16 @@
-//! What is removed, and when. First evidence, later the whole run; a Log is never cut.
+//! What is removed, and when. First evidence, later the whole run; a Log is never truncated.
 //!
 //! ```text
 //! .audit/removed.json    {"removed_at", "bytes", "why"}: evidence was here; written before it is removed
 //! runs/removed.jsonl     runs that are gone, written by the Log
 //! ```
 //!
-//! - `plan`: decides; pure. `measure`: what a run takes up. `carry_out`: removes, and tidies up.
-//!   `left_tests`: what tests left.
+//! - `plan`: decides; pure. `measure`: the disk space of a run. `carry_out`: removes, and cleans up. `left_tests`:
+//!   folders that tests left.
 //!
-//! Laws: a run that is not over is never touched. A failed run is kept at least as long as every other one: it goes only
-//! when no run that ended otherwise, at the same time or before, is kept. Links are removed and never followed.
+//! Laws: a run that is not over is never touched. A failed run is kept at least as long as every other one: it is
+//! removed only when no run that ended otherwise, at the same time or before, is kept. Links are removed and never
+//! followed.
 
 mod carry_out;
 mod left_tests;
@@ -43,7 +44,7 @@ impl Default for Retention {
     }
 }
 
-/// How a run stands, as far as removing it goes.
+/// The state of a run, as far as removing it is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
@@ -53,7 +54,7 @@ pub enum Standing {
     Canceled,
 }
 
-/// A run and what it takes up.
+/// A run and its disk space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunUse {
     pub run: RunId,
@@ -61,7 +62,7 @@ pub struct RunUse {
     pub created_at: Timestamp,
     /// None while it is not over.
     pub ended_at: Option<Timestamp>,
-    /// On the disk, of files that can go before the rest; none when there are none.
+    /// On disk, of files that can be removed before the rest; none when there are none.
     pub evidence_bytes: u64,
     pub other_bytes: u64,
     pub evidence: Evidence,

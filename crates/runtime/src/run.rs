@@ -260,6 +260,7 @@ impl Run {
         if !batch.is_empty() {
             self.append(&batch, Durability::Synced)?;
             batch.iter().for_each(|event| self.state.evolve(event));
+            batch.iter().for_each(log_control_event);
         }
         if self.state.is_over() {
             // What it was kept for is written; the views may have it.
@@ -376,6 +377,22 @@ pub(crate) fn check_variables(
     let sealed = SealedVariables::read(&path).map_err(RuntimeError::file(path, "read"))?;
     let changed = sealed.map(|sealed| sealed.changed(variables)).unwrap_or_default();
     if changed.is_empty() { Ok(()) } else { Err(RuntimeError::OtherVariables { run, changed }) }
+}
+
+/// Logs an event that was decided, without the texts of users and agents.
+fn log_control_event(event: &Event) {
+    let detail = if let Data::RunStatus(change) = &event.data {
+        change.status.map(|status| format!("{status:?}"))
+    } else if let Data::AttemptEnded(ended) = &event.data {
+        let verdict = &ended.verdict;
+        Some(format!("rule {:?}, {:?}, {}", verdict.rule, verdict.turn, verdict.reason_code))
+    } else if let Data::RunFailed(failed) = &event.data {
+        Some(failed.reason_code.to_string())
+    } else {
+        None
+    };
+    let (seq, attempt, kind) = (event.seq, event.attempt_number.0, event.event_type());
+    tracing::info!(seq, attempt, detail = detail.unwrap_or_default(), "{kind:?}");
 }
 
 /// Nobody looks for the process of a run that is over: where this is the end, the process hears of it before that is in the

@@ -102,7 +102,9 @@ impl<'a> Worker<'a> {
 
     /// Works until there is nothing to do for now.
     pub(crate) fn work(mut self) -> Result<Rest, RuntimeError> {
+        let _run_span = tracing::info_span!("run", id = %self.run.id).entered();
         let found = self.look()?;
+        tracing::debug!(status = ?self.run.state.status, attempt = %self.run.state.attempt, host = ?found, "took up the run");
         let session = match found {
             // It is not asked for while there is a process.
             Found::Alive => SessionLeft::Lost,
@@ -110,6 +112,7 @@ impl<'a> Worker<'a> {
         };
         let mut next = self.recover(found, session)?;
         loop {
+            tracing::debug!(step = ?next, "next step of the worker");
             next = match next {
                 Next::Start(attempt) => self.start(attempt)?,
                 Next::Follow => self.follow()?,
@@ -262,6 +265,7 @@ impl<'a> Worker<'a> {
 
     /// Nobody has answered. Somebody may have done so just now, and then nothing happens.
     fn expire(&mut self, interaction_id: InteractionId) -> Result<Next, RuntimeError> {
+        tracing::info!(interaction = interaction_id.0, "the time of the question is up");
         self.timer = None;
         match self.happens_between(Input::Expired { interaction_id }) {
             Ok(effects) => self.carry_out(effects),

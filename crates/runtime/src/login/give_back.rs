@@ -16,11 +16,11 @@ use super::note::{self, Back, Note, Taken, hash};
 use super::{place, users};
 use crate::data_folder::DataFolder;
 
-/// How long somebody else may hold the user's folder. An attempt waits for this before it is settled.
+/// How long another process may hold the user's folder. An attempt waits for this before it is settled.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The login of a run. Where its process has ended, the copy goes too; where it lives, it keeps the copy. Tells what was
-/// copied back and what could not be kept. Does nothing when it was done.
+/// Gives the login of a run back. If its process has ended, the copy is removed too; if it is running, it keeps the
+/// copy. Reports what was copied back and what could not be kept. Does nothing when it was already done.
 pub(crate) fn give_back(data: &DataFolder, run: RunId, process: ProcessLeft) -> Vec<ControlEvent> {
     Note::read(data, run).map_or_else(Vec::new, |note| give(data, note, process, PATIENCE))
 }
@@ -28,18 +28,18 @@ pub(crate) fn give_back(data: &DataFolder, run: RunId, process: ProcessLeft) -> 
 /// Logins of runs that are over, whose owners died before they could give them back, or could not.
 pub(crate) fn give_back_left(data: &DataFolder, but: RunId, is_left: impl Fn(RunId) -> bool) {
     for note in Note::all(data).into_iter().filter(|note| note.run_id != but && is_left(note.run_id)) {
-        // There is nobody to tell. There may be many, so none is waited for.
+        // There is no run to report to. There may be many, so none is waited for.
         give(data, note, ProcessLeft::Gone, Duration::ZERO);
     }
 }
 
-/// Before the folder of a run is removed: a login that cannot be given back now must not go with it.
+/// Before the folder of a run is removed: a login that cannot be given back now must not be removed with it.
 pub(crate) fn give_up(data: &DataFolder, run: RunId) -> io::Result<()> {
     give_back(data, run, ProcessLeft::Gone);
     let Some(note) = Note::read(data, run) else { return Ok(()) };
     for taken in &note.taken {
         let Back::IfUnchanged { hash: copied, .. } = &taken.back else { continue };
-        // What cannot be read was put out of reach by the agent.
+        // A file that cannot be read was put out of reach by the agent.
         let now = place::read_ours(note.home.as_path(), taken.path.as_path()).ok().flatten();
         if let Some(now) = now.filter(|now| hash(now) != *copied) {
             note::keep(data, run, taken.path.as_path(), &now)?;
@@ -66,22 +66,22 @@ fn give(data: &DataFolder, note: Note, process: ProcessLeft, patience: Duration)
                 events.push(copied_back(path, &account));
                 (Some(now), Ok(None))
             }
-            // It may be writing at this moment.
+            // The process may be writing at this moment.
             Ok(Given::Broken(_) | Given::OtherAccount { .. }) if process == ProcessLeft::Living => (None, Ok(None)),
             Ok(Given::OtherAccount { now, place }) => {
                 code = Code::LoginOtherAccount;
                 let told = kept(
                     &now,
-                    &format!("it is for another account or service ({place} differs), and the user's own stays"),
+                    &format!("it is for another account or service ({place} differs), and the user's own file stays"),
                 );
                 (Some(now), told)
             }
             Ok(Given::Broken(now)) => {
-                let told = kept(&now, "what the engine left is not the whole login");
+                let told = kept(&now, "the engine left an incomplete login");
                 (Some(now), told)
             }
             Ok(Given::Both(now)) => {
-                let told = kept(&now, "the user's own has changed since too, and stays");
+                let told = kept(&now, "the user's own file has also changed since, and stays");
                 (Some(now), told)
             }
             Err(error) => (None, Err(error)),
@@ -99,7 +99,7 @@ fn give(data: &DataFolder, note: Note, process: ProcessLeft, patience: Duration)
                 }
             }
             ProcessLeft::Living if is_done => {
-                // What it changes from here on is another change.
+                // Later changes are a new change.
                 if let Some(now) = now {
                     taken.back = Back::of(&now);
                 }
@@ -112,13 +112,13 @@ fn give(data: &DataFolder, note: Note, process: ProcessLeft, patience: Duration)
     if note.taken.is_empty() {
         note.remove(data);
     } else {
-        // With the one before, what was done is found done.
+        // If this fails, the old note remains, and the work is found to be done.
         note.write(data).ok();
     }
     events
 }
 
-/// The user's file was changed, which a run says.
+/// The user's file was changed, which the run reports.
 fn copied_back(path: &Path, account: &Account) -> ControlEvent {
     let account = match account {
         Account::Same => "for the same account",
@@ -130,36 +130,36 @@ fn copied_back(path: &Path, account: &Account) -> ControlEvent {
 }
 
 enum Given {
-    /// Or not to be given back.
+    /// Or not meant to be given back.
     Unchanged,
     Back(Vec<u8>, Account),
-    /// Where it differs from the user's, beside what a refresh changes.
+    /// Where it differs from the user's, apart from what a refresh changes.
     OtherAccount {
         now: Vec<u8>,
         place: String,
     },
     /// The user's file is not the one that was copied.
     Both(Vec<u8>),
-    /// Cut short, something else altogether, or a login that was taken out.
+    /// Truncated, not a login, or a login from which something was removed.
     Broken(Vec<u8>),
 }
 
 fn one(home: &Path, user_home: &Path, taken: &Taken, patience: Duration) -> io::Result<Given> {
     let Back::IfUnchanged { hash: copied, members } = &taken.back else { return Ok(Given::Unchanged) };
     let path = taken.path.as_path();
-    // A link has led the engine to the user's file, which is as it should be.
+    // The engine followed the link to the user's file, as intended.
     if fs::symlink_metadata(home.join(path)).is_ok_and(|found| found.is_symlink()) {
         return Ok(Given::Unchanged);
     }
-    // One that it removed is one that it could not use; that is no reason to take it from the user.
+    // The engine removed a login that it could not use; that is not a reason to remove the user's file.
     let Some(now) = place::read_ours(home, path)?.filter(|now| hash(now) != *copied) else {
         return Ok(Given::Unchanged);
     };
-    // An emptied one is the same: the engine has logged out.
+    // An emptied file is treated the same: the engine has logged out.
     if !is_whole(&now, members) {
         return Ok(Given::Broken(now));
     }
-    // Where the user has a link, what it leads to is replaced, and not the link.
+    // Where the user has a link, its target is replaced, not the link.
     let users = match fs::canonicalize(user_home.join(path)) {
         Ok(users) => users,
         Err(error) if place::is_missing(&error) => return Ok(Given::Both(now)),
@@ -178,7 +178,7 @@ fn one(home: &Path, user_home: &Path, taken: &Taken, patience: Duration) -> io::
     }
 }
 
-/// Whether nothing was taken out that the copied one had.
+/// Whether nothing is missing that the copied file had.
 fn is_whole(now: &[u8], members: &[String]) -> bool {
     let Ok(now) = serde_json::from_slice::<Map<String, Value>>(now) else { return false };
     members.iter().all(|name| now.get(name).is_some_and(note::says_something))

@@ -1,4 +1,4 @@
-//! Whether a login that is out is nobody's.
+//! Whether a login in use belongs to no running process any more.
 
 use skillrun_collect::host_is_alive;
 use skillrun_lifecycle::run::State;
@@ -9,7 +9,7 @@ use crate::data_folder::DataFolder;
 use crate::error::RuntimeError;
 use crate::run::read_all;
 
-/// The run is over, and no process of it lives: an agent that was told to end may still write its login.
+/// The run is over, and no process of it is running: an agent that was asked to end may still write its login.
 pub(crate) fn is_left(log: &FileLog, data: &DataFolder, run: RunId) -> bool {
     let mut state = State::default();
     let folded = read_all(log, run, |event| {
@@ -19,7 +19,7 @@ pub(crate) fn is_left(log: &FileLog, data: &DataFolder, run: RunId) -> bool {
     let is_over = match folded {
         Ok(()) => state.is_over(),
         Err(RuntimeError::Log(LogError { kind: LogErrorKind::Gone | LogErrorKind::NotFound, .. })) => true,
-        // It may be in full work, and only this look at it has failed.
+        // The run may be active, and only this check has failed.
         Err(_) => false,
     };
     is_over && matches!(host_is_alive(&data.run(run).audit()), Ok(false))

@@ -1,4 +1,4 @@
-//! What is known of a login that a run has.
+//! The record of a login that a run has.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -28,14 +28,14 @@ pub(super) struct Taken {
     pub(super) back: Back,
 }
 
-/// What becomes of changes.
+/// What happens to changes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub(super) enum Back {
-    /// They go back if the user's file still has this hash, and nothing is missing in the new one.
+    /// They are copied back if the user's file still has this hash, and nothing is missing in the new one.
     IfUnchanged {
         hash: String,
-        /// Names in the copied one, of what had something in it.
+        /// Names of the members of the copied file that were not empty.
         members: Vec<String>,
     },
     Dropped,
@@ -70,7 +70,7 @@ fn file(data: &DataFolder, run: RunId) -> PathBuf {
 /// Ending of the name of a login that was not given back.
 pub(crate) const KEPT: &str = "kept";
 
-/// Keeps a login that did not go back, for its owner alone: it may be the only one that still counts.
+/// Keeps a login that was not copied back, for its owner alone: it may be the only valid one.
 pub(super) fn keep(data: &DataFolder, run: RunId, path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
     let name = path.to_string_lossy().replace('/', "_");
     let file = data.logins().join(format!("{run}.{name}.{KEPT}"));
@@ -88,7 +88,7 @@ impl Note {
         read(&file(data, run))
     }
 
-    /// All that are out.
+    /// All logins in use.
     pub(super) fn all(data: &DataFolder) -> Vec<Self> {
         let Ok(entries) = fs::read_dir(data.logins()) else { return Vec::new() };
         let files = entries.flatten().map(|entry| entry.path());

@@ -1,4 +1,4 @@
-//! Files of a login, in a HOME that an engine has been in: nothing there is what it looks like.
+//! Files of a login, in a HOME that an engine has used: nothing there can be trusted.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -10,9 +10,9 @@ use rustix::fs::OFlags;
 /// A login is a page of text.
 const LOGIN_MAX: u64 = 1 << 20;
 
-/// An ordinary file, whole. Not there is none.
+/// An ordinary file, whole. None if it does not exist.
 pub(super) fn read_users(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    // A pipe of that name would keep us waiting.
+    // Opening a pipe of that name would block.
     let flags = OFlags::NONBLOCK.bits();
     match OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(path) {
         Ok(file) => read(file).map(Some),
@@ -21,7 +21,7 @@ pub(super) fn read_users(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Whether there is no such file, and not that it cannot be reached.
+/// Whether the file does not exist, as opposed to being unreachable.
 pub(super) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
@@ -64,7 +64,7 @@ enum Folders {
     Missing,
 }
 
-/// The folders above a file. A link among them could lead anywhere, so there may be none.
+/// The folders above a file. A link among them could lead anywhere, so none is allowed.
 fn folders(home: &Path, path: &Path, missing: Missing) -> io::Result<Folders> {
     let mut folder = home.to_owned();
     for name in path.parent().into_iter().flat_map(Path::components) {
@@ -82,7 +82,7 @@ fn folders(home: &Path, path: &Path, missing: Missing) -> io::Result<Folders> {
     Ok(Folders::There)
 }
 
-/// What is there goes; an attempt before may have left it.
+/// Removes what is there; an earlier attempt may have left it.
 pub(super) fn clear(home: &Path, path: &Path) -> io::Result<PathBuf> {
     folders(home, path, Missing::Made)?;
     let target = home.join(path);
@@ -102,7 +102,7 @@ pub(super) fn link(home: &Path, path: &Path, users: &Path) -> io::Result<()> {
     symlink(users, clear(home, path)?)
 }
 
-/// Takes a copy or a link out again.
+/// Removes a copy or a link.
 pub(super) fn remove(home: &Path, path: &Path) -> io::Result<()> {
     match folders(home, path, Missing::Left)? {
         Folders::Missing => Ok(()),

@@ -13,13 +13,13 @@ use super::note::{Back, Note, Taken};
 use super::{give_back_left, place};
 use crate::data_folder::DataFolder;
 
-/// What there is of a login. A variable that is empty is one that is not set.
+/// The login that was found. An empty variable counts as not set.
 pub(crate) fn found(descriptor: &Descriptor, user_home: &Path, is_set: impl Fn(&str) -> bool) -> LoginFound {
     login::found(descriptor, is_set, |path| user_home.join(path).exists())
 }
 
-/// Puts the user's login into the HOME of a run, if it is the one that was found. What the user has not got is left out.
-/// What an attempt before had was given back, as far as that could be done.
+/// Puts the user's login into the HOME of a run, if it is the one that was found. Files that the user does not have are
+/// left out. The login of an earlier attempt was given back, as far as that was possible.
 pub(crate) fn take(
     data: &DataFolder,
     run: RunId,
@@ -72,7 +72,8 @@ pub(crate) fn take(
     Ok(())
 }
 
-/// Copies of the run that the engine has refreshed and that could not be given back: they count, the user's do not.
+/// Copies of the run that the engine has refreshed and that could not be given back: they are valid, the user's are
+/// not.
 fn newer(data: &DataFolder, run: RunId) -> Vec<Taken> {
     let Some(note) = Note::read(data, run) else { return Vec::new() };
     let is_there = |taken: &Taken| matches!(place::read_ours(note.home.as_path(), taken.path.as_path()), Ok(Some(_)));
@@ -80,7 +81,7 @@ fn newer(data: &DataFolder, run: RunId) -> Vec<Taken> {
     note.taken.iter().filter(|taken| is_newer(taken)).cloned().collect()
 }
 
-/// The file in HOME that it was about.
+/// Adds the name of the file in HOME to the error.
 fn named(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
     let path = path.to_owned();
     move |error| io::Error::new(error.kind(), format!("the login {} cannot be taken along: {error}", path.display()))

@@ -73,7 +73,7 @@ impl Lab {
         take(&self.data(), id(run), &self.engine, &found, &self.home(run), &user_home, |_| false)
     }
 
-    /// What could not be kept, in words.
+    /// What could not be kept, as messages.
     fn told(&self, run: u8, process: skillrun_lifecycle::run::ProcessLeft) -> Vec<String> {
         let words = |event: skillrun_lifecycle::closing::ControlEvent| {
             let Data::ParserWarning(warning) = event.data else { panic!("{:?}", event.data) };
@@ -103,7 +103,7 @@ impl Lab {
         self.data().logins().join(format!("{}.{name}.kept", id(run)))
     }
 
-    /// Nothing can be put beside the user's file, as in a folder that is read-only.
+    /// Nothing can be created beside the user's file, as in a read-only folder.
     fn obstacle(&self) -> PathBuf {
         let name = format!("{}.skillrun.tmp", self.login().file_name().expect("a name").display());
         let folder = self.users().with_file_name(name);
@@ -115,7 +115,7 @@ impl Lab {
         fs::read_to_string(self.users()).expect("a login")
     }
 
-    /// Names beside the user's login, which are to be no more than before.
+    /// Names beside the user's login, which must not become more.
     fn beside(&self) -> Vec<String> {
         let folder = self.users().parent().expect("a parent").to_owned();
         let names = fs::read_dir(folder).expect("a folder").flatten();
@@ -172,7 +172,7 @@ fn of_two_runs_that_refresh_at_once_the_first_wins_and_the_second_says_so() {
     assert_eq!(lab.give_back(1), []);
     assert_eq!(lab.give_back(2), [Code::LoginNotKept]);
     assert_eq!(lab.read(), SECOND);
-    assert_eq!(lab.give_back(2), [], "it is told once");
+    assert_eq!(lab.give_back(2), [], "it is reported once");
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_login_that_the_user_changed_meanwhile_stays() {
     lab.write(&lab.ours(2), SECOND);
     fs::remove_file(lab.users()).expect("logged out");
     assert_eq!(lab.give_back(2), [Code::LoginNotKept]);
-    assert!(!lab.users().exists(), "who has logged out stays logged out");
+    assert!(!lab.users().exists(), "a user who has logged out stays logged out");
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn an_owner_that_died_leaves_it_to_the_next_attempt() {
     let lab = Lab::new();
     lab.take(1).expect("taken");
     lab.write(&lab.ours(1), SECOND);
-    // Nobody gave it back; the next attempt of the run begins.
+    // The login was not given back; the next attempt of the run begins.
     assert_eq!(lab.give_back(1), []);
     lab.take(1).expect("taken again");
     assert_eq!(lab.read(), SECOND);
@@ -218,7 +218,7 @@ fn a_run_that_is_over_leaves_it_to_another() {
     lab.take(1).expect("taken");
     lab.write(&lab.ours(1), SECOND);
     give_back_left(&lab.data(), id(2), |_| false);
-    assert_eq!(lab.read(), FIRST, "its run goes on");
+    assert_eq!(lab.read(), FIRST, "its run continues");
     give_back_left(&lab.data(), id(2), |run| run == id(1));
     assert_eq!(lab.read(), SECOND);
     assert!(!lab.ours(1).exists());
@@ -229,7 +229,7 @@ fn a_crash_between_the_users_file_and_the_note_is_no_conflict() {
     let lab = Lab::new();
     lab.take(1).expect("taken");
     lab.write(&lab.ours(1), SECOND);
-    // As it is on disk when the file was moved and the note was not removed.
+    // The state on disk when the file was moved and the note was not removed.
     lab.write(&lab.users(), SECOND);
     assert_eq!(lab.give_back(1), []);
     assert_eq!(lab.read(), SECOND);
@@ -245,7 +245,7 @@ fn a_link_that_the_engine_left_in_the_way_is_not_followed() {
     symlink(&victim, lab.ours(1).parent().expect("a parent")).expect("a link");
     assert!(lab.take(1).is_err());
     assert_eq!(fs::read_dir(&victim).expect("a folder").count(), 0);
-    // A login that leads elsewhere is replaced, and what it led to is not given back.
+    // A login that leads elsewhere is replaced, and its target is not given back.
     lab.take(2).expect("taken");
     lab.write(&victim.join("secret"), THIRD);
     fs::remove_file(lab.ours(2)).expect("gone");
@@ -299,7 +299,7 @@ fn in_time<T: Send + 'static>(what: impl FnOnce() -> T + Send + 'static) -> T {
     wait.recv_timeout(Duration::from_secs(60)).expect("in time")
 }
 
-/// Refresh tokens are used once: a copy that could not be given back is the only login that counts.
+/// Refresh tokens are used once: a copy that could not be given back is the only valid login.
 #[test]
 fn a_login_that_cannot_be_written_back_stays_in_the_run_and_goes_back_later() {
     let lab = Lab::new();
@@ -310,7 +310,7 @@ fn a_login_that_cannot_be_written_back_stays_in_the_run_and_goes_back_later() {
     assert!(told.len() == 1 && told[0].contains("could not be given back yet"), "{told:?}");
     assert_eq!(lab.read(), FIRST);
     assert_eq!(fs::read_to_string(lab.ours(1)).expect("a copy"), SECOND);
-    // The next attempt goes on with what the one before had, and not with what no longer counts.
+    // The next attempt continues with the login of the earlier one, and not with the invalid one.
     lab.take(1).expect("taken");
     assert_eq!(fs::read_to_string(lab.ours(1)).expect("a copy"), SECOND);
     assert_eq!(lab.give_back(1), [Code::LoginNotKept]);
@@ -343,7 +343,7 @@ fn a_login_that_was_taken_out_never_goes_back() {
         assert_eq!(lab.give_back(1), [Code::LoginNotKept], "{emptied}");
         assert_eq!(lab.read(), FIRST);
     }
-    // What was empty before may stay so, and more may come.
+    // Empty members may stay empty, and new ones may appear.
     lab.write(&lab.users(), r#"{"key":null,"list":[],"token":"first"}"#);
     lab.take(1).expect("taken");
     let refreshed = r#"{"key":null,"token":"second","more":1}"#;
@@ -362,7 +362,7 @@ fn what_one_left_that_was_killed_while_it_wrote_is_removed_by_the_next() {
     assert_eq!((lab.read().as_str(), lab.beside()), (SECOND, vec!["auth.json".to_owned()]));
 }
 
-/// A file of root's in the home of a user: who is not root may not give it away, and then nothing is replaced.
+/// A file of root's in the home of a user: a user who is not root may not give it away, and then nothing is replaced.
 #[test]
 fn a_login_keeps_its_owner() {
     let lab = Lab::new();
@@ -405,7 +405,7 @@ fn a_process_that_lives_keeps_its_copy_while_what_it_refreshed_goes_back() {
     lab.write(&lab.ours(1), SECOND);
     assert_eq!(lab.told(1, Living), Vec::<String>::new());
     assert_eq!((lab.read().as_str(), lab.ours(1).exists()), (SECOND, true));
-    // It may be writing at this moment.
+    // The process may be writing at this moment.
     lab.write(&lab.ours(1), "{\"tok");
     assert_eq!(lab.told(1, Living), Vec::<String>::new());
     lab.write(&lab.ours(1), THIRD);
@@ -493,7 +493,7 @@ fn a_file_is_not_taken_along_where_a_variable_is_the_login() {
         take(&data, id(1), &lab.engine, &variable, &home, &user_home, |_| false).expect("as it should be");
         assert_eq!(lab.ours(1).exists(), is_taken, "{engine}");
     }
-    // Its key counts at another address alone.
+    // Its key is valid only at another address.
     let lab = Lab::new();
     let home = lab.folder.path().join("me");
     let of = |names: &'static [&'static str]| found(&lab.engine, &home, move |known| names.contains(&known));
@@ -502,7 +502,7 @@ fn a_file_is_not_taken_along_where_a_variable_is_the_login() {
     assert_eq!(of(&["OPENAI_API_KEY"]), LoginFound::File(".codex/auth.json".to_owned()));
 }
 
-/// With no more descriptors a server could not read the Log of a run in full work, and took its login away.
+/// Without free descriptors a server could not read the Log of an active run, and took its login away.
 #[test]
 fn a_run_whose_log_cannot_be_read_is_not_over() {
     let lab = Lab::new();
@@ -545,7 +545,7 @@ fn logins_are_not_seen_in_a_workspace_at_whatever_depth() {
     }
 }
 
-/// The codes and words of everything that is told.
+/// The codes and texts of everything that is reported.
 fn said(lab: &Lab, run: u8, process: skillrun_lifecycle::run::ProcessLeft) -> Vec<(Code, String)> {
     let words = |event: skillrun_lifecycle::closing::ControlEvent| {
         let Data::ParserWarning(told) = event.data else { panic!("{:?}", event.data) };
@@ -554,8 +554,8 @@ fn said(lab: &Lab, run: u8, process: skillrun_lifecycle::run::ProcessLeft) -> Ve
     give_back(&lab.data(), id(run), process).into_iter().map(words).collect()
 }
 
-/// Regression: an agent that wrote the login of another account into its HOME had it put in the place of the user's, so that
-/// everything the user asked later went there.
+/// Regression: an agent wrote the login of another account into its HOME, and that replaced the user's login, so that
+/// all later requests of the user went to that account.
 #[test]
 fn a_login_of_another_account_never_goes_back() {
     let login = |account: &str, token: &str| {
@@ -573,7 +573,7 @@ fn a_login_of_another_account_never_goes_back() {
     assert_eq!(lab.read(), mine);
     assert_eq!(fs::read_to_string(lab.kept(1)).expect("kept"), login("somebody", "second"));
     assert!(!lab.ours(1).exists());
-    // The same account goes back, and the run says so.
+    // A login of the same account is copied back, and the run reports it.
     lab.take(2).expect("taken");
     lab.write(&lab.ours(2), &login("mine", "second"));
     let told = said(&lab, 2, Gone);
@@ -584,7 +584,7 @@ fn a_login_of_another_account_never_goes_back() {
     assert_eq!(lab.read(), login("mine", "second"));
 }
 
-/// Opaque tokens tell nobody whose they are; that is said too.
+/// Opaque tokens do not identify an account; that is reported too.
 #[test]
 fn a_login_that_names_no_account_goes_back_with_a_word() {
     let lab = Lab::new();

@@ -1,4 +1,4 @@
-//! Logins in a workspace: they are not compared, so that no text of theirs gets into evidence.
+//! Logins in a workspace: they are not compared, so that no text of them gets into evidence.
 //!
 //! A workspace may hold the user's HOME, and the data folder with the HOME of every run in it.
 
@@ -16,7 +16,7 @@ pub(crate) fn rules(data: &DataFolder, engines: &Engines, workspace: &Path, user
     let mut rules: Vec<String> = paths.iter().map(|path| format!("**/{}", pattern(path))).collect();
     let real = |path: &Path| fs::canonicalize(path).ok();
     let workspace = real(workspace).unwrap_or_else(|| workspace.to_owned());
-    // Where a login is a link, what it leads to may have any name.
+    // Where a login is a link, its target may have any name.
     let behind = paths.iter().filter_map(|path| real(&user_home.join(path)));
     let below = behind.chain(real(data.root()));
     rules.extend(below.filter_map(|path| rule(path.strip_prefix(&workspace).ok()?)));
@@ -28,7 +28,7 @@ pub(crate) fn rule(inside: &Path) -> Option<String> {
     Some(format!("/{}", pattern(inside))).filter(|rule| rule != "/")
 }
 
-/// Whether a file has the name of a login, in whatever folder.
+/// Whether a file has the name of a login, in any folder.
 pub(crate) fn is_login(engines: &Engines, path: &Path) -> bool {
     paths(engines).iter().any(|login| path.ends_with(login))
 }
@@ -44,7 +44,7 @@ fn paths(engines: &Engines) -> Vec<PathBuf> {
     paths
 }
 
-/// A path as a pattern. A byte that might mean something there stands for any; a rule that is wider is no harm.
+/// A path as a pattern. A byte with a special meaning becomes a wildcard; a wider rule does no harm.
 fn pattern(path: &Path) -> String {
     let plain = |byte: &u8| match *byte {
         byte if byte.is_ascii_alphanumeric() || b"/._-".contains(&byte) => char::from(byte),

@@ -1,4 +1,4 @@
-//! The user's own file, which others may look at and write too.
+//! The user's own file, which other processes may read and write too.
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -11,10 +11,10 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use skillrun_evidence::whole_file;
 
-/// How often the lock is tried again.
+/// How often the lock is retried.
 const TRY_AGAIN: Duration = Duration::from_millis(50);
 
-/// Two runs do not look and write at once. The lock is on the folder, so that no file is made for it.
+/// Two runs must not check and write at the same time. The lock is on the folder, so that no file is created for it.
 pub(super) fn lock(users: &Path, patience: Duration) -> io::Result<File> {
     let folder = File::open(parent(users))?;
     let begun = Instant::now();
@@ -25,18 +25,18 @@ pub(super) fn lock(users: &Path, patience: Duration) -> io::Result<File> {
             Err(error) => return Err(error.into()),
         }
         if begun.elapsed() >= patience {
-            let message = format!("somebody else has locked {}", parent(users).display());
+            let message = format!("another process has locked {}", parent(users).display());
             return Err(io::Error::new(io::ErrorKind::WouldBlock, message));
         }
         thread::sleep(TRY_AGAIN);
     }
 }
 
-/// Whole or as it was, with the mode and the owner it had, also after a power failure. Under the lock.
+/// Replaced whole or not at all, with its mode and owner, also after a power failure. Called with the lock held.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let was = fs::metadata(path)?;
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    // The same for everybody, so that what one leaves that is killed is found and removed by the next.
+    // The same name for every process, so that a file left by a killed process is found and removed by the next.
     name.push(".skillrun.tmp");
     let beside = path.with_file_name(name);
     fs::remove_file(&beside).ok();
@@ -57,7 +57,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// A user whose login has become another's could not read it.
+/// A user could not read a login that has become another user's file.
 pub(super) fn keep_owner(file: &File, was: &Metadata) -> io::Result<()> {
     let is = file.metadata()?;
     if (is.uid(), is.gid()) == (was.uid(), was.gid()) {

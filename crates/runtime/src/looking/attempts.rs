@@ -14,7 +14,8 @@ use skillrun_model::status::{CompletionState, TurnState};
 use skillrun_model::verdict::Rule;
 use skillrun_model::{AttemptNumber, Code, Stream, Timestamp};
 
-/// A fold over the Log of a run. It holds a few words per attempt, and an attempt needs a process or a person to begin.
+/// A fold over the Log of a run. It holds a few words per attempt, and every attempt needs a process or a user to
+/// begin.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Attempts {
     list: Vec<Attempt>,
@@ -25,16 +26,16 @@ pub struct Attempts {
 pub struct Attempt {
     pub number: AttemptNumber,
     pub started_at: Timestamp,
-    /// None while it goes on.
+    /// None while it is running.
     pub ended: Option<AttemptEnd>,
-    /// What the engine wrote, each byte once; none where the evidence is gone.
+    /// The engine's output, each byte counted once; none where the evidence was removed.
     pub bytes: Option<u64>,
     pub streams: StreamSizes,
-    /// How well its output could be read; null while it goes on, and where the evidence is gone.
+    /// How well its output could be read; null while it is running, and where the evidence was removed.
     pub parse: Option<ParseFigures>,
 }
 
-/// How the lines of an attempt were read, as `meta.N.json` has it.
+/// How the lines of an attempt were read, as recorded in `meta.N.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ParseFigures {
     /// Lines that were read exactly.
@@ -43,7 +44,7 @@ pub struct ParseFigures {
     pub inferred: u64,
     /// Lines that were kept as they are.
     pub raw: u64,
-    /// Lines that have the engine's format and are of no known type.
+    /// Lines in the engine's format that have no known type.
     pub unknown: u64,
     /// The unknown ones by their type.
     #[serde(default)]
@@ -52,19 +53,19 @@ pub struct ParseFigures {
     pub confidence: f64,
 }
 
-/// The one member of `meta.N.json` that is of use here.
+/// The one member of `meta.N.json` that is needed here.
 #[derive(Deserialize)]
 struct MetaFile {
     parse: Option<ParseFigures>,
 }
 
-/// No such file that we write is larger.
+/// No such file that skillrun writes is larger.
 const META_MAX: u64 = 4 * 1024 * 1024;
 
 impl ParseFigures {
     fn of(audit: &Path, number: AttemptNumber) -> Option<Self> {
         let path = audit.join(names::meta(number));
-        // An engine may be able to write there: a link is nothing of ours.
+        // An engine may be able to write there: a link was not made by skillrun.
         fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?;
         let mut text = Vec::new();
         File::open(path).ok()?.take(META_MAX).read_to_end(&mut text).ok()?;
@@ -76,7 +77,7 @@ impl ParseFigures {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct AttemptEnd {
     pub at: Timestamp,
-    /// Of the settle table.
+    /// The rule of the settle table.
     pub rule: Rule,
     pub turn: TurnState,
     pub completion: CompletionState,
@@ -89,9 +90,9 @@ pub struct AttemptEnd {
 pub struct StreamSizes {
     pub stdout: Option<u64>,
     pub stderr: Option<u64>,
-    /// The terminal's copy, which has the bytes of the others again.
+    /// The terminal's copy, which repeats the bytes of the others.
     pub pty: Option<u64>,
-    /// What was written to the process.
+    /// The input of the process.
     pub stdin: Option<u64>,
 }
 
@@ -110,7 +111,7 @@ impl StreamSizes {
         }
     }
 
-    /// The terminal's copy counts only where it is all there is.
+    /// The terminal's copy counts only where it is the only one.
     fn written(self) -> Option<u64> {
         let streams = [self.stdout, self.stderr].into_iter().flatten().reduce(u64::saturating_add);
         streams.or(self.pty)
@@ -140,7 +141,7 @@ impl Attempts {
         }
     }
 
-    /// Looks how much the evidence in `.audit` has of each. While an attempt goes on that is how much it has by now.
+    /// Measures how much the evidence in `.audit` has of each. For a running attempt that is the amount so far.
     pub fn measure(&mut self, audit: &Path) {
         for attempt in &mut self.list {
             attempt.streams = StreamSizes::of(audit, attempt.number);
@@ -149,7 +150,7 @@ impl Attempts {
         }
     }
 
-    /// In the order they began.
+    /// In the order in which they began.
     pub fn list(&self) -> &[Attempt] {
         &self.list
     }
@@ -234,7 +235,7 @@ mod tests {
         );
     }
 
-    /// The figures were in a file alone, which no client could read.
+    /// The figures were only in a file, which no client could read.
     #[test]
     fn figures_of_the_parser_are_those_of_the_file() {
         let audit = tempfile::tempdir().expect("a folder");
@@ -274,7 +275,7 @@ mod tests {
         write(names::log(Stream::Pty, number(1)), 15);
         write(names::stdin(number(1)), 3);
         write(names::log(Stream::Pty, number(2)), 4);
-        // A link is nothing that was recorded.
+        // A link is not a recording.
         let link = audit.path().join(names::log(Stream::Stdout, number(3)));
         std::os::unix::fs::symlink(names::stdin(number(1)), link).expect("a link");
         attempts.measure(audit.path());

@@ -1,7 +1,7 @@
-//! Which files an attempt changed: reads `fs-diff.N.json`, whose format is told in `collect::snapshot`. It has one entry
-//! to a line, so that a list of a million changes is never in memory.
+//! Which files an attempt changed: reads `fs-diff.N.json`, whose format is described in `collect::snapshot`. It has one
+//! entry per line, so that a list of a million changes is never in memory.
 //!
-//! - `Entries`: the lines, and which part of the file each stands in. [`Changes`]: the same, understood.
+//! - `Entries`: the lines, and the part of the file that each is in. [`Changes`]: the same, decoded.
 //! - [`why_none`]: why there is no such file.
 
 #[cfg(test)]
@@ -38,7 +38,7 @@ pub struct Change {
     /// How its text changed, line by line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// Why that is not told: a word such as `binary` or `too_large`.
+    /// Why there is no difference: a word such as `binary` or `too_large`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff_omitted: Option<String>,
 }
@@ -52,7 +52,7 @@ pub enum ChangeKind {
     Deleted,
 }
 
-/// What stood at a path. A fact that its kind does not have, or that could not be learnt, is none.
+/// What was at a path. A fact that its kind does not have, or that could not be read, is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileVersion {
     pub kind: FileKind,
@@ -74,7 +74,7 @@ pub struct FileVersion {
     pub error: Option<String>,
 }
 
-/// What a path is.
+/// The kind of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileKind {
@@ -85,7 +85,7 @@ pub enum FileKind {
     Socket,
     CharDevice,
     BlockDevice,
-    /// It could not be asked what it is, or is of a kind that we have no word for.
+    /// The kind could not be determined, or has no name here.
     #[serde(other)]
     Unknown,
 }
@@ -105,7 +105,7 @@ impl FileKind {
     }
 }
 
-/// An entry of a part that has new or old files alone.
+/// An entry of a part that has only new or only old files.
 #[derive(Deserialize)]
 struct Alone {
     path: OsText,
@@ -122,7 +122,8 @@ struct Modified {
     diff_omitted: Option<String>,
 }
 
-/// The list of changes of an attempt cannot be read, or not to its end. What was read before is true all the same.
+/// The list of changes of an attempt cannot be read, or not to its end. The changes read before the error are still
+/// valid.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {error}", path.display())]
 pub struct ChangesError {
@@ -130,7 +131,7 @@ pub struct ChangesError {
     pub error: io::Error,
 }
 
-/// The entries of a list of changes as they stand in the file, in its order.
+/// The entries of a list of changes as they are in the file, in its order.
 #[derive(Debug)]
 pub(crate) struct Entries<R> {
     input: BufReader<R>,
@@ -145,7 +146,7 @@ impl<R: Read> Entries<R> {
         let mut entries = Self { input, part: Some(ChangeKind::Created), line: Vec::new() };
         entries.read_line()?;
         if !entries.line.starts_with(b"{\"attempt\":") || !entries.line.ends_with(b",\"created\":[") {
-            return Err(bad("it is no list of changes"));
+            return Err(bad("it is not a list of changes"));
         }
         Ok(entries)
     }
@@ -169,7 +170,7 @@ impl<R: Read> Entries<R> {
         (&mut self.input).take(LONGEST_LINE).read_until(b'\n', &mut self.line)?;
         match self.line.pop() {
             Some(b'\n') => Ok(()),
-            Some(_) | None => Err(bad("a line has no end")),
+            Some(_) | None => Err(bad("a line is not terminated")),
         }
     }
 }
@@ -182,7 +183,7 @@ pub struct Changes<R> {
 }
 
 impl Changes<File> {
-    /// None when there is no list of them; [`why_none`] tells why.
+    /// None when there is no list; [`why_none`] returns the reason.
     pub fn open(run: &RunFolder, attempt: AttemptNumber) -> Result<Option<Self>, ChangesError> {
         let path = run.audit().join(format!("fs-diff.{attempt}.json"));
         match open_plain(&path) {
@@ -194,7 +195,7 @@ impl Changes<File> {
 }
 
 impl<R: Read> Changes<R> {
-    /// `path` is for complaints.
+    /// `path` is for error messages.
     pub fn new(path: PathBuf, input: R) -> Result<Self, ChangesError> {
         match Entries::new(input) {
             Ok(entries) => Ok(Self { path, entries }),
@@ -207,7 +208,7 @@ impl<R: Read> Changes<R> {
         self.next_with(change)
     }
 
-    /// The next one as it stands in the file.
+    /// The next one as it is in the file.
     pub fn next_value(&mut self) -> Result<Option<(ChangeKind, Value)>, ChangesError> {
         self.next_with(|kind, entry| Ok((kind, serde_json::from_slice(entry)?)))
     }
@@ -219,7 +220,7 @@ impl<R: Read> Changes<R> {
     }
 }
 
-/// Understands one entry.
+/// Decodes one entry.
 fn change(change: ChangeKind, entry: &[u8]) -> io::Result<Change> {
     let alone = |entry| serde_json::from_slice::<Alone>(entry);
     Ok(match change {
@@ -246,17 +247,17 @@ fn bad(why: &str) -> io::Error {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NoChanges {
-    /// It was asked for that nobody looks at the files.
+    /// Snapshots were turned off for the run.
     SnapshotOff,
     /// No engine was started yet.
     NoAttempt,
-    /// It went with the evidence.
+    /// It was removed with the evidence.
     Removed,
-    /// It is made when an attempt is over.
+    /// It is written when an attempt is over.
     NotYet,
 }
 
-/// `last` is the last attempt that began. The record may be one that cannot be read.
+/// `last` is the last attempt that began. The record may be unreadable.
 pub fn why_none(run: &RunFolder, record: Option<&RunRecord>, last: AttemptNumber) -> NoChanges {
     let was_off = record.is_some_and(|record| record.request.snapshot == Snapshot::Off);
     if was_off {

@@ -1,7 +1,7 @@
-//! Which engines there are, which are installed, and how far each can be trusted.
+//! The known engines, which are installed, and how far each can be trusted.
 //!
-//! [`State`] is an engine and what was found of it, for whoever goes on with that; [`Engine`] and [`EngineDetails`] are
-//! the same as data. `probe` asks programs for their versions.
+//! [`State`] is an engine and what was found of it, for further processing; [`Engine`] and [`EngineDetails`] are the
+//! same as data. `probe` asks programs for their versions.
 
 mod probe;
 #[cfg(test)]
@@ -24,7 +24,7 @@ use crate::data_folder::DataFolder;
 pub use probe::Version;
 pub(crate) use probe::asked;
 
-/// So many programs are asked at the same time.
+/// Number of programs that are asked at the same time.
 const AT_ONCE: usize = 16;
 
 /// What the caller knows about the user's surroundings.
@@ -41,18 +41,18 @@ pub struct Around<'a> {
     pub environment: &'a [(OsString, OsString)],
     /// Engines that the setting `consent` names.
     pub consents: &'a [String],
-    /// Where consents that were given by name are.
+    /// Where consents that were given by name are stored.
     pub data: Option<&'a DataFolder>,
 }
 
 impl<'a> Around<'a> {
-    /// An empty variable is one that is not set.
+    /// An empty variable counts as not set.
     fn variable(&self, name: &str) -> Option<&'a OsStr> {
         let (_, value) = self.environment.iter().find(|(known, _)| known == name)?;
         Some(value.as_os_str()).filter(|value| !value.is_empty())
     }
 
-    /// A file that cannot be read gives no consent; a run says why it is not accepted.
+    /// A file that cannot be read gives no consent; a run reports why it is not accepted.
     fn is_agreed_to(&self, engine: &Descriptor) -> bool {
         let name = engine.name.as_str();
         let by_name = || self.data.and_then(|data| consent::given(data).ok());
@@ -78,7 +78,7 @@ pub enum Probing {
     Off,
 }
 
-/// Whether the output of this version is known to be read well.
+/// Whether the output of this version is known to be read correctly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "EngineTested")]
@@ -101,13 +101,13 @@ pub struct State<'a> {
     pub consent: EngineConsent,
 }
 
-/// Whether the user is logged in to an engine, as far as that can be told without a network.
+/// Whether the user is logged in to an engine, as far as that is known without a network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EngineLogin {
     pub found: LoginKind,
     /// The name of the variable that is set.
     pub variable: Option<String>,
-    /// A command with which a person logs in.
+    /// The command that logs the user in.
     pub command: Option<String>,
 }
 
@@ -119,7 +119,7 @@ pub enum LoginKind {
     /// A file in the home folder of the user who runs this program.
     File,
     Nothing,
-    /// It needs none.
+    /// It needs no login.
     NotNeeded,
 }
 
@@ -141,34 +141,34 @@ impl EngineLogin {
 /// An engine and what is found of it on this machine, as data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Engine {
-    /// As a request says it.
+    /// The name in requests.
     pub name: String,
-    /// As people say it.
+    /// The name for people.
     pub title: String,
     /// `shipped`, or the operator's file.
     pub origin: String,
     /// None when it is not installed.
     pub program: Option<String>,
-    /// What would have started the program.
+    /// The wrapper that would have started the program.
     pub wrapper: Option<String>,
-    /// None when it was not asked, or tells none.
+    /// None when it was not asked, or reports none.
     pub version: Option<String>,
     pub tested: Tested,
-    /// The first and the last version whose output is known to be read well. None: none was ever
-    /// tested, or it is part of this program.
+    /// The first and the last version whose output is known to be read correctly. None: no version was ever tested, or
+    /// it is part of this program.
     pub tested_versions: Option<[String; 2]>,
-    /// A command that installs it, for people. None: there is none, or it is part of this program.
+    /// A command for the user that installs it. None: there is none, or it is part of this program.
     pub install: Option<String>,
     pub continuation: Continuation,
     pub profile: ProfileId,
     pub permissions: Postures,
     pub login: EngineLogin,
     pub consent: EngineConsent,
-    /// Why it cannot be used, or its version not be told.
+    /// Why it cannot be used, or why its version is unknown.
     pub problem: Option<String>,
 }
 
-/// Whether the engine keeps to each permission.
+/// Whether the engine enforces each permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Postures {
     pub workspace: Posture,
@@ -183,7 +183,7 @@ pub struct EngineDetails {
     pub engine: Engine,
     pub wiring: Wiring,
     pub environment: EngineEnvironment,
-    /// Known limits, for people.
+    /// Known limits, shown to users.
     pub notes: Vec<String>,
 }
 
@@ -191,7 +191,7 @@ pub struct EngineDetails {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EngineEnvironment {
     pub pass: Vec<String>,
-    /// The same, and their values are masked.
+    /// The same, but their values are masked.
     pub secret: Vec<String>,
 }
 
@@ -200,7 +200,7 @@ pub struct EngineEnvironment {
 pub struct EngineList {
     /// By name.
     pub engines: Vec<Engine>,
-    /// Files of the operator that cannot be used, each with why.
+    /// Files of the operator that cannot be used, each with the reason.
     pub broken: Vec<String>,
 }
 
@@ -225,7 +225,7 @@ impl<'a> State<'a> {
         Self { descriptor, program, version, login, consent }
     }
 
-    /// Many at once, because some programs take a second to tell their version.
+    /// In parallel, because some programs take a second to report their version.
     pub fn of_all(descriptors: Vec<&'a Descriptor>, around: Around<'_>, probing: Probing) -> Vec<Self> {
         let some = |some: &[&'a Descriptor]| -> Vec<Self> {
             std::thread::scope(|scope| {
@@ -234,7 +234,7 @@ impl<'a> State<'a> {
                     (descriptor, scope.spawn(move || Self::of(descriptor, around, probing)))
                 };
                 let started: Vec<_> = some.iter().map(start).collect();
-                // A thread that died has told why; the engine is shown without a version.
+                // A thread that panicked has printed the reason; the engine is shown without a version.
                 let end = |(descriptor, thread): (&'a Descriptor, std::thread::ScopedJoinHandle<'_, Self>)| {
                     thread.join().unwrap_or_else(|_| Self::of(descriptor, around, Probing::Off))
                 };
@@ -257,7 +257,8 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The first and the last version that is known to be read well. One that is part of this program has none to choose.
+    /// The first and the last version that is known to be read correctly. An engine that is part of this program has
+    /// none to choose.
     pub fn tested_versions(&self) -> Option<[String; 2]> {
         if self.is_own() {
             return None;
@@ -271,7 +272,7 @@ impl<'a> State<'a> {
         self.descriptor.install_command()
     }
 
-    /// Why it cannot be used, or its version not be told.
+    /// Why it cannot be used, or why its version is unknown.
     pub fn problem(&self) -> Option<String> {
         match (&self.program, &self.version) {
             (Err(error), _) => Some(error.to_string()),

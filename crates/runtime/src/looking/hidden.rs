@@ -1,5 +1,5 @@
-//! What of a request nobody is shown: the values of variables that the run keeps secret, and what the patterns of the
-//! run match. People put such things into an input although there is a better place for them.
+//! The parts of a request that are not shown: the values of variables that the run keeps secret, and text that the
+//! patterns of the run match. Users put such text into an input although there is a better place for it.
 //!
 //! The same is hidden as in the evidence: same length, `*`. A value is known here only as long as the variable still
 //! has it; no value is ever stored.
@@ -24,14 +24,14 @@ pub struct Hidden {
 }
 
 impl Hidden {
-    /// `path` is where the record stands, `variable` gives the value a variable has now.
+    /// `path` is the place of the record, `variable` returns the current value of a variable.
     pub fn of<'a>(
         record: &RunRecord,
         path: &Path,
         engines: &Engines,
         variable: impl Fn(&str) -> Option<&'a OsStr>,
     ) -> Result<Self, RecordError> {
-        // An engine that is gone from the settings has no names to tell; those of the request are still hidden.
+        // An engine that is no longer in the settings has no names; those of the request are still hidden.
         let engine = engines.get(&record.engine.name).ok();
         let of_engine = engine.into_iter().flat_map(|engine| &engine.environment.secret);
         let names = record.request.secrets.iter().chain(of_engine);
@@ -44,13 +44,13 @@ impl Hidden {
         let (mut by_patterns, mut by_secrets) = (text.as_bytes().to_vec(), text.as_bytes().to_vec());
         self.patterns.apply(&mut by_patterns);
         self.secrets.mask(&mut by_secrets);
-        // Each has looked at the text as it was: a `*` of one must not keep the other from finding something.
+        // Both searched the original text: a `*` of one must not keep the other from matching.
         let star = |(one, other): (u8, u8)| if one == other { one } else { b'*' };
         let shown: Vec<u8> = by_patterns.into_iter().zip(by_secrets).map(star).collect();
         String::from_utf8_lossy(&shown).into_owned()
     }
 
-    /// An object as it may be shown, keys and all.
+    /// An object as it may be shown, including its keys.
     pub fn object(&self, object: &Map<String, Value>) -> Map<String, Value> {
         let entry = |(key, value): (&String, &Value)| {
             let shown = if self.is_hidden_by_its_key(key, value) { stars(value) } else { self.value(value) };
@@ -72,7 +72,7 @@ impl Hidden {
         }
     }
 
-    /// Whether a pattern knows a value by the key that stands before it, as in a line of JSON.
+    /// Whether a pattern matches a value because of the key before it, as in a line of JSON.
     fn is_hidden_by_its_key(&self, key: &str, value: &Value) -> bool {
         let is_plain = matches!(value, Value::String(_) | Value::Number(_));
         let spelled = |gap: &str| format!("{}:{gap}{value}", Value::from(key));
@@ -82,7 +82,7 @@ impl Hidden {
                 let line = spelled(gap);
                 let mut masked = line.clone().into_bytes();
                 self.patterns.apply(&mut masked);
-                // The key alone is no reason to hide what stands behind it.
+                // The key alone is not a reason to hide its value.
                 let at = line.len() - value.to_string().len();
                 masked[at..] != line.as_bytes()[at..]
             })

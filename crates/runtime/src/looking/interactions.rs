@@ -1,4 +1,4 @@
-//! The questions of a run and what became of each, from the Log.
+//! The questions of a run and how each was resolved, from the Log.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use skillrun_model::rasp::data::{AutoDecideReason, InteractionReplied, Resolutio
 use skillrun_model::rasp::{Data, Event};
 use skillrun_model::{InteractionId, Timestamp};
 
-/// Bytes of all questions and answers together. When there are more, the oldest are left out and counted.
+/// Bytes of all questions and answers together. Beyond this, the oldest are left out and counted.
 const MOST_BYTES: usize = 16 << 20;
 
 /// A fold over the Log of a run.
@@ -26,13 +26,13 @@ struct Kept {
     bytes: usize,
 }
 
-/// A question and what became of it.
+/// A question and how it was resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Asked {
     pub question: Pending,
     pub asked_at: Timestamp,
     pub timed_out_at: Option<Timestamp>,
-    /// None while nobody answered, and for ever where the run ended before.
+    /// None while there is no answer, and permanently where the run ended before.
     pub resolution_mode: Option<ResolutionMode>,
     pub resolved_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ impl History {
     }
 
     fn asked(&mut self, question: &Pending, at: Timestamp) {
-        // What it takes in the Log; it came from there, so it can be written.
+        // Its size in the Log; it came from there, so it can be serialized.
         let bytes = serde_json::to_vec(question).map_or(0, |text| text.len());
         let asked = Asked {
             question: question.clone(),
@@ -103,12 +103,12 @@ impl History {
         }
     }
 
-    /// The newest with this id, which is looked for first: it is the one that waits.
+    /// The newest with this id, which is the one that waits.
     fn last(&mut self, id: InteractionId) -> Option<&mut Kept> {
         self.list.iter_mut().rev().find(|kept| kept.asked.question.interaction_id == id)
     }
 
-    /// In the order they were asked.
+    /// In the order in which they were asked.
     pub fn into_list(self) -> Vec<Asked> {
         self.list.into_iter().map(|kept| kept.asked).collect()
     }

@@ -1,4 +1,4 @@
-//! What an agent will read of a skill, before there is a run.
+//! The text of a skill that an agent will read, before there is a run.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use skillrun_skill::{Layers, Patch, Skill, SkillError};
 
 use crate::data_folder::DataFolder;
 
-/// Stands for the id of a run that does not exist yet.
+/// Placeholder for the id of a run that does not exist yet.
 const RUN: &str = "RUN";
 
 /// A skill with the rules that are added to it in a run. `RUN` stands for the id that the run will have.
@@ -20,7 +20,7 @@ pub struct PatchedSkill {
     pub mode: ExecutionMode,
     #[serde(flatten)]
     pub patched: PatchedText,
-    /// What the engine is told first, with its placeholders; a run adds input, parameter and files.
+    /// The first message to the engine, with its placeholders; a run adds input, parameter and files.
     pub prompt: String,
 }
 
@@ -36,7 +36,7 @@ fn words(modes: &[ExecutionMode]) -> String {
     modes.iter().map(|mode| mode.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// `mode`: what the skill prefers, where none is given. `engine`: whose first words are told.
+/// `mode`: the mode that the skill prefers, where none is given. `engine`: the engine whose first message is shown.
 pub fn patched(
     skill: &Skill,
     layers: &Layers,

@@ -1,4 +1,4 @@
-//! A new run of what a run was about: its request as it was, with what is given now in its place.
+//! A new run with the request of an old run, and with the values given now in place of the old ones.
 
 #[cfg(test)]
 mod tests;
@@ -15,22 +15,22 @@ use crate::accept::{NewRun, Options};
 use crate::data_folder::RunFolder;
 use crate::record::{Request, RunRecord, Sharing, Workspace};
 
-/// What is to be other than it was.
+/// The values that replace those of the old run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overrides {
     pub engine: Option<String>,
     pub mode: Option<ExecutionMode>,
-    /// These keys alone; the others stay.
+    /// Only these keys; the others stay.
     pub input: Map<String, Value>,
     /// The same.
     pub parameter: Map<String, Value>,
-    /// These slots alone.
+    /// Only these slots.
     pub files: BTreeMap<String, PathBuf>,
     pub workspace: Option<(PathBuf, Sharing)>,
     pub script: Option<PathBuf>,
     pub profile: Option<ProfileId>,
     pub continuation: Option<Continuation>,
-    /// An empty list counts as not given.
+    /// Empty lists, and a priority of 0, count as not given.
     pub options: Options,
 }
 
@@ -43,9 +43,9 @@ pub struct Again {
 /// Where the skill of the new run comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SkillFrom {
-    /// Where it came from before, as it is there now.
+    /// The original source, in its current state.
     Source,
-    /// The copy in the old run, because the source is gone or cannot be read.
+    /// The copy in the old run, because the source is missing or cannot be read.
     OwnCopy { gone: PathBuf },
 }
 
@@ -101,7 +101,7 @@ fn options(before: &Request, now: Options, is_same_engine: bool) -> Options {
     Options {
         permission: now.permission.or(Some(before.permission)),
         home: now.home.or(Some(before.home)),
-        // A model is the engine's own word.
+        // A model name is specific to its engine.
         model: now.model.or_else(|| before.model.clone().filter(|_| is_same_engine)),
         effort: now.effort.or_else(|| before.effort.clone().filter(|_| is_same_engine)),
         hard_timeout_sec: now.hard_timeout_sec.or(Some(before.timeouts.hard_sec)),

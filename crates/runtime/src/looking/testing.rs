@@ -1,4 +1,4 @@
-//! Events for the tests of folds: a second after each other.
+//! Events for the tests of folds: one second apart.
 
 use skillrun_model::rasp::{Correlation, Data, Event, Level, RawRef, Source, SourceStream};
 use skillrun_model::{AttemptNumber, EngineName, RunId, Timestamp};

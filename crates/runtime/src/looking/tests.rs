@@ -7,7 +7,7 @@ fn add<T: JsonSchema>(generator: &mut SchemaGenerator) {
     generator.subschema_for::<T>();
 }
 
-/// Schemars numbers types that have the same name, and which gets the number depends on who came first.
+/// Schemars numbers types that have the same name, and which one gets the number depends on the order.
 #[test]
 fn every_type_that_is_sent_has_a_name_of_its_own_in_schemas() {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();

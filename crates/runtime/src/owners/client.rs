@@ -1,4 +1,4 @@
-//! The other side: asks the process that owns a run.
+//! The client side: asks the process that owns a run.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -9,7 +9,7 @@ use super::listen::connect;
 use super::message::{Ask, Asked, Envelope, LINE_MAX, VERSION};
 use crate::data_folder::DataFolder;
 
-/// How long an owner may take: it brings things to the disk before it answers.
+/// How long an owner may take: it syncs to disk before it answers.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Asks the owner with this process id.
@@ -31,7 +31,7 @@ pub(crate) fn pid_of(socket: &std::path::Path) -> Option<u32> {
     name.strip_prefix("was-").unwrap_or(name).parse().ok()
 }
 
-/// Sockets of owners that have died without a word. Their runs are nobody's now.
+/// Sockets of owners that died without closing them. No process owns their runs now.
 pub fn crashed(data: &DataFolder) -> Vec<PathBuf> {
     let entries = fs::read_dir(data.owners()).into_iter().flatten().flatten();
     let is_dead = |path: &PathBuf| {

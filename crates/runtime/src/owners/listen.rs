@@ -17,16 +17,16 @@ use super::message::{Ask, Asked, Envelope, Kind, LINE_MAX, Trouble, VERSION};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 
-/// Conversations at the same time; more wait for the system to let them in.
+/// Conversations at the same time; more clients wait in the system's backlog.
 const CONVERSATIONS: usize = 32;
 
-/// How long those who are being heard are waited for at the end.
+/// How long conversations in progress are waited for at the end.
 const CLOSING: Duration = Duration::from_secs(10);
 
-/// How long a client may take to say what it wants.
+/// How long a client may take to send its request.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// An owner that listens. When it is dropped its socket is gone, and nobody takes it for one that has died.
+/// An owner that listens. When it is dropped its socket is removed, so that it is not taken for an owner that died.
 #[derive(Debug)]
 pub struct Listening {
     socket: PathBuf,
@@ -54,7 +54,7 @@ impl Listening {
                     return;
                 }
                 let Ok(client) = client else {
-                    // No more descriptors, most likely; it passes.
+                    // Most likely no free descriptors; that passes.
                     thread::sleep(Duration::from_millis(50));
                     continue;
                 };
@@ -64,7 +64,7 @@ impl Listening {
                 let place = conversations.begin();
                 let spawned = thread::Builder::new().name("client".to_owned()).spawn(move || {
                     let _place = place;
-                    // A client that leaves has its answer in the Log.
+                    // A client that disconnects finds the result in the Log.
                     converse(&runtime, &client).ok();
                 });
                 drop(spawned);
@@ -74,7 +74,7 @@ impl Listening {
         Ok(Self { socket, is_over, talking, left: Left::Nothing })
     }
 
-    /// Hears nobody any more, and waits for those who are being heard.
+    /// Accepts no more clients, and waits for the conversations in progress.
     pub fn close(&mut self) {
         if self.is_over.swap(true, Ordering::Relaxed) {
             return;
@@ -87,24 +87,24 @@ impl Listening {
         }
     }
 
-    /// Runs are left without an owner: the socket stays, so that whoever comes next takes them over.
+    /// Runs are left without an owner: the socket stays, so that the next owner takes them over.
     pub fn leave_runs(&mut self) {
         self.left = Left::Runs;
     }
 }
 
-/// Whether something is left to do when an owner ends.
+/// Whether work is left when an owner ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Left {
     Nothing,
     Runs,
 }
 
-/// How many clients are being heard.
+/// The number of conversations in progress.
 #[derive(Debug, Clone, Default)]
 struct Conversations(Arc<AtomicUsize>);
 
-/// One of them; it is over when this is dropped, however that comes.
+/// One conversation; it ends when this is dropped, in any case.
 struct Conversation(Conversations);
 
 impl Conversations {
@@ -134,7 +134,7 @@ impl Drop for Listening {
     }
 }
 
-/// The path of a socket, short enough for the kernel however deep the data folder lies: through the folder's descriptor.
+/// The path of a socket, short enough for the kernel however deep the data folder is: through the folder's descriptor.
 fn through(folder: &File, name: &str) -> PathBuf {
     Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name)
 }
@@ -142,14 +142,15 @@ fn through(folder: &File, name: &str) -> PathBuf {
 fn bind(folder: &Path, name: &str) -> io::Result<UnixListener> {
     let folder = File::open(folder)?;
     let path = through(&folder, name);
-    // Left by a process that had our number before us: it is still to be found, because it tells of runs without an owner.
+    // Left by a process that had our process id before: it must still be found, because it stands for runs without an
+    // owner.
     fs::rename(&path, through(&folder, &format!("was-{name}"))).ok();
     let listener = UnixListener::bind(&path)?;
     fs::set_permissions(&path, Permissions::from_mode(0o600))?;
     Ok(listener)
 }
 
-/// Does not wait to be let in: an owner that was stopped lets nobody in, and the line at its door has an end.
+/// Does not wait to be accepted: a stopped owner accepts no client, and its backlog is bounded.
 pub(super) fn connect(socket: &Path) -> io::Result<UnixStream> {
     let missing = || io::Error::from(io::ErrorKind::NotFound);
     let folder = File::open(socket.parent().ok_or_else(missing)?)?;
@@ -174,7 +175,7 @@ fn converse(runtime: &Arc<Runtime>, client: &UnixStream) -> io::Result<()> {
             format!("this owner speaks version {VERSION} of the protocol, not {}", envelope.skillrun_client),
         ),
         Ok(envelope) => carry_out(runtime, envelope.ask),
-        Err(error) => failed(Kind::Other, format!("this is no request: {error}")),
+        Err(error) => failed(Kind::Other, format!("this is not a request: {error}")),
     };
     let mut answer = serde_json::to_vec(&asked)?;
     answer.push(b'\n');

@@ -1,4 +1,4 @@
-//! What is said over an owner's socket.
+//! The messages over an owner's socket.
 
 use serde::{Deserialize, Serialize};
 use skillrun_lifecycle::run::Refusal;
@@ -32,14 +32,14 @@ pub enum Ask {
         run: RunId,
         by: String,
     },
-    /// Go on with a run that nobody owns.
+    /// Resume a run that no process owns.
     TakeUp {
         run: RunId,
     },
     LetGo {
         run: RunId,
     },
-    /// Are you there?
+    /// Check that the owner is running.
     Hello,
 }
 
@@ -50,7 +50,7 @@ pub enum Asked {
     Failed { error: Trouble },
 }
 
-/// Why an owner did not do it.
+/// Why an owner did not carry out a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct Trouble {
@@ -61,7 +61,7 @@ pub struct Trouble {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// The question is another one, or none.
+    /// The question is another one, or no question is open.
     Stale,
     /// It was done before, with the same request id.
     Repeated,

@@ -18,7 +18,7 @@ use super::npm;
 use crate::clock::Clock;
 use crate::looking::engines::asked;
 
-/// How often the lock is tried again.
+/// How often the lock is retried.
 const TRY_AGAIN: Duration = Duration::from_millis(200);
 
 /// An install to carry out.
@@ -31,13 +31,12 @@ pub struct Install<'a> {
     /// The folder of private installs.
     pub programs: &'a Path,
     pub environment: &'a [(OsString, OsString)],
-    /// Names of variables that are left out of it: packages bring scripts, and those are nobody's whom the user has
-    /// given a key.
+    /// Names of variables that are left out of it: packages contain scripts, and the user has not given them a key.
     pub secrets: &'a [String],
     /// For each package, and for the lock.
     pub timeout: Duration,
     pub clock: &'a dyn Clock,
-    /// Whether somebody has had enough.
+    /// Whether the user has canceled.
     pub is_stopped: &'a dyn Fn() -> bool,
 }
 
@@ -47,10 +46,10 @@ impl std::fmt::Debug for Install<'_> {
     }
 }
 
-/// What happens meanwhile.
+/// Progress reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress<'a> {
-    /// For another process that installs.
+    /// Waits for another process that installs.
     Waits,
     Begins {
         what: &'a str,
@@ -65,7 +64,7 @@ pub enum Progress<'a> {
     },
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Installed,
@@ -73,7 +72,7 @@ pub enum Outcome {
 }
 
 impl Install<'_> {
-    /// What npm gets, and every program that it brings.
+    /// The environment of npm, and of every program that it installs.
     pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
         let is_secret = |name: &OsString| self.secrets.iter().any(|secret| name == secret.as_str());
         self.environment.iter().filter(|(name, _)| !is_secret(name)).cloned().collect()
@@ -83,7 +82,7 @@ impl Install<'_> {
         Programs { root: self.programs }
     }
 
-    /// When this returns well, the engine and its Node are there.
+    /// When this returns successfully, the engine and its Node are installed.
     pub fn run(&self, tell: &mut dyn FnMut(Progress<'_>)) -> Result<Outcome, InstallError> {
         let steps = plan(self.engine.name.as_str(), self.rule, self.version, self.places());
         if steps.iter().all(|step| self.is_there(step)) {
@@ -92,7 +91,7 @@ impl Install<'_> {
         let npm = npm::find(self.environment).ok_or(InstallError::NoNpm)?;
         fs::create_dir_all(self.programs).map_err(InstallError::file(self.programs, "made"))?;
         let _lock = self.lock(tell)?;
-        // Whoever had the lock may have installed the same.
+        // The process that had the lock may have installed the same.
         for step in &steps {
             if !self.is_there(step) {
                 self.step(step, &npm, tell)?;
@@ -131,12 +130,12 @@ impl Install<'_> {
         }
     }
 
-    /// One package: made beside, looked at, and moved to its place.
+    /// One package: installed beside, checked, and moved to its place.
     fn step(&self, step: &Step, npm: &Path, tell: &mut dyn FnMut(Progress<'_>)) -> Result<(), InstallError> {
         let places = self.places();
         let what = format!("{}@{}", step.package, step.version);
         let of = places.of(&step.name);
-        // Nobody else installs now, so what lies there was left.
+        // No other process installs now, so whatever is there was left behind.
         npm::remove_left(&of);
         let beside = places.beside(&step.name, &step.version, std::process::id());
         fs::create_dir_all(&beside).map_err(InstallError::file(&beside, "made"))?;
@@ -153,7 +152,8 @@ impl Install<'_> {
         Ok(())
     }
 
-    /// Asks for its version what a run would start. A wrapper is there also where what it starts is missing.
+    /// Asks the program that a run would start for its version. A wrapper may exist although the program behind it is
+    /// missing.
     fn ask(&self, step: &Step, beside: &Path) -> Result<(), String> {
         let nodes = VersionRule { argv: vec!["--version".to_owned()], after: None, tested: None };
         let (installed, rule) = match (&self.engine.executable, step.name == NODE) {
@@ -171,8 +171,8 @@ impl Install<'_> {
         match parse_version(&said, rule) {
             Some(_) => Ok(()),
             None => Err(said.lines().find(|line| !line.trim().is_empty()).map_or_else(
-                || "it says nothing".to_owned(),
-                |line| format!("it says: {}", line.trim().chars().take(200).collect::<String>()),
+                || "it prints nothing".to_owned(),
+                |line| format!("it prints: {}", line.trim().chars().take(200).collect::<String>()),
             )),
         }
     }
@@ -194,7 +194,7 @@ impl Install<'_> {
         let text = serde_json::to_vec(&mark).map_err(|error| InstallError::file(&file, "written")(error.into()))?;
         whole_file::replace(&file, &text).map_err(InstallError::file(&file, "written"))?;
         let folder = self.places().version(&step.name, &step.version);
-        // One that is not complete is nobody's.
+        // An incomplete folder is in use by no process.
         fs::remove_dir_all(&folder).ok();
         fs::rename(beside, &folder).map_err(InstallError::file(&folder, "moved to its place"))
     }

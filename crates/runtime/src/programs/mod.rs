@@ -1,6 +1,6 @@
 //! Private installs of engines, carried out: one at a time, whole or not at all.
 //!
-//! `install` goes through the steps that `skillrun_engine::install` plans. `npm` runs npm, and no longer than it may.
+//! `install` goes through the steps that `skillrun_engine::install` plans. `npm` runs npm, within its time limit.
 
 mod error;
 mod install;

@@ -1,4 +1,5 @@
-//! Runs npm, with its output in a file, and ends it with all it started when its time is up or somebody wants that.
+//! Runs npm, with its output in a file, and terminates it with all its child processes at the timeout or when the user
+//! cancels.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -16,9 +17,9 @@ use skillrun_engine::install::Step;
 use super::error::InstallError;
 use super::install::{Install, Progress};
 
-/// How often it is looked at.
+/// Poll interval.
 const GLANCE: Duration = Duration::from_millis(50);
-/// How often it is said that it goes on.
+/// How often progress is reported.
 const NEWS: Duration = Duration::from_secs(10);
 
 /// The npm in PATH.
@@ -50,11 +51,11 @@ pub(super) fn run(
     let mut command = Command::new(npm);
     command.args(step.words(into)).env_clear().envs(request.environment());
     if let Some((_, folder)) = &step.node {
-        // For npm and the scripts of the package; nobody else sees it.
+        // For npm and the scripts of the package; no other process sees it.
         command.env("PATH", first_in_path(folder, request.environment));
     }
     command.current_dir(into).stdin(Stdio::null()).stdout(output).stderr(errors);
-    // A group of its own, so that it can be ended with what it started.
+    // A separate process group, so that it can be terminated with the processes it started.
     let started = command.process_group(0).spawn();
     let begun = Instant::now();
     let failed = |why: String| InstallError::Failed { what: what.clone(), why, log: log.to_owned() };
@@ -103,7 +104,7 @@ fn end(child: &mut Child) {
     child.wait().ok();
 }
 
-/// Takes out what an install that was cut short has left.
+/// Removes what an interrupted install has left.
 pub(super) fn remove_left(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let is_left = |name: &OsStr| name.as_bytes().starts_with(b".") && name.as_bytes().ends_with(b".new");

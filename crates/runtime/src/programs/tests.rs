@@ -12,8 +12,8 @@ use skillrun_model::EngineName;
 use super::{Install, InstallError, Outcome, Progress};
 use crate::clock::SystemClock;
 
-/// Does what npm does for `install --prefix P -- NAME@VERSION`, and for `ci --prefix P` with a lock of Node, and notes what
-/// it was told and the Node it would have run with.
+/// Does what npm does for `install --prefix P -- NAME@VERSION`, and for `ci --prefix P` with a lock of Node, and
+/// records its arguments and the Node it would have run with.
 const NPM: &str = r#"
 did=$1; told=$*
 while [ "$1" != --prefix ]; do shift; done
@@ -41,14 +41,15 @@ for program in "$prefix/node_modules/.bin/x" "$prefix/node_modules/$name/bin/nod
 done
 "#;
 
-/// What npm brings: a program that tells its version and whether it was given a key, and a Node that starts scripts.
+/// What npm installs: a program that reports its version and whether it was given a key, and a Node that starts
+/// scripts.
 const SAYS: &str = r#"#!/bin/sh
 case "$1" in
     --version) echo "${X_SAYS-x 1.2.3}${A_KEY}";;
     *) script=$1; shift; exec /bin/sh "$script" "$@";;
 esac"#;
 
-/// A machine with an npm that does as it is told.
+/// A machine with a scripted npm.
 struct Lab {
     folder: tempfile::TempDir,
     engine: Descriptor,
@@ -138,7 +139,7 @@ fn an_engine_is_installed_with_its_node_and_then_it_is_there() {
     let mark = fs::read(lab.programs().join("x/1.2.3/installed.json")).expect("a mark");
     let mark: skillrun_engine::install::Mark = serde_json::from_slice(&mark).expect("JSON");
     assert_eq!((mark.package.as_str(), mark.version.as_str(), mark.node), ("@a/x", "1.2.3", Some(22)));
-    assert!(!mark.pinned, "a package that nobody tested");
+    assert!(!mark.pinned, "a package that was not tested");
     for step in ["x/1.2.3", "node/22"] {
         let told = fs::read_to_string(lab.programs().join(step).join("told")).expect("noted");
         let is_other_machine = !cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
@@ -153,7 +154,7 @@ fn an_engine_is_installed_with_its_node_and_then_it_is_there() {
 fn another_version_than_the_one_asked_for_is_an_error() {
     let lab = Lab::new(None).with("NPM_PICKS", "1.0.9");
     let error = lab.install().0.expect_err("refused").to_string();
-    assert!(error.starts_with("npm was asked for @a/x@1.2.3 and installed 1.0.9 without a word"), "{error}");
+    assert!(error.starts_with("npm was asked for @a/x@1.2.3 and silently installed 1.0.9"), "{error}");
     assert_eq!(lab.left("x").iter().filter(|name| !name.ends_with(".log")).count(), 0);
 }
 
@@ -172,15 +173,15 @@ fn an_npm_that_fails_leaves_its_words_and_nothing_else() {
     }
 }
 
-/// Regression: it was complete when there was a file, also where that only starts another one that is missing (found by a
-/// review).
+/// Regression: an install was complete when there was a file, even where that only starts another one that is missing.
 #[test]
 fn one_that_does_not_tell_its_version_is_not_complete() {
-    for (says, why) in [("", "it says nothing"), ("Error: the native program is missing", "it says: Error: the native")]
+    for (says, why) in
+        [("", "it prints nothing"), ("Error: the native program is missing", "it prints: Error: the native")]
     {
         let lab = Lab::new(None).with("X_SAYS", says);
         let error = lab.install().0.expect_err("refused").to_string();
-        assert!(error.contains("does not tell its version") && error.contains(why), "{error}");
+        assert!(error.contains("does not report its version") && error.contains(why), "{error}");
         assert!(!lab.programs().join("x/1.2.3").exists());
     }
     // No program at all for this machine.
@@ -189,7 +190,7 @@ fn one_that_does_not_tell_its_version_is_not_complete() {
     assert!(error.contains("cannot be started"), "{error}");
 }
 
-/// What a run would start is asked: the native program, where there is one.
+/// The program that a run would start is asked: the native program, where there is one.
 #[test]
 fn the_program_behind_a_wrapper_is_asked() {
     let mut lab = Lab::new(None).with("X_SAYS", "nothing");
@@ -200,7 +201,7 @@ fn the_program_behind_a_wrapper_is_asked() {
     assert_eq!(lab.install().0.expect("installed"), Outcome::Installed);
 }
 
-/// Regression: scripts of packages saw every key of the user (found by a review).
+/// Regression: scripts of packages saw every key of the user.
 #[test]
 fn neither_npm_nor_what_it_brings_sees_a_key() {
     let lab = Lab::new(Some(22)).with("A_KEY", " and a key").with("A_WORD", "word");
@@ -208,7 +209,7 @@ fn neither_npm_nor_what_it_brings_sees_a_key() {
     assert_eq!(fs::read_to_string(lab.programs().join("x/1.2.3/seen")).expect("noted"), " word\n");
     let lab = Lab::new(None).with("A_KEY", "sesame").with("X_SAYS", "no ");
     let error = lab.install().0.expect_err("refused").to_string();
-    assert!(error.contains("it says: no)"), "{error}");
+    assert!(error.contains("it prints: no)"), "{error}");
 }
 
 #[test]
@@ -219,7 +220,7 @@ fn an_npm_that_hangs_is_ended_and_so_is_one_that_nobody_wants_any_more() {
     assert_eq!(lab.left("x"), ["1.2.3.log"]);
     let log = lab.programs().join("x/1.2.3.log");
     fs::remove_file(&log).expect("gone");
-    // Stopped as soon as it has said something, which is when it runs.
+    // Stopped as soon as it has written something, which is when it runs.
     let is_stopped = || fs::read(&log).is_ok_and(|said| !said.is_empty());
     let error = lab.install_until(Duration::from_secs(60), &is_stopped).0.expect_err("stopped");
     assert!(matches!(error, InstallError::Stopped), "{error}");
@@ -254,6 +255,6 @@ fn without_npm_it_is_said_what_to_do() {
     let mut lab = Lab::new(None);
     lab.environment = vec![("PATH".into(), "/nowhere".into())];
     let error = lab.install().0.expect_err("no npm").to_string();
-    assert_eq!(error, "there is no npm in PATH; install Node, which brings it, and try again");
+    assert_eq!(error, "there is no npm in PATH; install Node, which includes it, and try again");
     assert!(!lab.programs().exists());
 }

@@ -18,7 +18,7 @@ use crate::record::RunRecord;
 use crate::run::read_all;
 use crate::runtime::{Runtime, Setup};
 
-/// A data folder whose runs wait for ever: no engine is started.
+/// A data folder whose runs wait forever: no engine is started.
 struct World {
     root: PathBuf,
 }
@@ -163,12 +163,12 @@ fn a_refused_request_leaves_nothing() {
     let unknown = || Ok(NewRun { engine: "nobody".to_owned(), ..world.new_run() });
     assert!(matches!(runtime.submit_once(&key("a"), request(1), unknown), Err(SubmitError::Accept(_))));
     assert_eq!(fs::read_dir(world.data().requests()).expect("a folder").count(), 0);
-    // The key is good for another request: nothing was accepted under it.
+    // The key can be used for another request: nothing was accepted under it.
     let made = runtime.submit_once(&key("a"), request(2), || Ok(world.new_run())).expect("accepted");
     assert_eq!(made.was_new, WasNew::New);
 }
 
-/// Everything a process that is killed can leave.
+/// Everything that a killed process can leave.
 #[test]
 fn what_was_never_made_is_made() {
     let root = TempDir::new().expect("a folder");
@@ -196,7 +196,7 @@ fn what_was_never_made_is_made() {
     for (number, (what, text)) in left.into_iter().enumerate() {
         let key = key(&format!("key-{number}"));
         fs::write(key.path(&world.data()), text).expect("written");
-        // Whatever was asked for then: nothing of it was accepted.
+        // Whatever was requested then: nothing of it was accepted.
         let made = runtime.submit_once(&key, request(9), || Ok(world.new_run())).expect(what);
         assert_eq!(made.was_new, WasNew::New, "{what}");
         assert_eq!(world.runs(&key), HashSet::from([made.run]), "{what}");
@@ -236,7 +236,7 @@ fn of_many_at_once_one_makes_it() {
 
 const FOLDER: &str = "SKILLRUN_REQUESTS_TEST_FOLDER";
 
-/// What a child does: the same keys again and again. Without a folder this is no test of anything.
+/// The child process: the same keys repeatedly. Without a folder this test does nothing.
 #[test]
 fn child() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
@@ -255,7 +255,7 @@ fn killed_at_any_moment_a_key_has_one_run() {
         let mut child = Command::new(std::env::current_exe().expect("a program"));
         child.args(["--exact", "requests::tests::child"]).env(FOLDER, &world.root);
         let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a child");
-        // Any moment will do: it is killed in the midst of something.
+        // Any moment is fine: it is killed in the middle of something.
         let begin = Instant::now();
         let entries = || fs::read_dir(world.data().requests()).map_or(0, Iterator::count);
         let before = entries();
@@ -307,6 +307,6 @@ fn old_entries_of_runs_that_are_gone_go() {
     assert!(there.path(&data).exists() && young.path(&data).exists() && held.path(&data).exists());
     assert!(data.requests().join("notes.txt").exists());
     drop(in_hand);
-    assert_eq!(tidy(&data, now), 1, "nobody has it any more");
+    assert_eq!(tidy(&data, now), 1, "no process holds it any more");
     assert_eq!(tidy(&DataFolder::new(world.root.join("nothing")), now), 0);
 }

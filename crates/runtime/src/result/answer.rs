@@ -1,5 +1,5 @@
-//! The text of an answer. An engine may go on with a message under another name; the gate reads both as one, and so does
-//! whoever reads the result. Which messages those are is told by the byte ranges of the verdict.
+//! The text of an answer. An engine may continue a message under another id; the gate reads both as one, and so does
+//! the result. The byte ranges of the verdict show which messages those are.
 
 use std::collections::VecDeque;
 
@@ -8,9 +8,9 @@ use skillrun_model::rasp::data::MessageFinal;
 use skillrun_model::rasp::{Event, SourceStream, SpanRef};
 use skillrun_model::verdict::Verdict;
 
-/// Per stream, as the gate keeps them, so that its answer is among them.
+/// Per stream, the same number as the gate keeps, so that its answer is among them.
 const KEPT_MESSAGES: usize = 64;
-/// Kept whatever their size.
+/// Kept regardless of their size.
 const KEPT_AT_LEAST: usize = 3;
 const KEPT_BYTES: usize = 8 << 20;
 
@@ -58,7 +58,7 @@ impl Messages {
         kept.add(Message { id: message.message_id.clone(), text: message.text.clone(), spans });
     }
 
-    /// The engine took it back.
+    /// The engine withdrew it.
     pub(super) fn void(&mut self, id: &str) {
         for kept in [&mut self.stdout, &mut self.stderr, &mut self.pty] {
             kept.messages.retain(|message| message.id != id);
@@ -76,7 +76,7 @@ impl Messages {
         [&self.stdout, &self.stderr, &self.pty].iter().map(|kept| kept.bytes).sum()
     }
 
-    /// The answer that a verdict names. A turn that did not complete has none, whatever was said in it.
+    /// The answer that a verdict names. A turn that did not complete has none, whatever its messages.
     pub(super) fn answer(self, verdict: &Verdict) -> Option<String> {
         match verdict.turn {
             TurnState::Completed => {}
@@ -98,7 +98,7 @@ impl Kept {
         }
     }
 
-    /// The message of that name, and before it those whose ranges stand before its own in `spans`.
+    /// The message with that id, and before it those whose ranges come before its own in `spans`.
     fn answer(&self, id: &str, spans: &[SpanRef]) -> Option<String> {
         let last = self.messages.iter().rposition(|message| message.id == id)?;
         let (mut first, mut left) = (last, spans);

@@ -13,16 +13,16 @@ use crate::data_folder::RunFolder;
 use crate::error::RuntimeError;
 use crate::run::result_with;
 
-/// Largest that is read. An answer has at most 8 MiB, an output 4 MiB, and a few thousand artifacts a few more.
+/// Largest file that is read. An answer has at most 8 MiB, an output 4 MiB, and a few thousand artifacts a few more.
 pub(crate) const MAX_BYTES: u64 = 64 << 20;
 
-/// Writes `result.json`, on the disk when this returns: the last event of the run comes after it.
+/// Writes `result.json`, on disk when this returns: the last event of the run comes after it.
 pub fn write(folder: &RunFolder, result: &RunResult) -> io::Result<()> {
-    // Whole or not there. That its name survives a power failure is not worth a sync: it can be made again.
+    // Replaced whole or not at all. A sync of its name is not worth the cost: it can be regenerated.
     whole_file::replace_in_folder(&folder.result(), &text(result)?)
 }
 
-/// Reads it; none where there is none.
+/// Reads it; none where it does not exist.
 pub fn read(folder: &RunFolder) -> io::Result<Option<RunResult>> {
     let file = match File::open(folder.result()) {
         Ok(file) => file,
@@ -37,8 +37,8 @@ pub fn read(folder: &RunFolder) -> io::Result<Option<RunResult>> {
     Ok(Some(serde_json::from_slice(&bytes)?))
 }
 
-/// Reads it or, where it is gone or damaged, makes it again from the Log and writes it again. None where the run is not
-/// over and there is none. Anybody may do this: of a run that is over it gives the same bytes every time.
+/// Reads it or, where it is missing or damaged, regenerates it from the Log and writes it again. None where the run is
+/// not over and there is none. Any process may do this: for a run that is over it gives the same bytes every time.
 pub fn read_or_make(log: &FileLog, folder: &RunFolder, run: RunId) -> Result<Option<RunResult>, RuntimeError> {
     if let Ok(Some(result)) = read(folder)
         && result.run_id == run
@@ -47,13 +47,13 @@ pub fn read_or_make(log: &FileLog, folder: &RunFolder, run: RunId) -> Result<Opt
     }
     let made = result_with(log, run, folder, &[])?;
     if let Some(result) = &made {
-        // A view: whoever wants it next makes it again.
+        // A view: the next reader regenerates it.
         write(folder, result).ok();
     }
     Ok(made)
 }
 
-/// Whether the file is plainly not a whole result. Looks at its ends alone: whoever reads it sees the rest.
+/// Whether the file is clearly not a complete result. Checks only its ends: a reader sees the rest.
 pub(crate) fn is_lacking(folder: &RunFolder) -> bool {
     let ends = || -> io::Result<bool> {
         let file = File::open(folder.result())?;
@@ -66,7 +66,7 @@ pub(crate) fn is_lacking(folder: &RunFolder) -> bool {
     !ends().unwrap_or(false)
 }
 
-/// What stands in the file.
+/// The content of the file.
 pub(crate) fn text(result: &RunResult) -> io::Result<Vec<u8>> {
     let mut text = serde_json::to_vec_pretty(result)?;
     text.push(b'\n');

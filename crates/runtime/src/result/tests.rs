@@ -315,7 +315,7 @@ fn messages_that_the_engine_went_on_with_are_one_answer() {
     };
     assert_eq!(joined(&[span(5, 10), span(10, 20)]), "first, second");
     assert_eq!(joined(&[span(10, 20)]), "second");
-    assert_eq!(joined(&[span(77, 78)]), "second", "ranges of another recording tell nothing");
+    assert_eq!(joined(&[span(77, 78)]), "second", "ranges of another recording do not matter");
     assert_eq!(joined(&[]), "second");
 }
 
@@ -515,7 +515,7 @@ fn the_file_is_written_whole_and_read_again() {
 
 proptest! {
     /// A writer has moments to the nanosecond and numbers as an engine's JSON gave them; a reader of the Log has what
-    /// was written. Both must find the same.
+    /// was written. Both must get the same result.
     #[test]
     fn the_result_is_the_same_from_the_log(created in 0_u64..4_000_000_000, took in 0_u64..4_000_000_000, number: f64) {
         prop_assume!(number.is_finite());

@@ -26,7 +26,7 @@ pub(super) fn add(total: &mut TurnUsage, more: &TurnUsage) {
     }
 }
 
-/// The engine's own figures: numbers are added, objects key by key; of anything else the last is told.
+/// The engine's own figures: numbers are added, objects key by key; of anything else the last one is reported.
 fn add_value(sum: &mut Value, more: &Value) {
     match (sum, more) {
         (Value::Number(sum), Value::Number(more)) => *sum = add_numbers(sum, more),

@@ -43,6 +43,7 @@ impl Worker<'_> {
             }
         };
         let pid = host.owner.host_pid();
+        tracing::debug!(pid, attempt = attempt.0, "the host process has the attempt");
         self.host = Some(host);
         if !is_restarted {
             let engine = &self.run.record.engine;

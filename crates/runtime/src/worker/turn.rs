@@ -34,6 +34,7 @@ enum Told {
 impl Worker<'_> {
     pub(super) fn follow(&mut self) -> Result<Next, RuntimeError> {
         let attempt = self.run.state.attempt;
+        let _attempt_span = tracing::info_span!("attempt", number = attempt.0).entered();
         let mut reading = if self.begun == Some(attempt) {
             self.begun = None;
             Reading::begin(&self.run, attempt)?
@@ -63,6 +64,7 @@ impl Worker<'_> {
                 return self.settle(reading, ProcessLeft::Living);
             }
             if news.is_gone {
+                tracing::debug!("the host process closed its connection");
                 self.bury_host();
                 return self.after_host(reading);
             }
@@ -156,7 +158,9 @@ impl Worker<'_> {
 
     /// The host has hung up.
     fn after_host(&mut self, reading: Reading) -> Result<Next, RuntimeError> {
-        match self.look_at(reading.attempt)? {
+        let state = self.look_at(reading.attempt)?;
+        tracing::debug!(host = ?state, "looked for the host process");
+        match state {
             // Where its process goes on in the next attempt, there is a host.
             Found::Ended if self.host.is_some() => self.settle(reading, ProcessLeft::Living),
             Found::Ended | Found::Lost if self.is_free_for_another(reading.attempt) => Ok(Next::Start(reading.attempt)),

@@ -43,7 +43,7 @@ fn a_list_that_was_cut_is_told() {
 #[test]
 fn what_is_no_list_names_its_file() {
     let error = Changes::new("there/fs-diff.1.json".into(), &b"{}\n"[..]).expect_err("no list");
-    assert_eq!(error.to_string(), "there/fs-diff.1.json: it is no list of changes");
+    assert_eq!(error.to_string(), "there/fs-diff.1.json: it is not a list of changes");
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_line_without_end_is_not_read_to_its_end() {
     assert!(*given <= LONGEST_LINE as usize + (128 << 10), "{given} bytes were read");
 }
 
-/// The bytes, and then spaces without end; and how many it gave.
+/// The bytes, and then endless spaces; and how many were read.
 #[derive(Debug)]
 struct Endless(Vec<u8>, usize);
 

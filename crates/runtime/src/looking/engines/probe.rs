@@ -1,7 +1,8 @@
-//! Asks a program for its version, and does not wait for ever.
+//! Asks a program for its version, with a time limit.
 //!
-//! Both streams are read here, without a thread: one that waits for a pipe which a stray process holds open would stay
-//! for as long as we run. Its HOME is an empty folder, because some programs write there before they say anything.
+//! Both streams are read here, without a thread: a thread that waits for a pipe which a stray process holds open would
+//! stay as long as this process runs. HOME is an empty folder, because some programs write there before they print
+//! anything.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -23,17 +24,17 @@ use skillrun_engine::Found;
 use skillrun_engine::descriptor::VersionRule;
 use skillrun_engine::version::parse_version;
 
-/// Some need three seconds on a machine with nothing else to do.
+/// Some need three seconds on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// More than any program has to say about its version, on each stream.
+/// More than any program prints about its version, on each stream.
 const OUTPUT_MAX: usize = 64 * 1024;
 
-/// What a program says about its version.
+/// What a program reports about its version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Version {
     Known(String),
     NotAsked,
-    /// It was asked, and why there is no version.
+    /// It was asked; the reason why there is no version.
     Silent(String),
 }
 
@@ -47,14 +48,14 @@ pub(super) fn version(found: &Found, rule: &VersionRule, environment: &[(OsStrin
     let temporary = temporary.map_or(Path::new("/tmp"), |(_, value)| Path::new(value));
     match asked(&command, &rule.argv, environment, temporary) {
         Ok(output) => parse_version(&output, rule).map_or_else(
-            || Version::Silent(format!("{program} {} tells no version", rule.argv.join(" "))),
+            || Version::Silent(format!("{program} {} reports no version", rule.argv.join(" "))),
             Version::Known,
         ),
         Err(why) => Version::Silent(format!("{program} {}: {why}", rule.argv.join(" "))),
     }
 }
 
-/// What a program says about its version, in a HOME that is removed afterwards.
+/// What a program reports about its version, with a HOME that is removed afterwards.
 pub(crate) fn asked(
     command: &[&Path],
     argv: &[String],
@@ -65,10 +66,10 @@ pub(crate) fn asked(
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let home = temporary.join(format!("skillrun-version-{}-{number}", std::process::id()));
     let made = fs::DirBuilder::new().mode(0o700).create(&home);
-    made.map_err(|error| format!("there is no room for its HOME ({error})"))?;
+    made.map_err(|error| format!("failed to create a temporary HOME ({error})"))?;
     let is_kept = |name: &OsString| name != "HOME" && name != "TMPDIR" && !name.as_encoded_bytes().starts_with(b"XDG_");
     let mut around: Vec<(OsString, OsString)> = environment.iter().filter(|(name, _)| is_kept(name)).cloned().collect();
-    // One of them unpacks a library of five megabytes into the folder for temporary files, and leaves it there.
+    // One of them unpacks a library of five megabytes into the temporary folder, and leaves it there.
     for name in ["HOME", "TMPDIR"] {
         around.push((name.into(), home.clone().into()));
     }
@@ -77,7 +78,7 @@ pub(crate) fn asked(
     output
 }
 
-/// What it writes to stdout, then what it writes to stderr.
+/// Its stdout, then its stderr.
 fn output(
     command: &[&Path],
     argv: &[String],
@@ -94,7 +95,7 @@ fn output(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // A group of its own, so that what it starts can be ended with it.
+        // A separate process group, so that the processes it starts can be terminated with it.
         .process_group(0)
         .spawn()
         .map_err(|error| format!("cannot be started ({error})"))?;
@@ -105,13 +106,13 @@ fn output(
     match read {
         Ok(End::Reached) => Ok(format!("{}\n{}", stdout.text(), stderr.text())),
         Ok(End::TimeIsUp) => Err(format!("no answer within {} s", patience.as_secs())),
-        Err(error) => Err(format!("cannot be heard ({error})")),
+        Err(error) => Err(format!("failed to read its output ({error})")),
     }
 }
 
-/// One end of a pipe, and what came through it.
+/// One end of a pipe, and the bytes read from it.
 struct Pipe {
-    /// None when there is no more, or no more is wanted.
+    /// None at the end, or when no more is needed.
     from: Option<File>,
     bytes: Vec<u8>,
 }
@@ -135,7 +136,7 @@ fn read_all(pipes: &mut [Pipe; 2], deadline: Instant) -> io::Result<End> {
             Err(Errno::INTR) => continue,
             Err(error) => return Err(error.into()),
         }
-        // A pipe that was closed is ready too.
+        // A closed pipe is ready too.
         let ready: Vec<bool> = waited.iter().map(|one| !one.revents().is_empty()).collect();
         let open = pipes.iter_mut().filter(|pipe| pipe.from.is_some());
         open.zip(ready).filter(|(_, is_ready)| *is_ready).try_for_each(|(pipe, _)| pipe.read())?;
@@ -147,7 +148,7 @@ impl Pipe {
         Self { from: from.map(|from| File::from(from.into())), bytes: Vec::new() }
     }
 
-    /// Reads what is there. Whoever writes more than is wanted learns that nobody reads any more.
+    /// Reads what is available. A program that writes more than needed gets a closed pipe.
     fn read(&mut self) -> io::Result<()> {
         let Some(from) = &mut self.from else { return Ok(()) };
         let mut buffer = [0; 8 * 1024];
@@ -170,11 +171,11 @@ impl Pipe {
 }
 
 fn end(child: &mut Child) {
-    // Most have exited by now. The group may be gone too, which is as well.
+    // Most have exited by now. The group may be gone too, which does no harm.
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(group, Signal::KILL);
     }
-    // It may have gone to another group; without this the wait would have no end.
+    // It may have moved to another group; without this the wait would never end.
     let _ = child.kill();
     let _ = child.wait();
 }
@@ -215,7 +216,7 @@ mod tests {
 
     #[test]
     fn it_gets_the_environment_it_is_given_and_no_other() {
-        // The test runner has a name for the package; whoever asks for a version gets to see nothing of that.
+        // The test runner sets a name for the package; the program must not see it.
         let told = sh("echo $GIVEN ${CARGO_PKG_NAME-none} ${CARGO_MANIFEST_DIR-none}", PATIENCE);
         assert_eq!(told.unwrap(), "4.5.6 none none\n\n");
     }
@@ -229,7 +230,7 @@ mod tests {
         assert_eq!(error, "no answer within 1 s");
         let pid = std::fs::read_to_string(&file).unwrap();
         let stat = format!("/proc/{}/stat", pid.trim());
-        // One that was killed may wait for somebody to notice.
+        // A killed process may be a zombie until it is reaped.
         let lives = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z"));
         let begun = Instant::now();
         while lives() {

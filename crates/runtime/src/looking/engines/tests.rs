@@ -83,7 +83,7 @@ fn a_version_that_nobody_tried_is_told_and_one_that_is_not_told_has_a_reason() {
     assert_eq!(of(&format!("echo {words} 9999.0.0")).tested, Tested::No);
     let silent = of("echo nothing");
     assert_eq!((silent.version, silent.tested), (None, Tested::Unknown));
-    assert!(silent.problem.is_some_and(|why| why.ends_with("tells no version")));
+    assert!(silent.problem.is_some_and(|why| why.ends_with("reports no version")));
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn a_value_is_known_by_its_key() {
     let hidden = hidden(&[r#""password": ?"[^"]*""#, r#""pin":\d+"#], &[]);
     let input = json!({"password": "open", "pin": 1234, "name": "me", "deep": {"password": "sesame"}});
     let expected = json!({"password": "****", "pin": "****", "name": "me", "deep": {"password": "******"}});
-    // The patterns match the keys too, which as such are no secret.
+    // The patterns match the keys too, which are not secret themselves.
     assert_eq!(shown(&hidden, input), expected);
 }
 
