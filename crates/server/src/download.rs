@@ -1,6 +1,6 @@
-//! Answers that are files: sent piece by piece as they are taken, as attachments, whole or in part.
+//! Responses that are files: sent piece by piece as the client reads, as attachments, whole or in part.
 //!
-//! No thread waits for a client that reads slowly.
+//! No thread blocks on a client that reads slowly.
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -20,21 +20,21 @@ use tokio::sync::mpsc;
 use crate::blocking::blocking;
 use crate::problem::{Problem, ProblemCode, Result, of_io};
 
-/// What is read at once.
+/// Size of one read.
 const PIECE: usize = 256 << 10;
 
-/// Something that can be read from anywhere in it. Blocking.
+/// A source that can be read at any offset. Blocking.
 pub(crate) trait Bytewise: Send + Sync + 'static {
     fn size(&self) -> u64;
-    /// At least one byte where there is one.
+    /// At least one byte if `at` is not the end.
     fn read(&self, from: u64, limit: usize) -> io::Result<Vec<u8>>;
 }
 
-/// A file of a size that was measured once.
+/// A file whose size was measured once.
 pub(crate) struct Whole {
     file: File,
     size: u64,
-    /// Of a file that others may write to: it is sent only while this holds.
+    /// For a file that other processes may write to: it is sent only while this is unchanged.
     stamp: Option<Stamp>,
 }
 
@@ -44,16 +44,17 @@ impl Whole {
         Ok(Self { file, size, stamp: None })
     }
 
-    /// An artifact, for as long as it is what was compared. One that changes while it is sent is cut off.
+    /// An artifact, as long as it is the file that was compared. If it changes while it is being sent, the transfer is
+    /// aborted.
     pub(crate) fn unchanged(artifact: Unchanged) -> Self {
         let Unchanged { file, stamp } = artifact;
         Self { file, size: stamp.size(), stamp: Some(stamp) }
     }
 
-    /// What `write` writes, in a file without a name.
+    /// The output of `write`, in an unnamed temporary file.
     pub(crate) fn made(folder: &std::path::Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<Self> {
         let failed = |error: io::Error| {
-            let words = format!("it cannot be made ({error})");
+            let words = format!("failed to create the file ({error})");
             of_io(&error).unwrap_or_else(|| Problem::new(ProblemCode::Internal, words))
         };
         let mut file = tempfile::tempfile_in(folder).map_err(failed)?;
@@ -75,28 +76,28 @@ impl Bytewise for Whole {
         bytes.truncate(read);
         match self.stamp {
             Some(stamp) if Stamp::of(&self.file)? != stamp => {
-                Err(io::Error::other("the file has changed while it was sent"))
+                Err(io::Error::other("the file changed while it was being sent"))
             }
             Some(_) | None => Ok(bytes),
         }
     }
 }
 
-/// How a file is to be called by whoever keeps it.
+/// The name under which the client saves a file.
 #[derive(Debug, Clone)]
 pub(crate) struct Called {
     pub(crate) media: &'static str,
     pub(crate) name: String,
 }
 
-/// A part of something, half open.
+/// A byte range, half open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) from: u64,
     pub(crate) to: u64,
 }
 
-/// The part a request asks for; none when it wants everything.
+/// The range a request asks for; none for the whole file.
 pub(crate) fn range(headers: &HeaderMap, size: u64) -> Result<Option<Part>> {
     let Some(value) = headers.get(header::RANGE).and_then(|value| value.to_str().ok()) else { return Ok(None) };
     let Some(spec) = value.strip_prefix("bytes=").filter(|spec| !spec.contains(',')) else { return Ok(None) };
@@ -116,11 +117,11 @@ pub(crate) fn satisfiable(part: Part, size: u64) -> Result<Part> {
         return Ok(part);
     }
     let whole = HeaderValue::from_str(&format!("bytes */{size}")).unwrap_or(HeaderValue::from_static("bytes */0"));
-    let detail = format!("there are {size} bytes");
+    let detail = format!("the file has {size} bytes");
     Err(Problem::new(ProblemCode::RangeNotSatisfiable, detail).with_header(header::CONTENT_RANGE, whole))
 }
 
-/// Sends something, or a part of it.
+/// Sends a source, or a range of it.
 pub(crate) fn send(source: impl Bytewise, part: Option<Part>, called: &Called) -> Response {
     let size = source.size();
     let Part { from, to } = part.unwrap_or(Part { from: 0, to: size });
@@ -142,7 +143,7 @@ pub(crate) fn send(source: impl Bytewise, part: Option<Part>, called: &Called) -
     response
 }
 
-/// Always to be kept and never to be shown: what an engine wrote is no page of ours.
+/// Always an attachment, never displayed: the output of an engine must not act as a page of this server.
 fn disposition(name: &str) -> String {
     let plain: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '_' }).collect();

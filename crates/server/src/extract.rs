@@ -1,4 +1,4 @@
-//! Takes requests apart; whatever is wrong with one is told as a problem that names the field.
+//! Extractors for requests; every error is reported as a problem that names the field.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use skillrun_model::RunId;
 
 use crate::problem::{Problem, ProblemCode, Result};
 
-/// Largest body that is JSON.
+/// Maximum size of a JSON body.
 pub(crate) const JSON_MAX: usize = 8 << 20;
 
-/// How long a body of JSON may take.
+/// Time limit for receiving a JSON body.
 const JSON_PATIENCE: Duration = Duration::from_secs(30);
 
-/// What stands in the path where a route has names.
+/// The path parameters of a route.
 #[derive(Debug, Clone)]
 pub(crate) struct InPath<T>(pub(crate) T);
 
@@ -42,12 +42,12 @@ impl<S: Send + Sync> FromRequestParts<S> for OfRun {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
         let InPath(names) = InPath::<BTreeMap<String, String>>::from_request_parts(parts, state).await?;
         let word = names.get("run_id").map_or("", String::as_str);
-        let id = word.parse().map_err(|_| Problem::new(ProblemCode::RunNotFound, "this is no id of a run"))?;
+        let id = word.parse().map_err(|_| Problem::new(ProblemCode::RunNotFound, "this is not a run id"))?;
         Ok(Self(id))
     }
 }
 
-/// What stands after the question mark.
+/// The query string.
 #[derive(Debug, Clone)]
 pub(crate) struct Params<T>(pub(crate) T);
 
@@ -67,7 +67,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
     }
 }
 
-/// A body of JSON.
+/// A JSON body.
 #[derive(Debug, Clone)]
 pub(crate) struct JsonBody<T>(pub(crate) T);
 
@@ -82,7 +82,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
     }
 }
 
-/// The value in some JSON; `place` is where the JSON stands, for complaints.
+/// The value of a JSON text; `place` is its location, for error messages.
 pub(crate) fn parsed<T: DeserializeOwned>(json: &[u8], place: &str) -> Result<T> {
     let mut deserializer = serde_json::Deserializer::from_slice(json);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
@@ -108,12 +108,12 @@ pub(crate) fn media_type(headers: &HeaderMap) -> Option<&str> {
     Some(kind.split(';').next().unwrap_or(kind).trim())
 }
 
-/// A small body, read as a whole within a time.
+/// A small body, read completely within a time limit.
 pub(crate) async fn whole(request: Request) -> Result<Bytes> {
     whole_up_to(request, JSON_MAX).await
 }
 
-/// The same, of at most so many bytes. What is announced to be longer is not read at all.
+/// The same with a size limit. A body whose announced length is over the limit is not read at all.
 pub(crate) async fn whole_up_to(request: Request, most: usize) -> Result<Bytes> {
     if announced(request.headers()).is_some_and(|length| length > most as u64) {
         return Err(too_large(most as u64));
@@ -122,7 +122,7 @@ pub(crate) async fn whole_up_to(request: Request, most: usize) -> Result<Bytes> 
         let mut body = request.into_body();
         let mut whole = BytesMut::new();
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| Problem::field("body", format!("it ended too early ({error})")))?;
+            let frame = frame.map_err(|error| Problem::field("body", format!("the body ended too early ({error})")))?;
             let Ok(data) = frame.into_data() else { continue };
             if whole.len() + data.len() > most {
                 return Err(too_large(most as u64));
@@ -137,7 +137,7 @@ pub(crate) async fn whole_up_to(request: Request, most: usize) -> Result<Bytes> 
     }
 }
 
-/// The length a body is said to have.
+/// The announced length of a body.
 pub(crate) fn announced(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
@@ -148,7 +148,7 @@ pub(crate) fn too_large(limit: u64) -> Problem {
 }
 
 pub(crate) fn too_slow() -> Problem {
-    Problem::new(ProblemCode::BodyTooSlow, "the body came too slowly")
+    Problem::new(ProblemCode::BodyTooSlow, "the body arrived too slowly")
         .with_header(header::CONNECTION, http::HeaderValue::from_static("close"))
 }
 
@@ -163,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    /// One byte now and then, for ever.
+    /// One byte now and then, indefinitely.
     struct Drip(Interval);
 
     impl http_body::Body for Drip {

@@ -1,7 +1,7 @@
-//! The door: every request goes through it, and every answer.
+//! The front: every request and every response passes through it.
 //!
-//! The port answers from its first moment: `/healthz` at once, everything else as soon as the runs of before are found
-//! again. So nothing that is sent after the port accepts is lost.
+//! The port responds from the start: `/healthz` at once, everything else as soon as the existing runs are loaded. So no
+//! request is lost that is sent after the port accepts connections.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::places::{Place, Purpose, Refused, UnderWay};
 use crate::problem::{Fault, Problem, ProblemCode};
 use crate::service::Complain;
 
-/// Nothing from elsewhere, no inline script, in no frame.
+/// No resources from other origins, no inline scripts, no framing.
 const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; \
                       base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
@@ -46,7 +46,7 @@ const CORS_EXPOSED: HeaderValue = HeaderValue::from_static("content-range, locat
 pub(crate) struct Front {
     guard: Arc<Guard>,
     metrics: Arc<Metrics>,
-    /// There once everything is ready.
+    /// Set once the service is ready.
     router: watch::Receiver<Option<Router>>,
     clock: Arc<dyn Clock>,
     complain: Complain,
@@ -104,7 +104,7 @@ impl Front {
         let from = self.guard.admits(&parts)?;
         parts.extensions.insert(from.clone());
         let under_way = if is_health(&parts.method, parts.uri.path()) {
-            // Nobody has to be known for it, and no share is used up by it.
+            // Health checks need no credential and use up no share.
             place.begin_without()
         } else {
             let shown = self.guard.who(&mut parts, self.clock.now());
@@ -140,7 +140,7 @@ impl Front {
         match found {
             // A router is always ready, and cannot fail.
             Some(mut router) => router.call(request).await.unwrap_or_else(|never| match never {}),
-            None => Problem::new(ProblemCode::Stopping, "the server stops before it was ready").into_response(),
+            None => Problem::new(ProblemCode::Stopping, "the server stopped before it was ready").into_response(),
         }
     }
 
@@ -167,35 +167,35 @@ fn purpose(method: &Method) -> Purpose {
     }
 }
 
-/// Seconds after which there may be a place.
+/// Seconds after which there may be a free place.
 const RETRY_AFTER: u16 = 1;
 
-/// What a request without a place is told.
+/// The problem returned to a request without a place.
 pub(crate) fn no_place(refused: Refused) -> Problem {
     let (code, detail) = match refused {
         Refused::Credential { limit } => {
-            (ProblemCode::TooManyRequests, format!("this token has {limit} requests under way already"))
+            (ProblemCode::TooManyRequests, format!("the limit of {limit} concurrent requests of this token is reached"))
         }
         Refused::All { limit } => {
-            (ProblemCode::TooManyRequests, format!("the server has {limit} requests under way already"))
+            (ProblemCode::TooManyRequests, format!("the limit of {limit} concurrent requests of the server is reached"))
         }
         Refused::CredentialStreams { limit } => {
-            (ProblemCode::TooManyStreams, format!("this token has {limit} streams already"))
+            (ProblemCode::TooManyStreams, format!("the limit of {limit} streams of this token is reached"))
         }
-        Refused::Streams { limit } => (ProblemCode::TooManyStreams, format!("there are {limit} streams already")),
+        Refused::Streams { limit } => (ProblemCode::TooManyStreams, format!("the limit of {limit} streams is reached")),
         Refused::Gone => (ProblemCode::TooManyRequests, "another connection needed the place of this one".to_owned()),
     };
     Problem::new(code, detail).with_header(header::RETRY_AFTER, RETRY_AFTER)
 }
 
-/// A request on its way to the routes.
+/// A request that is passed on to the routes.
 struct Admitted {
     request: Request<Body>,
     from: From,
     under_way: UnderWay,
 }
 
-/// The body of an answer; the request is under way until it is sent.
+/// The body of a response; the request is under way until the body is sent.
 struct Accounted {
     body: Body,
     _under_way: UnderWay,

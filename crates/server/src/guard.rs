@@ -1,7 +1,8 @@
-//! Who is let in: the name the client calls us by, the page it comes from, and what it may do.
+//! Access control: the host name in the request, the page it comes from, and what the client may do.
 //!
-//! A page of another site can make a browser send requests here, and can give its own name our address. So the `Host`
-//! must be a name of ours and the `Origin`, where there is one, a page of ours, before anything else is looked at.
+//! A page of another site can make a browser send requests to this server, and can make its own name resolve to the
+//! address of this server. So before anything else is checked, the `Host` must be a name of this server and the
+//! `Origin`, if present, a page of this server.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -16,7 +17,7 @@ use crate::auth::{Granted, Scope, Sessions, Tickets, Tokens, Who, tickets};
 use crate::problem::{Problem, ProblemCode, Result};
 use crate::service::Service;
 
-/// Longest token that is looked at.
+/// Maximum length of a token that is checked.
 const TOKEN_MAX: usize = 512;
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -26,20 +27,20 @@ const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 pub(crate) struct Guard {
     /// Without ports, in lower case.
     hosts: Vec<String>,
-    /// Other pages that may call us, as browsers spell them.
+    /// Other origins that may call this server, as browsers spell them.
     origins: Vec<HeaderValue>,
     tokens: Tokens,
     sessions: Sessions,
     tickets: Tickets,
 }
 
-/// Where a request comes from, as far as a browser says.
+/// Where a request comes from, as far as the browser states it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum From {
-    /// No browser, or one that says nothing.
+    /// Not a browser, or one that does not state it.
     Unknown,
     OwnPage,
-    /// Another page that may call us.
+    /// Another origin that may call this server.
     Allowed(HeaderValue),
 }
 
@@ -56,7 +57,7 @@ impl Guard {
         if !listen.ip().is_unspecified() {
             names.push(spelled(listen.ip()));
         }
-        // A name is the same at every port.
+        // The port is not part of the name.
         let bare =
             |host: &String| Authority::try_from(host.as_str()).map_or(host.clone(), |name| name.host().to_owned());
         names.extend(hosts.iter().map(bare).map(|host| host.to_ascii_lowercase()));
@@ -72,20 +73,21 @@ impl Guard {
         &self.tickets
     }
 
-    /// Refuses what a foreign page may have sent.
+    /// Refuses requests that a foreign page may have sent.
     pub(crate) fn admits(&self, parts: &Parts) -> Result<From> {
         let host = self.host(parts)?;
         self.from(&parts.headers, &parts.method, &host)
     }
 
     fn host(&self, parts: &Parts) -> Result<Authority> {
-        let refused = |word: &str| Problem::new(ProblemCode::HostRefused, format!("this server is not called {word}"));
+        let refused =
+            |word: &str| Problem::new(ProblemCode::HostRefused, format!("{word} is not a name of this server"));
         let mut given = parts.headers.get_all(header::HOST).iter();
         let (Some(host), None) = (given.next(), given.next()) else {
-            return Err(Problem::new(ProblemCode::HostRefused, "a request needs exactly one Host"));
+            return Err(Problem::new(ProblemCode::HostRefused, "a request needs exactly one Host header"));
         };
         let host = Authority::try_from(host.as_bytes()).map_err(|_| refused("that"))?;
-        // Whoever names a server in the request line means that one.
+        // A host in the request line takes precedence over the header.
         for name in [Some(&host), parts.uri.authority()].into_iter().flatten() {
             if !self.is_ours(name) {
                 return Err(refused(name.as_str()));
@@ -114,7 +116,7 @@ impl Guard {
             return if is_own { Ok(From::OwnPage) } else { Err(refused()) };
         }
         let is = |name: &HeaderName, word: &str| headers.get(name).is_some_and(|value| value == word);
-        // A link on another page may lead here; a browser adds nothing to it that lets it in.
+        // A link on another page may lead here; the browser adds no credential to such a request.
         let is_link = is(&FETCH_MODE, "navigate") && method == Method::GET;
         if is(&FETCH_SITE, "same-origin") {
             return Ok(From::OwnPage);
@@ -125,8 +127,8 @@ impl Guard {
         Ok(From::Unknown)
     }
 
-    /// Who it is: by the token of a program or of a browser, or by the ticket of a download, which is taken out of the
-    /// address.
+    /// Identifies the client: by the token of a program or of a browser, or by the ticket of a download, which is
+    /// removed from the address.
     pub(crate) fn who(&self, parts: &mut Parts, now: Timestamp) -> Result<Granted> {
         let missing = |detail: &str| Problem::new(ProblemCode::Unauthorized, detail);
         let ticket = self.take_ticket(parts, now);
@@ -136,12 +138,13 @@ impl Guard {
         }
         match ticket {
             None => Err(missing("this needs a token")),
-            Some(None) => Err(missing("this link is too old, or was made for another file; ask for a new one")),
+            Some(None) => Err(missing("this link has expired, or was made for another file; request a new one")),
             Some(Some(who)) => Ok(Granted { name: who, scope: Scope::Read }),
         }
     }
 
-    /// Who asked for the ticket in the address; none inside where it is no good. Nothing that comes after sees it.
+    /// The client that requested the ticket in the address; the inner value is none if the ticket is invalid. Later
+    /// stages do not see the ticket.
     fn take_ticket(&self, parts: &mut Parts, now: Timestamp) -> Option<Option<Who>> {
         let address = parts.uri.path_and_query()?.as_str().to_owned();
         let (rest, ticket) = tickets::without_ticket(&address)?;
@@ -170,19 +173,19 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     (scheme.eq_ignore_ascii_case(b"bearer ") && token.len() <= TOKEN_MAX).then(|| token.trim_ascii())
 }
 
-/// What the front found out about a request: who sent it, or why nobody knows.
+/// The identity of the client as determined by the front, or why it is unknown.
 #[derive(Debug, Clone)]
 pub(crate) struct Shown(pub(crate) Result<Granted>);
 
-/// Somebody who may read.
+/// A client that may read.
 #[derive(Debug, Clone)]
 pub(crate) struct Reads(pub(crate) Granted);
 
-/// Somebody who may start, answer and cancel runs.
+/// A client that may start, answer and cancel runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Runs(pub(crate) Granted);
 
-/// Somebody who may do everything.
+/// A client that may do everything.
 #[derive(Debug, Clone)]
 pub(crate) struct Administers;
 

@@ -1,5 +1,5 @@
-//! What is done without being asked: runs of owners that died are taken up, old ones removed, leftovers cleared, files
-//! that nobody reads any more closed.
+//! Background tasks: resume runs whose owner process died, remove old runs, clear leftovers, close files without
+//! readers.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,16 +15,15 @@ use crate::blocking::blocking;
 use crate::service::Service;
 use crate::stopping::stopped;
 
-/// How long the runs of an owner that died may be without one, and how often conversations that nobody reads are looked
-/// for.
+/// Interval at which runs whose owner process died are resumed and conversations without readers are closed.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// How often old runs are looked for.
+/// Interval at which old runs are removed.
 const REMOVE: Duration = Duration::from_secs(60 * 60);
 
-/// At the start: what requests of the server before have left.
+/// At the start: removes files that requests of the previous server process left behind.
 pub(crate) fn tidy(data: &DataFolder, now: Timestamp) {
-    // All of it can be done next time.
+    // A failure here is retried at the next start.
     std::fs::remove_dir_all(data.uploads()).ok();
     requests::tidy(data, now);
 }
@@ -60,12 +59,12 @@ fn take_up_orphans(service: &Service) {
         catalog.refresh(&service.log)?;
         service.runtime.recover_from_dead(&mut catalog)
     };
-    // Where one could not be taken up it is tried again.
+    // A run that could not be resumed is retried in the next round.
     take_up().ok();
 }
 
 fn remove_old(service: &Service, rules: &Retention) {
-    // What cannot be measured or removed now is the next hour's; `skillrun gc` names it.
+    // A run that cannot be measured or removed is retried in the next round; `skillrun gc` lists it.
     if let Ok(measured) = retention::measure_all(&service.data) {
         let now = service.now();
         retention::carry_out(&service.log, &service.data, &retention::plan(&measured.uses, rules, now), now);

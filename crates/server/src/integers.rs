@@ -1,25 +1,25 @@
 //! Integers in bodies. JSON has one kind of number, and JSON Schema counts 5.0 among the integers, so both spellings
-//! are taken.
+//! are accepted.
 
 use std::str::FromStr;
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-/// One that has to be there. For types of up to 32 bits, all of whose values a float can hold.
+/// A required integer. For types of up to 32 bits, all of whose values a float can represent.
 pub(crate) fn integer<'de, D: Deserializer<'de>, T: FromStr>(deserializer: D) -> Result<T, D::Error> {
     exact(f64::deserialize(deserializer)?)
 }
 
-/// One that may be left out, or null.
+/// An integer that may be omitted or null.
 pub(crate) fn optional_integer<'de, D: Deserializer<'de>, T: FromStr>(deserializer: D) -> Result<Option<T>, D::Error> {
     Option::deserialize(deserializer)?.map(exact).transpose()
 }
 
 fn exact<T: FromStr, E: Error>(number: f64) -> Result<T, E> {
-    // Written without a point when it is whole. Minus zero and zero make zero.
+    // A whole number is written without a decimal point. Adding zero turns minus zero into zero.
     let text = (number + 0.0).to_string();
-    text.parse().map_err(|_| E::custom(format!("{text} is no integer that fits here")))
+    text.parse().map_err(|_| E::custom(format!("{text} is not an integer in the allowed range")))
 }
 
 #[cfg(test)]

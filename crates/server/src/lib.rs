@@ -4,14 +4,17 @@
 //! connection ─▶ listen ─▶ front (guard: Host, Origin) ─▶ routes (guard: token, scope) ─▶ runtime, summaries, feed
 //! ```
 //!
-//! - `serve`: the life of the service. `service`: what handlers have. `housekeeping`: what is done without being asked.
-//! - `listen`, `front`: connections and the door. `places`: who may hold a connection. `guard`, `auth`: who may do what.
-//! - `routes`: what can be asked, one file per thing. `extract`, `upload`: requests taken apart. `api`: their types, `integers` in them.
-//! - `download`: answers that are files. `page`: the web page, and a few that need no program around them.
-//! - `feed`, `sse`: streams of one run. `summaries`: all runs in a few words, and what changes about them.
-//! - `webhooks`: tells addresses of ends and of questions.
-//! - `problem`: what is said when something cannot be done. `openapi`: all of it described. `metrics`: numbers.
-//! - `blocking`: work that waits for files. `stopping`: the word to stop.
+//! - `serve`: start and stop of the service. `service`: the state that handlers share. `housekeeping`: background
+//!   tasks.
+//! - `listen`, `front`: connections, and the front that every request passes. `places`: limits on connections. `guard`,
+//!   `auth`: access control.
+//! - `routes`: the routes, one file per topic. `extract`, `upload`: extractors for requests. `api`: their types,
+//!   `integers`: integers in them.
+//! - `download`: responses that are files. `page`: the web page, and a few static pages.
+//! - `feed`, `sse`: streams of one run. `summaries`: summaries of all runs, and their changes.
+//! - `webhooks`: notifies addresses of the ends and questions of runs.
+//! - `problem`: error responses. `openapi`: the description of the service. `metrics`: metrics.
+//! - `blocking`: blocking file work. `stopping`: the stop signal.
 //!
 //! No engine's name is known here.
 

@@ -1,4 +1,4 @@
-//! Connections: how many, how long their requests may take to arrive, and how they end.
+//! Connections: how many there may be, how long their requests may take to arrive, and how they end.
 
 use std::io;
 use std::pin::pin;
@@ -16,30 +16,30 @@ use crate::front::Front;
 use crate::places::{Entered, Places};
 use crate::stopping::stopped;
 
-/// How long a request may take until its headers are there; so long a connection may also be idle. One that has shown
-/// no valid credential has less time, see [`crate::places`].
+/// Time limit for the headers of a request, and for an idle connection. A connection without a valid credential has
+/// less time, see [`crate::places`].
 const HEADERS_WITHIN: Duration = Duration::from_secs(30);
 
-/// Most bytes of headers, and what is held for a client that does not read.
+/// Maximum size of the headers, and of the buffer for a client that does not read.
 const BUFFER: usize = 64 << 10;
 
 const HEADERS: usize = 100;
 
-/// How long requests under way are waited for at the end.
+/// Time limit for requests under way when the server stops.
 const CLOSING: Duration = Duration::from_secs(10);
 
-/// After an accept that failed, most likely for want of descriptors.
+/// Pause after a failed accept, which most likely failed for lack of descriptors.
 const BREATH: Duration = Duration::from_millis(50);
 
-/// Sockets beyond the places: connections that have lost theirs and are about to be closed.
+/// Sockets in addition to the places: connections that have lost their place and are about to be closed.
 const CLOSING_SOCKETS: usize = 64;
 
-/// As many connections as asked for, or as there are descriptors for: half of those are for files and hosts. The soft
-/// limit is raised as far as it may be.
+/// The requested number of connections, reduced to what the descriptors allow: half of the descriptors are reserved for
+/// files and host processes. The soft limit is raised as far as allowed.
 pub(crate) fn with_descriptors(connections: usize) -> usize {
     let wanted = connections.saturating_mul(2) as u64;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    // None is no limit.
+    // None means that there is no limit.
     let Some(soft) = current.filter(|soft| *soft < wanted) else { return connections };
     let raised = maximum.map_or(wanted, |hard| hard.min(wanted)).max(soft);
     let got = match setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum }) {
@@ -66,7 +66,7 @@ pub(crate) async fn serve(
         };
         match accepted {
             Ok((stream, socket, peer)) => {
-                // Dropped, and so closed, where there is no place; the bounds do not let that happen.
+                // Dropped, and so closed, if there is no place; the bounds prevent that.
                 if let Some(entered) = places.enter(peer) {
                     tokio::spawn(connection(stream, front.clone(), stop.clone(), entered, socket));
                 }
@@ -79,7 +79,7 @@ pub(crate) async fn serve(
     }
     drop(listener);
     let all = u32::try_from(all).unwrap_or(u32::MAX);
-    // Whoever is not done by then comes again.
+    // Clients that are not done by then reconnect.
     tokio::time::timeout(CLOSING, sockets.acquire_many(all)).await.ok();
 }
 
@@ -99,7 +99,7 @@ async fn connection(
     entered: Entered,
     _socket: OwnedSemaphorePermit,
 ) {
-    // Events are small and must not wait for more.
+    // Events are small and must not be delayed for more data.
     stream.set_nodelay(true).ok();
     let place = entered.place().clone();
     let answer = service_fn(move |request| {
@@ -113,7 +113,7 @@ async fn connection(
         .max_headers(HEADERS)
         .serve_connection(TokioIo::new(stream), answer);
     let mut connection = pin!(connection);
-    // A client that breaks off is no trouble of ours.
+    // A client that disconnects is not an error of the server.
     tokio::select! {
         ended = connection.as_mut() => drop(ended),
         () = entered.closed() => {}

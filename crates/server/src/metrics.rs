@@ -1,4 +1,4 @@
-//! Numbers for those who watch: requests, streams, and what the runtime counts. Asked for at `/metrics`.
+//! Metrics for monitoring: requests, streams, and the counters of the runtime. Served at `/metrics`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::service::Service;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Answered {
     method: &'static str,
-    /// As it is declared, so that there are not more of them than routes.
+    /// The path as declared, so that there are no more values than routes.
     route: String,
     status: u16,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Metrics {
     streams: Gauge,
 }
 
-/// A stream that is open as long as this lives.
+/// Counts a stream as open until it is dropped.
 #[derive(Debug)]
 pub(crate) struct OpenStream(Arc<Metrics>);
 
@@ -56,9 +56,9 @@ impl Metrics {
         registry.register("http_requests", "Requests by route and status", answered.clone());
         let took =
             Family::<Routed, Histogram>::new_with_constructor(|| Histogram::new(exponential_buckets(0.001, 4.0, 8)));
-        registry.register("http_request_seconds", "Until an answer began", took.clone());
+        registry.register("http_request_seconds", "Time until the response began", took.clone());
         let streams = Gauge::default();
-        registry.register("http_streams", "Event streams that are open", streams.clone());
+        registry.register("http_streams", "Open event streams", streams.clone());
         Self { registry, answered, took, streams }
     }
 
@@ -85,7 +85,7 @@ impl Metrics {
         u64::try_from(self.streams.get()).unwrap_or(0)
     }
 
-    /// Everything as text; `more` has what is counted elsewhere.
+    /// All metrics as text; `more` registers what is counted elsewhere.
     pub(crate) fn text(&self, more: &Registry) -> Result<String, std::fmt::Error> {
         let mut text = String::new();
         encode_registry(&mut text, &self.registry)?;
@@ -115,7 +115,7 @@ struct Parsed {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct UnknownType {
     engine: String,
-    /// The engine's name for it, see [`label`].
+    /// The engine's name of the type, see [`label`].
     r#type: String,
 }
 
@@ -146,7 +146,7 @@ struct Told {
     state: &'static str,
 }
 
-/// Everything there is to count, as text. Blocking.
+/// All metrics as text. Blocking.
 pub(crate) fn all(service: &Service) -> crate::problem::Result<String> {
     let mut registry = Registry::with_prefix("skillrun");
     let runs = Family::<OfStatus, Gauge>::default();
@@ -159,7 +159,7 @@ pub(crate) fn all(service: &Service) -> crate::problem::Result<String> {
     runs.get_or_create(&OfStatus { status: "unknown" }).set(signed(counts.unknown));
     of_runtime(&mut registry, &service.runtime.stats());
     let told = Family::<Told, Gauge>::default();
-    registry.register("webhook_messages", "Messages to addresses, by what became of them", told.clone());
+    registry.register("webhook_messages", "Webhook messages, by state", told.clone());
     let webhooks = service.webhooks.counts();
     let states = [
         ("delivered", webhooks.delivered),
@@ -174,17 +174,17 @@ pub(crate) fn all(service: &Service) -> crate::problem::Result<String> {
     service
         .metrics
         .text(&registry)
-        .map_err(|error| Problem::new(ProblemCode::Internal, format!("the numbers cannot be written: {error}")))
+        .map_err(|error| Problem::new(ProblemCode::Internal, format!("failed to write the metrics: {error}")))
 }
 
 fn signed(count: impl TryInto<i64>) -> i64 {
     count.try_into().unwrap_or(i64::MAX)
 }
 
-/// Connections, and those that lost their place.
+/// Connections, and how many lost their place.
 fn of_places(registry: &mut Registry, counts: Counts) {
     let open = Family::<OfConnections, Gauge>::default();
-    registry.register("http_connections", "Connections: new ones have shown no valid token", open.clone());
+    registry.register("http_connections", "Connections by state; new: no valid token yet", open.clone());
     for (standing, count) in [("new", counts.new), ("idle", counts.idle), ("busy", counts.busy)] {
         open.get_or_create(&OfConnections { standing }).set(signed(count));
     }
@@ -195,13 +195,13 @@ fn of_places(registry: &mut Registry, counts: Counts) {
     }
     let refused = Counter::<u64>::default();
     refused.inc_by(counts.refused);
-    registry.register("http_requests_refused", "Requests that got no place", refused);
+    registry.register("http_requests_refused", "Requests refused because a limit was reached", refused);
 }
 
-/// What the runtime has counted since the process began.
+/// The counters of the runtime since the process started.
 fn of_runtime(registry: &mut Registry, stats: &Stats) {
     let slots = Family::<OfSlots, Gauge>::default();
-    registry.register("slots", "Slots for processes of engines, used and allowed", slots.clone());
+    registry.register("slots", "Slots for engine processes, used and allowed", slots.clone());
     for (kind, share) in [("turn", stats.slots.turns), ("sticky", stats.slots.sticky), ("queued", stats.queued)] {
         slots.get_or_create(&OfSlots { kind, is: "used" }).set(signed(share.used));
         slots.get_or_create(&OfSlots { kind, is: "limit" }).set(signed(share.limit));
@@ -211,23 +211,23 @@ fn of_runtime(registry: &mut Registry, stats: &Stats) {
         gauge.set(value);
         registry.register(name, help, gauge);
     };
-    gauge("runs_active", "Runs that this process works on", signed(stats.active));
-    gauge("runs_in_trouble", "Runs that do not get on", signed(stats.in_trouble));
+    gauge("runs_active", "Runs that this process owns", signed(stats.active));
+    gauge("runs_in_trouble", "Runs that are stuck", signed(stats.in_trouble));
     let mut counter = |name: &str, help: &str, value: u64| {
         let counter = Counter::<u64>::default();
         counter.inc_by(value);
         registry.register(name, help, counter);
     };
-    counter("runs_accepted", "Requests that became runs here", stats.accepted);
-    counter("events_appended", "Events appended to Logs here", stats.events);
+    counter("runs_accepted", "Runs accepted by this process", stats.accepted);
+    counter("events_appended", "Events appended to Logs by this process", stats.events);
     let parsed = Family::<Parsed, Counter>::default();
-    registry.register("parser_lines", "Lines of engines by how they were read", parsed.clone());
+    registry.register("parser_lines", "Lines of engine output, by how they were parsed", parsed.clone());
     let unknown = Family::<UnknownType, Counter>::default();
-    registry.register("parser_unknown_events", "Events of engines whose type is not known", unknown.clone());
+    registry.register("parser_unknown_events", "Engine events of unknown type", unknown.clone());
     let bytes = Family::<OfEngine, Counter>::default();
-    registry.register("parser_bytes", "Bytes of engines that were read", bytes.clone());
+    registry.register("parser_bytes", "Bytes of engine output read", bytes.clone());
     let settled = Family::<Settled, Counter>::default();
-    registry.register("attempts_settled", "Attempts by how their turn ended", settled.clone());
+    registry.register("attempts_settled", "Attempts, by how their turn ended", settled.clone());
     for (engine, counted) in &stats.engines {
         let parse = &counted.parse;
         let kinds =
@@ -245,8 +245,8 @@ fn of_runtime(registry: &mut Registry, stats: &Stats) {
     }
 }
 
-/// A name that an engine made up, so that it can stand in a label whatever reads it. Two may become one; they are
-/// counted together.
+/// Turns a name chosen by an engine into one that is valid in a label for any reader. Two names may become one; they
+/// are counted together.
 fn label(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._:/-$() ".contains(c);
     name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()

@@ -1,5 +1,6 @@
-//! Places for connections. There is a bound on them, and nobody holds them all: who has shown no valid credential loses
-//! the place when another connection needs it, the oldest first, and one credential never has more than its share.
+//! Places for connections. Their number is bounded, and no client can hold all of them: a connection without a valid
+//! credential loses its place when another connection needs it, the oldest first, and one credential never has more
+//! than its share.
 //!
 //! ```text
 //! accept ─▶ New ── a request with a valid credential ─▶ Busy ── answered ─▶ Idle ─▶ Busy …
@@ -7,10 +8,10 @@
 //!            └── closed when its place is needed, or after a few seconds    └── closed when its place is needed
 //! ```
 //!
-//! A `Busy` connection keeps its place until its request is answered. So some places are kept free of those: a few for
-//! requests that change something, and a last few for health, which needs no credential.
+//! A `Busy` connection keeps its place until its request is answered. So some places are reserved: a few for requests
+//! that change something, and a last few for health checks, which need no credential.
 //!
-//! [`Table`] decides, without a clock and without I/O. [`Places`] is what connections and requests hold on to.
+//! [`Table`] decides, without a clock and without I/O. [`Places`] is shared by connections and requests.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
@@ -21,27 +22,28 @@ use tokio::sync::Notify;
 
 use crate::auth::Who;
 
-/// Fewer places than this cannot be shared out.
+/// Minimum number of places that can be divided up.
 const ALL_MIN: usize = 8;
 
-/// How long a connection that has shown no valid credential may take for the head of a request.
+/// Time limit for the head of a request on a connection without a valid credential.
 const NEW_HEAD: Duration = Duration::from_secs(5);
 
-/// The same for a request that needs none, from its head to the end of the answer.
+/// Time limit for a request that needs no credential, from its head to the end of the response.
 const NEW_ANSWER: Duration = Duration::from_secs(30);
 
-/// A credential that holds fewer places than this is still let in where the others have used up those for reading.
+/// A credential that holds fewer places than this is still admitted when the others have used up the places for
+/// reading.
 const SMALL: usize = 8;
 
 /// How many places there are of each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bounds {
     all: usize,
-    /// Connections of one peer that have shown no valid credential.
+    /// Connections of one peer without a valid credential.
     new_per_peer: usize,
-    /// Connections with a request under way; the rest stays for health and for whoever comes.
+    /// Connections with a request under way; the rest is reserved for health checks and for new connections.
     busy: usize,
-    /// Of those, with a request that reads; the rest stays for requests that change something.
+    /// Of those, with a request that reads; the rest is reserved for requests that change something.
     reading: usize,
     /// Of those, with a stream.
     streams: usize,
@@ -72,11 +74,11 @@ impl Bounds {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct ConnectionId(u64);
 
-/// In the order in which things happened.
+/// In the order of the events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Turn(u64);
 
-/// What a request does with its place.
+/// What a request uses its place for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Read,
@@ -91,9 +93,9 @@ enum WaitsFor {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Standing {
-    /// Has shown no valid credential yet.
+    /// No valid credential yet.
     New { waits_for: WaitsFor, since: Instant, turn: Turn },
-    /// Has shown one, and no request with one is under way.
+    /// A valid credential, and no request with one is under way.
     Idle { since: Turn },
     /// A request with a valid credential is under way.
     Busy { who: Who, has_stream: bool, turn: Turn },
@@ -112,22 +114,22 @@ struct Share {
     streams: usize,
 }
 
-/// Why a request cannot have the place it needs.
+/// Why a request does not get the place it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// The credential has so many requests under way.
+    /// The limit of requests of one credential.
     Credential { limit: usize },
-    /// The credential has so many streams.
+    /// The limit of streams of one credential.
     CredentialStreams { limit: usize },
-    /// All credentials together have so many streams.
+    /// The limit of streams of all credentials together.
     Streams { limit: usize },
-    /// All credentials together have so many requests under way.
+    /// The limit of requests of all credentials together.
     All { limit: usize },
     /// The connection has lost its place meanwhile.
     Gone,
 }
 
-/// What is told of the places in `/metrics`.
+/// The state of the places for `/metrics`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) new: usize,
@@ -136,7 +138,7 @@ pub(crate) struct Counts {
     pub(crate) streams: usize,
     /// Closed because another connection needed the place.
     pub(crate) evicted: u64,
-    /// Closed because no valid credential came in time.
+    /// Closed because no valid credential arrived in time.
     pub(crate) timed_out: u64,
     /// Requests that got no place.
     pub(crate) refused: u64,
@@ -179,7 +181,7 @@ impl Table {
         self.last
     }
 
-    /// A place for a connection; none when every place is busy, which the bounds do not let happen.
+    /// A place for a connection; none when every place is busy, which the bounds prevent.
     fn enter(&mut self, peer: IpAddr, closing: Arc<Notify>, now: Instant) -> Option<ConnectionId> {
         let peer = network(peer);
         if let Some(own) = self.new_of_peer.get(&peer)
@@ -199,7 +201,7 @@ impl Table {
         Some(id)
     }
 
-    /// Closes the connection that is missed least: the oldest without a credential, else the one that is idle longest.
+    /// Closes the least useful connection: the oldest without a credential, else the one idle for longest.
     fn make_room(&mut self) -> Option<()> {
         let victim = self.new.first().copied().or_else(|| self.idle.values().next().copied())?;
         self.evict(victim);
@@ -219,7 +221,7 @@ impl Table {
         Some(connection)
     }
 
-    /// Takes a connection off every list that its standing is on.
+    /// Removes a connection from every list for its standing.
     fn forget(&mut self, id: ConnectionId, peer: IpAddr, standing: &Standing) {
         match standing {
             Standing::New { .. } => {
@@ -273,7 +275,7 @@ impl Table {
             return Err(Refused::Gone);
         }
         let turn = Turn(self.next());
-        // It has shown who it is, whatever comes of the request.
+        // The connection is identified, whatever the outcome of the request.
         self.stand(id, Standing::Idle { since: turn });
         let own = self.shares.get(who).copied().unwrap_or_default();
         let limit = match purpose {
@@ -292,7 +294,7 @@ impl Table {
         Err(refused)
     }
 
-    /// A request without a valid credential begins; the connection may have shown one before.
+    /// A request without a valid credential begins; the connection may have presented one before.
     fn begin_without(&mut self, id: ConnectionId, now: Instant) -> Result<Turn, Refused> {
         let turn = Turn(self.next());
         let connection = self.connections.get_mut(&id).ok_or(Refused::Gone)?;
@@ -340,7 +342,7 @@ impl Table {
         }
     }
 
-    /// When a connection is closed unless something happens until then. None: it has shown who it is, and may wait.
+    /// When a connection is closed if nothing happens before. None: it is identified and may wait.
     fn deadline(&self, id: ConnectionId) -> Option<Instant> {
         match self.connections.get(&id)?.standing {
             Standing::New { waits_for: WaitsFor::Head, since, .. } => Some(since + NEW_HEAD),
@@ -376,7 +378,7 @@ impl Table {
     }
 }
 
-/// Whoever has one address of IPv6 has all those of its network.
+/// A client with one IPv6 address has all addresses of its network.
 fn network(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V4(address) => address.into(),
@@ -397,7 +399,7 @@ impl Places {
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
-        // Nothing in there panics half way.
+        // Nothing panics while the lock is held with a half-made change.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -408,7 +410,7 @@ impl Places {
         Some(Entered { place: Place { places: self.clone(), id }, closing })
     }
 
-    /// Descriptors are short: closes one connection, if one can be spared.
+    /// Closes one connection, if one can be spared, when descriptors run short.
     pub(crate) fn make_room(&self) {
         self.table().make_room();
     }
@@ -434,7 +436,7 @@ impl Entered {
     pub(crate) async fn closed(&self) {
         loop {
             let deadline = self.place.places.table().deadline(self.place.id);
-            // One that has shown who it is never comes back to a deadline; it is looked at again all the same.
+            // An identified connection never gets a deadline again; it is checked again nevertheless.
             let look = deadline.unwrap_or_else(|| Instant::now() + NEW_ANSWER);
             tokio::select! {
                 () = self.closing.notified() => return,
@@ -455,7 +457,7 @@ impl Drop for Entered {
     }
 }
 
-/// The place of the connection that a request came by.
+/// The place of the connection of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     places: Arc<Places>,

@@ -1,4 +1,4 @@
-//! The life of the service: it listens, finds the runs of before, answers, and leaves without ending anything.
+//! The life cycle of the service: it listens, loads the existing runs, serves, and stops without terminating any run.
 
 use std::io;
 use std::net::SocketAddr;
@@ -26,17 +26,17 @@ use crate::stopping::stopped;
 use crate::summaries::{Change, Guard, Since, Summaries, SummariesError};
 use crate::webhooks::{self, WebhookError, Webhooks};
 
-/// Threads that answer; those that wait for files are apart.
+/// Threads for requests; blocking file work has its own threads.
 const THREADS: usize = 2;
 const WAITING_THREADS: usize = 256;
 
-/// How long what is done without being asked is waited for at the end.
+/// Time limit for background tasks when the server stops.
 const CLOSING: Duration = Duration::from_secs(5);
 
-/// Requests that read much, at the same time.
+/// Maximum number of concurrent requests that read much.
 const HEAVY: usize = 8;
 
-/// Everything the service is made with.
+/// Everything the service is created with.
 pub struct Setup {
     pub runtime: Arc<Runtime>,
     pub clock: Arc<dyn Clock>,
@@ -53,10 +53,10 @@ impl std::fmt::Debug for Setup {
     }
 }
 
-/// Why there is no service.
+/// Why the service does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    #[error("{listen} cannot be listened on ({error}); choose another address with --listen")]
+    #[error("failed to listen on {listen} ({error}); choose another address with --listen")]
     Listen { listen: SocketAddr, error: io::Error },
     #[error("another server (process {pid}) has this data folder, at {url}; use that one, or give another --data")]
     Another { pid: u32, url: String },
@@ -70,23 +70,23 @@ pub enum ServeError {
     Summaries(#[from] SummariesError),
     #[error(transparent)]
     Webhooks(#[from] WebhookError),
-    #[error("no thread could be started ({0})")]
+    #[error("failed to start a thread ({0})")]
     Threads(io::Error),
 }
 
-/// What can be told once it serves.
+/// What is known once the service is ready.
 #[derive(Debug, Clone)]
 pub struct Serving {
     pub url: String,
     pub token_file: std::path::PathBuf,
-    /// Runs that were found and are worked on again.
+    /// Runs that were found and resumed.
     pub taken_up: usize,
     pub waiting: usize,
-    /// Runs that cannot go on, and why.
+    /// Runs that cannot be resumed, and why.
     pub broken: Vec<(skillrun_model::RunId, String)>,
 }
 
-/// Tells a service to stop.
+/// Stops a service.
 #[derive(Debug, Clone)]
 pub struct Stop(watch::Sender<bool>);
 
@@ -102,7 +102,7 @@ impl Stop {
     }
 }
 
-/// A service that has stopped. The data folder is still its own until this is dropped: runs are to be let go first.
+/// A service that has stopped. It keeps the data folder until this is dropped: runs must be released first.
 #[must_use = "the data folder belongs to this service until this is dropped"]
 #[derive(Debug)]
 pub struct Stopped {
@@ -112,12 +112,12 @@ pub struct Stopped {
 
 impl Drop for Stopped {
     fn drop(&mut self) {
-        // A note that stays is seen to be one of a process that is gone.
+        // A note left behind is recognized as that of a dead process.
         self.note.remove(&self.data).ok();
     }
 }
 
-/// Serves until it is told to stop. `told` is called once, when it is ready.
+/// Serves until `stop` is called. `told` is called once, when the service is ready.
 pub fn serve(setup: Setup, stop: &Stop, told: impl FnOnce(&Serving) + Send + 'static) -> Result<Stopped, ServeError> {
     let threads = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
@@ -127,7 +127,7 @@ pub fn serve(setup: Setup, stop: &Stop, told: impl FnOnce(&Serving) + Send + 'st
         .build()
         .map_err(ServeError::Threads)?;
     let served = threads.block_on(serving(setup, stop, told));
-    // Whoever still waits for a file has nobody left to tell.
+    // Blocking work that is still under way has no client left.
     threads.shutdown_timeout(Duration::from_secs(2));
     served
 }
@@ -154,7 +154,7 @@ async fn serving(
     let metrics = Arc::new(Metrics::new());
     let (router, when_ready) = watch::channel(None);
     let front = Arc::new(Front::new(guard.clone(), metrics.clone(), when_ready, clock.clone(), complain.clone()));
-    // It answers from now on; what needs runs waits until they are found.
+    // It responds from now on; requests that need runs wait until these are loaded.
     let connections = listen::with_descriptors(door.connections);
     if connections < door.connections {
         complain(&format!(
@@ -233,16 +233,16 @@ async fn serving(
         broken: recovered.broken,
     });
     stopped(&mut stop.0.subscribe()).await;
-    // Streams end; their clients come again, with a cursor.
+    // Streams end; their clients reconnect with a cursor.
     feeds.stop();
     accepting.await.ok();
-    // A look at everything that is under way is no reason to stay.
+    // The server does not wait for a scan of all runs that is under way.
     tokio::time::timeout(CLOSING, keeping).await.ok();
     blocking(move || webhooks.stop()).await;
     Ok(Stopped { data, note })
 }
 
-/// Configured addresses are told of every run, whoever made it and whoever owns it: what changes is watched.
+/// Configured addresses are notified of every run, whichever process created or owns it: all changes are watched.
 fn watch_all(summaries: &Arc<Summaries>, webhooks: &Arc<Webhooks>) -> Guard {
     let bell = Arc::new(Notify::new());
     let rung = bell.clone();
@@ -255,7 +255,7 @@ fn watch_all(summaries: &Arc<Summaries>, webhooks: &Arc<Webhooks>) -> Guard {
             let since = blocking(move || summaries.since(Some((summaries.epoch(), number)))).await;
             let changes = match since {
                 Ok(Since::Changes(changes)) => changes,
-                // More changed than is kept; what is not over is found at the next start.
+                // More changes than are kept; unfinished runs are found at the next start.
                 Ok(Since::Reset { number: last, .. }) => {
                     number = last;
                     continue;
@@ -271,7 +271,7 @@ fn watch_all(summaries: &Arc<Summaries>, webhooks: &Arc<Webhooks>) -> Guard {
             blocking(move || {
                 for (_, change) in changes {
                     if let Change::Row(row) = change {
-                        // A disk that is full now may not be at the next change.
+                        // A full disk may have space at the next change.
                         telling.watch(row.run_id, Vec::new()).ok();
                         telling.look(row.run_id);
                     }
@@ -284,7 +284,7 @@ fn watch_all(summaries: &Arc<Summaries>, webhooks: &Arc<Webhooks>) -> Guard {
 }
 
 fn url(listen: SocketAddr) -> String {
-    // The page of a server that listens everywhere is looked at from here first.
+    // For a server that listens on all addresses, the URL is the loopback address.
     let ip = if listen.ip().is_unspecified() { std::net::IpAddr::from([127, 0, 0, 1]) } else { listen.ip() };
     format!("http://{}", SocketAddr::new(ip, listen.port()))
 }

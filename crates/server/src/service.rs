@@ -23,17 +23,17 @@ use crate::routes::Pages;
 use crate::summaries::Summaries;
 use crate::webhooks::Webhooks;
 
-/// Told what went wrong inside: one sentence for whoever keeps the service.
+/// Reports an internal error: one sentence for the operator of the service.
 pub type Complain = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// What handlers have.
+/// The state that handlers share.
 pub(crate) struct Service {
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) data: DataFolder,
     pub(crate) log: Arc<FileLog>,
     pub(crate) feeds: Arc<Feeds>,
     pub(crate) summaries: Arc<Summaries>,
-    /// For those who follow all runs.
+    /// For clients that follow all runs.
     pub(crate) pages: Pages,
     pub(crate) webhooks: Arc<Webhooks>,
     pub(crate) guard: Arc<Guard>,
@@ -41,24 +41,24 @@ pub(crate) struct Service {
     pub(crate) around: Around,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) complain: Complain,
-    /// Turns for what reads much.
+    /// Permits for requests that read much.
     pub(crate) heavy: Arc<Semaphore>,
-    /// Of connections.
+    /// The places for connections.
     pub(crate) places: Arc<Places>,
 }
 
-/// What requests are filled in with, and where skills and engines are found.
+/// The defaults of requests, and where skills and engines are found.
 #[derive(Debug)]
 pub struct Around {
     pub skills: SearchPath,
-    /// Where the service was started.
+    /// The folder in which the service was started.
     pub cwd: PathBuf,
     pub engines: Engines,
-    /// For requests that name none.
+    /// The engine for requests that name none.
     pub engine: Option<String>,
-    /// Largest body of a request.
+    /// Maximum size of a request body.
     pub body_max: u64,
-    /// This program, for engines that are part of it.
+    /// The path of this program, for engines that are part of it.
     pub own: PathBuf,
     pub user_home: Option<PathBuf>,
     /// The folder of private installs.
@@ -91,9 +91,10 @@ impl Service {
         self.clock.now()
     }
 
-    /// Work that reads much: only some of it at the same time, so that what is quick never waits for a thread.
+    /// Work that reads much: limited in number, so that quick requests never wait for a thread.
     pub(crate) async fn heavily<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
-        // Never closed, so there is always a turn. It is kept until the work is done, even if nobody waits any more.
+        // The semaphore is never closed, so there is always a permit. It is held until the work is done, even if the
+        // client has disconnected.
         let turn = self.heavy.clone().acquire_owned().await.ok();
         blocking(move || {
             let _turn = turn;
@@ -109,13 +110,13 @@ impl Service {
     }
 }
 
-/// Where the service listens and whom it answers.
+/// Where the service listens and which hosts and origins it accepts.
 #[derive(Debug, Clone)]
 pub struct Door {
     pub listen: SocketAddr,
     /// More names for this server.
     pub hosts: Vec<String>,
-    /// Other pages that may call it.
+    /// Other origins that may call it.
     pub origins: Vec<String>,
     pub connections: usize,
     pub token_file: PathBuf,

@@ -1,4 +1,5 @@
-//! Server-sent events: a stream that is given what comes, keeps its connection alive, and ends when it must.
+//! Server-sent events: a stream that forwards pieces as they arrive, keeps its connection alive, and ends when the
+//! source or the server does.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -16,16 +17,16 @@ use crate::feed::frames::{HEARTBEAT, OPENING};
 use crate::metrics::OpenStream;
 use crate::stopping::stopped;
 
-/// What a browser sends when it comes again: the id of the last event it has.
+/// The header a browser sends when it reconnects: the id of the last event it has.
 pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// A comment at least so often.
+/// Maximum interval between two pieces; a comment fills longer gaps.
 pub(crate) const BEAT: Duration = Duration::from_secs(15);
 
-/// What gives a stream its pieces. Each is asked for when the one before is on its way: whoever reads slowly is asked
-/// for slowly.
+/// The source of the pieces of a stream. A piece is requested when the previous one is being sent, so a slow reader
+/// slows down its source.
 pub(crate) trait Giver: Send + 'static {
-    /// The next piece; none at the end. May be dropped while it waits.
+    /// The next piece; none at the end. The future may be dropped while it waits.
     fn next(&mut self) -> impl Future<Output = Option<Bytes>> + Send;
 }
 
@@ -34,7 +35,7 @@ pub(crate) fn stream(giver: impl Giver, stop: watch::Receiver<bool>, open: OpenS
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
-        // For proxies that collect before they pass on.
+        // For proxies that buffer responses.
         (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
     ];
     let giving = Giving { giver, stop, stage: Stage::New, _open: open };
@@ -71,7 +72,7 @@ impl<G: Giver> Giving<G> {
 
 type NextPiece<G> = Pin<Box<dyn Future<Output = (Giving<G>, Option<Bytes>)> + Send>>;
 
-/// The body: polled when there is room for more, so that one piece at a time is on its way.
+/// The body: polled when there is room for more, so that one piece at a time is being sent.
 struct Pieces<G> {
     /// None after the end.
     next: Option<NextPiece<G>>,
@@ -101,7 +102,7 @@ mod tests {
     use super::*;
     use crate::metrics::Metrics;
 
-    /// Gives what it has, and then nothing for ever.
+    /// Returns its pieces, and then waits indefinitely.
     struct Some(Vec<&'static str>);
 
     impl Giver for Some {

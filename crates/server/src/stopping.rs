@@ -1,8 +1,8 @@
-//! The word to stop, heard by everything that waits.
+//! The stop signal, which everything that waits observes.
 
 use tokio::sync::watch;
 
-/// Waits until it is said. A sender that is gone has said it too.
+/// Waits for the stop signal. A dropped sender counts as the signal.
 pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
     stop.wait_for(|stop| *stop).await.ok();
 }

@@ -1,4 +1,4 @@
-//! Forms with files: each file goes to the disk as it comes, into a folder that is gone with the request.
+//! Forms with files: each file is written to the disk as it arrives, into a folder that is removed with the request.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,18 +21,18 @@ use crate::extract::{JSON_MAX, announced, too_large, too_slow};
 use crate::problem::{Problem, ProblemCode, Result, of_io};
 use crate::service::Service;
 
-/// Parts of one form.
+/// Maximum number of parts of one form.
 const PARTS: usize = 200;
 
-/// A body may pause so long, and must on the whole be quicker than this after its first seconds.
+/// Maximum pause in a body, and minimum average rate after its first seconds.
 const PAUSE: Duration = Duration::from_secs(20);
 const HEAD_START: Duration = Duration::from_secs(10);
 const BYTES_PER_SECOND: u64 = 16 << 10;
 
-/// Bytes that belong to no part: what stands before the first, boundaries and headers; and those not yet taken.
+/// Maximum number of bytes outside of parts: before the first part, boundaries, headers, and bytes not yet consumed.
 const BETWEEN: u64 = 1 << 20;
 
-/// Longest name of a file that is kept; the end matters most.
+/// Maximum length of a file name; longer ones keep their end, which matters most.
 const NAME: usize = 120;
 
 /// A form that has arrived.
@@ -40,11 +40,11 @@ const NAME: usize = 120;
 pub(crate) struct Form {
     /// The part `request`.
     pub(crate) request: Option<Vec<u8>>,
-    /// All others, by the name of their part, in the order they came.
+    /// All other parts by name, in order of arrival.
     pub(crate) files: Vec<(String, PathBuf)>,
-    /// Of everything that came.
+    /// The hash of everything received.
     pub(crate) fingerprint: blake3::Hash,
-    /// Everything lies in here, and goes with it.
+    /// The folder of the files; removed when this is dropped.
     pub(crate) folder: TempDir,
 }
 
@@ -71,19 +71,19 @@ impl Form {
         Ok(slots)
     }
 
-    /// Whether every part has a meaning.
+    /// Checks that every part is one this form accepts.
     pub(crate) fn only(&self, is_known: impl Fn(&str) -> bool) -> Result<()> {
         let unknown = self.files.iter().find(|(part, _)| !is_known(part));
-        unknown.map_or(Ok(()), |(part, _)| Err(Problem::field(part, "is no part of this form")))
+        unknown.map_or(Ok(()), |(part, _)| Err(Problem::field(part, "is not a part of this form")))
     }
 }
 
-/// How quickly a body comes, and how much of it there may be.
+/// Limits on the speed and the size of a body.
 struct Pace {
     begin: Instant,
     bytes: u64,
     limit: u64,
-    /// The same as `bytes`, for the one who brings them.
+    /// The same count as `bytes`, for the side that delivers them.
     taken: Arc<AtomicU64>,
 }
 
@@ -99,8 +99,8 @@ impl Pace {
     }
 }
 
-/// A body that ends with an error when too much of it belongs to no part. The parser holds that in memory, and looks
-/// through all of it again whenever more comes.
+/// A body that ends with an error when too much of it belongs to no part. The parser holds those bytes in memory, and
+/// scans all of them again whenever more arrive.
 struct Bounded {
     body: Body,
     came: u64,
@@ -119,14 +119,14 @@ impl http_body::Body for Bounded {
         if let Some(Ok(frame)) = &frame {
             self.came += frame.data_ref().map_or(0, |data| data.len() as u64);
             if self.came.saturating_sub(self.taken.load(Ordering::Relaxed)) > BETWEEN {
-                return Poll::Ready(Some(Err("too much between its parts".into())));
+                return Poll::Ready(Some(Err("too many bytes between its parts".into())));
             }
         }
         Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
     }
 }
 
-/// Takes in a whole form.
+/// Receives a whole form.
 pub(crate) async fn receive(service: &Service, request: Request) -> Result<Form> {
     let limit = service.around.body_max;
     if announced(request.headers()).is_some_and(|length| length > limit) {
@@ -171,7 +171,7 @@ pub(crate) async fn receive(service: &Service, request: Request) -> Result<Form>
 }
 
 fn not_written(error: &std::io::Error) -> Problem {
-    let words = format!("the files that were sent cannot be kept ({error})");
+    let words = format!("failed to store the uploaded files ({error})");
     of_io(error).unwrap_or_else(|| Problem::new(ProblemCode::Internal, words))
 }
 
@@ -181,7 +181,7 @@ async fn soon<T>(
 ) -> Result<T> {
     match tokio::time::timeout(PAUSE, next).await {
         Ok(Ok(piece)) => Ok(piece),
-        Ok(Err(error)) => Err(Problem::field("body", format!("is no form that can be read: {}", error.body_text()))),
+        Ok(Err(error)) => Err(Problem::field("body", format!("is not a readable form: {}", error.body_text()))),
         Err(_) => Err(too_slow()),
     }
 }
@@ -214,7 +214,7 @@ async fn to_disk(field: &mut Field<'_>, path: &Path, pace: &mut Pace, hasher: &m
     Ok(written)
 }
 
-/// A name that leads nowhere else and shows what kind of file it is.
+/// A name without path components that keeps its extension.
 fn safe_name(given: &str) -> String {
     let last = given.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain: Vec<char> = last.chars().filter(|c| !c.is_control()).collect();

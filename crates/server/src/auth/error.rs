@@ -1,4 +1,4 @@
-//! Why a file of ours cannot be used. None of these sentences holds a secret.
+//! Why a file of the server cannot be used. None of these texts contains a secret.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,44 +11,44 @@ pub enum AuthError {
     File { path: PathBuf, doing: &'static str, error: io::Error },
     #[error("{}: is not an ordinary file", path.display())]
     NotAFile { path: PathBuf },
-    #[error("{}: others may read or change it (mode {mode:03o}); run `chmod {wanted:o}` on it", path.display())]
+    #[error("{}: other users may read or change it (mode {mode:03o}); run `chmod {wanted:o}` on it", path.display())]
     NotPrivate { path: PathBuf, mode: u32, wanted: u32 },
     #[error("{}: is larger than {limit} bytes", path.display())]
     TooLarge { path: PathBuf, limit: u64 },
     #[error("{}: {problem}", path.display())]
     Content { path: PathBuf, problem: Problem },
-    #[error("{}: another process is changing it for too long; try again", path.display())]
+    #[error("{}: another process has held its lock for too long; try again", path.display())]
     Busy { path: PathBuf },
-    #[error("there is a token \"{0}\" already; revoke it first, or take another name")]
+    #[error("token \"{0}\" exists already; revoke it first, or use another name")]
     NameTaken(TokenName),
     #[error("there is no token \"{0}\"; `skillrun token list` shows them")]
     NoSuchToken(TokenName),
-    #[error("there are {limit} tokens already; revoke one first")]
+    #[error("the limit of {limit} tokens is reached; revoke one first")]
     TooManyTokens { limit: usize },
-    #[error("{limit} one-time links are waiting to be used already; try again in ten minutes")]
+    #[error("the limit of {limit} unused one-time links is reached; try again in ten minutes")]
     TooManyLinks { limit: usize },
-    #[error("the machine gives no random bytes ({0})")]
+    #[error("failed to get random bytes from the system ({0})")]
     NoRandom(io::Error),
 }
 
-/// What is wrong inside of a file.
+/// What is wrong with the content of a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    #[error("has no token in it; remove it and start again to get a new one")]
+    #[error("contains no token; remove it and start the server again to get a new one")]
     Empty,
-    #[error("its token is shorter than {0} characters; put a longer one there, or remove the file")]
+    #[error("its token is shorter than {0} characters; use a longer one, or remove the file")]
     TooShort(usize),
-    #[error("its token is longer than {0} characters; put a shorter one there, or remove the file")]
+    #[error("its token is longer than {0} characters; use a shorter one, or remove the file")]
     TooLong(usize),
-    #[error("its token has a space or a character that no header can hold; put another one there")]
+    #[error("its token has a space or a character that is not allowed in a header; use another one")]
     NotPrintable,
-    #[error("is not a key of {0} bytes; remove it, and the next start makes a new one")]
+    #[error("is not a key of {0} bytes; remove it, and the next start creates a new one")]
     NotAKey(usize),
-    #[error("is damaged ({0}); put it right, or remove it and create the tokens anew")]
+    #[error("is damaged ({0}); fix it, or remove it and recreate the tokens")]
     Damaged(String),
-    #[error("is damaged ({0}); remove it, and browsers have to come by a link again")]
+    #[error("is damaged ({0}); remove it, and browsers have to log in with a new link")]
     DamagedSessions(String),
-    #[error("is damaged ({0}); remove it, and start the server again if it runs")]
+    #[error("is damaged ({0}); remove it, and restart the server if it is running")]
     DamagedNote(String),
     #[error("was written by a newer skillrun")]
     Newer,

@@ -1,7 +1,7 @@
-//! One-time links: a code that a browser exchanges for a token of its own, once, within ten minutes.
+//! One-time links: a code that a browser exchanges for its own token, once, within ten minutes.
 //!
-//! Each is a file, `links/<blake3 of the code, hex>`, that holds the second of Unix time at which it ends. So a command
-//! makes one without a connection to the server, and whoever removes the file has used it.
+//! Each is a file, `links/<blake3 of the code, hex>`, that holds the second of Unix time at which it expires. So a
+//! command creates one without a connection to the server, and the process that removes the file has used the link.
 
 use std::fs;
 use std::io;
@@ -18,12 +18,12 @@ use super::private_file::{self, FOLDER_MODE};
 use super::sessions::unix_seconds;
 
 pub const LIFETIME_SECONDS: u64 = 10 * 60;
-/// Links that nobody has used yet. More files than this are not looked at either.
+/// Maximum number of unused links. More files than this are not examined either.
 pub const COUNT_MAX: usize = 1_000;
 const RANDOM_LENGTH: usize = 24;
-/// Of 24 bytes in base64.
+/// Length of 24 bytes in base64.
 const CODE_LENGTH: usize = 32;
-/// Of a number of seconds.
+/// Maximum length of a number of seconds.
 const FILE_MAX: u64 = 32;
 
 fn folder(data: &DataFolder) -> PathBuf {
@@ -34,7 +34,7 @@ fn file_of(folder: &Path, code: &str) -> PathBuf {
     folder.join(blake3::hash(code.as_bytes()).to_hex().as_str())
 }
 
-/// Makes a link and says its code. Clears away those that nobody used in time.
+/// Creates a link and returns its code. Removes expired links.
 pub fn make(data: &DataFolder, now: Timestamp, random: [u8; RANDOM_LENGTH]) -> Result<String, AuthError> {
     let folder = folder(data);
     private_file::make_folder(&folder)?;
@@ -45,7 +45,7 @@ pub fn make(data: &DataFolder, now: Timestamp, random: [u8; RANDOM_LENGTH]) -> R
     let code = URL_SAFE_NO_PAD.encode(random);
     let path = file_of(&folder, &code);
     let end = unix_seconds(now).saturating_add(LIFETIME_SECONDS);
-    // Not brought to the disk: after a power failure one asks for another.
+    // Not synced to the disk: after a power failure the user requests another.
     whole_file::replace_view(&path, end.to_string().as_bytes()).map_err(AuthError::file(path, "written"))?;
     Ok(code)
 }
@@ -58,11 +58,11 @@ pub fn take(data: &DataFolder, code: &str, now: Timestamp) -> bool {
     }
     let path = file_of(&folder, code);
     let state = state(&path, now);
-    // Whoever removes it has it: the kernel lets one succeed.
+    // The process that removes the file has used the link: the kernel lets only one succeed.
     match state {
         State::Good => fs::remove_file(&path).is_ok(),
         State::Over => {
-            // Another may have removed it, which is as good.
+            // Another process may have removed it, which is fine.
             let _ = fs::remove_file(&path);
             false
         }
@@ -74,7 +74,7 @@ fn is_code(code: &str) -> bool {
     code.len() == CODE_LENGTH && code.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
-/// Whoever can write there could make links of their own.
+/// A user who can write to the folder could create links.
 fn check_folder(folder: &Path) -> Result<(), AuthError> {
     let metadata = fs::symlink_metadata(folder).map_err(AuthError::file(folder, "read"))?;
     if !metadata.is_dir() {
@@ -86,7 +86,7 @@ fn check_folder(folder: &Path) -> Result<(), AuthError> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Good,
-    /// Expired, or nothing that we wrote.
+    /// Expired, or not written by skillrun.
     Over,
     Missing,
 }
@@ -98,12 +98,13 @@ fn state(path: &Path, now: Timestamp) -> State {
         Err(_) => return State::Over,
     };
     let (now, end) = (unix_seconds(now), std::str::from_utf8(&bytes).ok().and_then(|text| text.parse::<u64>().ok()));
-    // One that lasts longer than any that we make was written by another, or before the clock was set back.
+    // A link that lasts longer than any that skillrun creates was written by another program, or before the clock was
+    // set back.
     let is_good = end.is_some_and(|end| now < end && end - now <= LIFETIME_SECONDS);
     if is_good { State::Good } else { State::Over }
 }
 
-/// Removes links that are over, and says how many are left, or were not looked at.
+/// Removes expired links, and returns how many are left or were not examined.
 fn sweep(folder: &Path, now: Timestamp) -> Result<usize, AuthError> {
     let entries = fs::read_dir(folder).map_err(AuthError::file(folder, "read"))?;
     let mut left = 0;
@@ -111,7 +112,7 @@ fn sweep(folder: &Path, now: Timestamp) -> Result<usize, AuthError> {
         let name = entry.file_name();
         let is_ours = name.to_str().is_some_and(|name| blake3::Hash::from_hex(name).is_ok());
         let is_over = is_ours && state(&entry.path(), now) == State::Over;
-        // One that cannot be removed stays, and counts.
+        // A link that cannot be removed stays and is counted.
         if !(is_over && fs::remove_file(entry.path()).is_ok()) {
             left += 1;
         }

@@ -1,23 +1,24 @@
-//! Who may do what. No HTTP here: types and files alone; time and random bytes are handed in.
+//! Credentials and permissions. No HTTP: only types and files; time and random bytes are passed in.
 //!
-//! - [`scope`]: how far somebody may go. [`token`]: a token and its hash.
-//! - [`token_file`]: the first token, which the server makes. [`token_list`]: more of them, by `skillrun token`.
-//! - [`tokens`]: whether what somebody presents is one of them, now.
-//! - [`sessions`]: browsers, each with a token of its own, which outlives the server and ends when the browser logs out.
-//! - [`links`]: one-time links, with which a browser gets its token. [`tickets`]: addresses of downloads, good for a minute.
+//! - [`scope`]: what a client may do. [`token`]: a token and its hash.
+//! - [`token_file`]: the first token, which the server creates. [`token_list`]: more tokens, created by `skillrun
+//!   token`.
+//! - [`tokens`]: checks whether a presented token is valid.
+//! - [`sessions`]: browsers, each with its own token, which survives restarts and ends when the browser logs out.
+//! - [`links`]: one-time links, with which a browser gets its token. [`tickets`]: download links, valid for one minute.
 //! - [`server_note`]: where the running server listens. [`random`]: random bytes of the machine.
 //!
 //! ```text
-//! DATA/  server.token     the first token, may do everything; or another file that `--token-file` names
+//! DATA/  server.token     the first token, may do everything; or the file given by `--token-file`
 //!        server.key       32 bytes, the key of the tickets
-//!        sessions.json    browsers that were let in, as hashes, see [`sessions`]
+//!        sessions.json    browsers that logged in, as hashes, see [`sessions`]
 //!        tokens.json      more tokens, as hashes, see [`token_list`]
-//!        tokens.lock      held by whoever changes tokens.json
-//!        links/<hash>     a one-time link that nobody has used yet, see [`links`]
+//!        tokens.lock      held by a process that changes tokens.json
+//!        links/<hash>     an unused one-time link, see [`links`]
 //!        server.json      the running server, see [`server_note`]
 //! ```
 //!
-//! All of it is for its owner alone; what others can read or write is not used.
+//! Only the owner may read these files; a file that other users can read or write is not used.
 
 mod error;
 pub mod links;

@@ -1,4 +1,4 @@
-//! Files for their owner alone: made whole, and not used when others may read or change them.
+//! Files that only their owner may access: written atomically, and not used when other users may read or change them.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
@@ -10,11 +10,11 @@ use super::error::AuthError;
 pub(super) const FILE_MODE: u32 = 0o600;
 pub(super) const FOLDER_MODE: u32 = 0o700;
 
-/// Bytes of a file, and what was known of it when they were read. None: there is no such file.
+/// The bytes of a file and its metadata when they were read. None: there is no such file.
 ///
 /// A link is followed: operators keep secrets elsewhere and link them.
 pub(super) fn read(path: &Path, limit: u64) -> Result<Option<(Vec<u8>, Metadata)>, AuthError> {
-    // Without waiting: somebody may have put a pipe there.
+    // Non-blocking: the path may be a pipe.
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
@@ -46,7 +46,8 @@ pub(super) fn check_mode(metadata: &Metadata, path: &Path, wanted: u32) -> Resul
     }
 }
 
-/// Bytes of a file, which is made if there is none. Of several who make it at once one wins, and all read the same.
+/// The bytes of a file, which is created if there is none. If several processes create it at once, one wins and all
+/// read the same bytes.
 pub(super) fn read_or_make(path: &Path, limit: u64, content: &[u8]) -> Result<Vec<u8>, AuthError> {
     if let Some((bytes, _)) = read(path, limit)? {
         return Ok(bytes);
@@ -58,12 +59,12 @@ pub(super) fn read_or_make(path: &Path, limit: u64, content: &[u8]) -> Result<Ve
     }
 }
 
-/// Leaves a file alone that is there already.
+/// Leaves an existing file unchanged.
 fn make(path: &Path, content: &[u8]) -> Result<(), AuthError> {
     let folder = folder_of(path);
     make_folder(folder)?;
     let made = (|| {
-        // Has mode 600 from the beginning.
+        // Has mode 600 from its creation.
         let mut beside = tempfile::Builder::new().prefix(".skillrun-").tempfile_in(folder)?;
         beside.write_all(content)?;
         beside.as_file().sync_all()?;
@@ -76,7 +77,7 @@ fn make(path: &Path, content: &[u8]) -> Result<(), AuthError> {
     made.map_err(AuthError::file(path, "written"))
 }
 
-/// Puts another file in the place of the one that is there.
+/// Replaces an existing file.
 pub(super) fn replace(path: &Path, content: &[u8]) -> Result<(), AuthError> {
     make_folder(folder_of(path))?;
     skillrun_evidence::whole_file::replace(path, content).map_err(AuthError::file(path, "written"))
@@ -86,13 +87,13 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// With those above it. One that is there stays as it is.
+/// Creates a folder and its parents. An existing one is left unchanged.
 pub(super) fn make_folder(path: &Path) -> Result<(), AuthError> {
     let made = DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(path);
     made.map_err(AuthError::file(path, "made"))
 }
 
-/// Whether it is there no more.
+/// Whether the file was removed.
 pub(super) fn remove(path: &Path) -> Result<(), AuthError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(AuthError::file(path, "removed")(error)),

@@ -1,4 +1,4 @@
-//! How far somebody may go, and who that is.
+//! What a client may do, and who it is.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use super::sessions::SessionId;
 use super::token::TokenName;
 
-/// Each one includes those before it.
+/// Each scope includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// Look at everything.
+    /// Read everything.
     Read,
     /// Start runs, answer and cancel them.
     Run,
-    /// Install and remove skills, too.
+    /// Also install and remove skills.
     Admin,
 }
 
@@ -42,7 +42,7 @@ impl fmt::Display for Scope {
     }
 }
 
-/// Somebody who showed something good.
+/// A client with a valid credential.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Granted {
     pub name: Who,
@@ -51,10 +51,10 @@ pub struct Granted {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Who {
-    /// The token that the server made at its first start.
+    /// The token that the server created at its first start.
     FirstToken,
     Token(TokenName),
-    /// A browser that came by a one-time link.
+    /// A browser that logged in with a one-time link.
     Browser(SessionId),
 }
 

@@ -4,8 +4,8 @@
 //! {"format": 1, "pid": 42, "began": 9876, "boot_id": "…", "listen": "…", "url": "…", "token_file": "…", "started_at": "…"}
 //! ```
 //!
-//! A server that is killed leaves its note behind. `began` and `boot_id` tell its process from another one that got
-//! the same id later.
+//! A server that is killed leaves its note behind. `began` and `boot_id` distinguish its process from a later one with
+//! the same id.
 
 use std::fs;
 use std::path::PathBuf;
@@ -25,9 +25,9 @@ const FILE_MAX: u64 = 64 * 1024;
 pub struct ServerNote {
     format: u32,
     pub pid: u32,
-    /// When that process began, in ticks since the machine started.
+    /// When the process started, in ticks since the machine booted.
     began: u64,
-    /// Changes when the machine is started anew.
+    /// Changes when the machine reboots.
     boot_id: String,
     /// Address and port.
     pub listen: String,
@@ -37,18 +37,18 @@ pub struct ServerNote {
     pub started_at: Timestamp,
 }
 
-/// What the data folder tells of a server.
+/// What the data folder shows about a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Server {
-    /// None, or it ended as it should.
+    /// No server, or it stopped normally.
     None,
-    /// Its process lives.
+    /// Its process is alive.
     Running(ServerNote),
     /// It was killed, and left its note.
     Gone(ServerNote),
 }
 
-/// What a note says that its process does not.
+/// The fields of a note that do not come from the process itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listening {
     pub listen: String,
@@ -96,7 +96,7 @@ impl ServerNote {
         Ok(if note.is_alive() { Server::Running(note) } else { Server::Gone(note) })
     }
 
-    /// Takes this note away. One that another server has written since stays.
+    /// Removes this note. A note that another server has written since is kept.
     pub fn remove(&self, data: &DataFolder) -> Result<(), AuthError> {
         match Self::read(data)? {
             Server::Running(note) | Server::Gone(note) if note.is_of_same_process(self) => {
@@ -106,7 +106,7 @@ impl ServerNote {
         }
     }
 
-    /// Not the whole note: the file keeps less of a moment than memory does.
+    /// Not the whole note: the file stores times with less precision than memory does.
     fn is_of_same_process(&self, other: &Self) -> bool {
         (self.pid, self.began, &self.boot_id) == (other.pid, other.began, &other.boot_id)
     }
@@ -124,9 +124,9 @@ fn began(pid: u32) -> Option<u64> {
     began_in(&fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// When the process began. None: it has ended, though its parent has not noticed.
+/// When the process started. None: it has exited, even if its parent has not reaped it.
 fn began_in(stat: &[u8]) -> Option<u64> {
-    // The name before it stands in parentheses and may hold anything, parentheses too.
+    // The name before it is in parentheses and may contain anything, even parentheses.
     let close = stat.iter().rposition(|byte| *byte == b')')?;
     let mut fields = std::str::from_utf8(&stat[close + 1..]).ok()?.split_ascii_whitespace();
     let state = fields.next()?;
@@ -166,7 +166,7 @@ mod tests {
         note().remove(&data).unwrap();
         assert_eq!(ServerNote::read(&data).unwrap(), Server::None);
         note().remove(&data).unwrap();
-        // A moment of the machine's clock, of which the file keeps less.
+        // A time of the machine's clock, which the file stores with less precision.
         let precise = ServerNote { started_at: Timestamp::EPOCH.plus_nanos(1), ..note() };
         precise.write(&data).unwrap();
         precise.remove(&data).unwrap();
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn a_process_that_has_ended_is_gone_before_its_parent_notices() {
         let mut child = std::process::Command::new("true").spawn().unwrap();
-        // Waits for its end and leaves it to be noticed.
+        // Waits for its exit without reaping it.
         let pid = rustix::process::Pid::from_child(&child);
         let options = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT;
         rustix::process::waitid(rustix::process::WaitId::Pid(pid), options).unwrap();
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn the_note_of_another_server_stays() {
         let (_dir, data) = data();
-        // A process of that number may be there, but none that began with the machine.
+        // A process with that id may exist, but not one that started with the machine.
         let other = ServerNote { pid: note().pid + 1, began: 1, ..note() };
         other.write(&data).unwrap();
         note().remove(&data).unwrap();

@@ -1,12 +1,12 @@
-//! Sessions of browsers. A browser that came by a one-time link has a token of its own, which its page keeps in the
+//! Browser sessions. A browser that logged in with a one-time link has its own token, which its page keeps in the
 //! storage of its origin and sends as `Authorization: Bearer`.
 //!
 //! ```text
 //! DATA/sessions.json     [{"hash": "<blake3 of the token, hex>", "created_at": "…", "expires_at": "…"}]
 //! ```
 //!
-//! The file is written by the running server alone, so a restart logs nobody out. A session that was ended is refused
-//! from then on. Removing the file while no server runs ends every session.
+//! Only the running server writes the file, so a restart ends no session. A session that was ended is refused from then
+//! on. Removing the file while no server runs ends every session.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -25,16 +25,16 @@ use super::token::{LENGTH_MAX, TokenHash};
 
 const SECOND_NANOS: u64 = 1_000_000_000;
 pub const LIFETIME_SECONDS: u64 = 30 * 24 * 60 * 60;
-/// Clocks are set back a little now and then.
+/// Tolerance for clocks that are set back a little.
 const SLACK_SECONDS: u64 = 24 * 60 * 60;
-/// Sessions at the same time; the oldest goes for the next one.
+/// Maximum number of sessions; a new one replaces the oldest.
 pub const COUNT_MAX: usize = 1_000;
-/// Several times what so many sessions need.
+/// Several times the size that the maximum number of sessions needs.
 const FILE_MAX: u64 = 1024 * 1024;
-/// Other tokens begin in another way.
+/// The prefix of session tokens; other tokens have another one.
 const PREFIX: &str = "sks_";
 
-/// Stands for a session where it is named. It lets nobody in.
+/// Identifies a session in texts and files. It is not a credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SessionId([u8; 8]);
 
@@ -70,13 +70,13 @@ impl Session {
         SessionId::of(&self.hash)
     }
 
-    /// One that lasts much longer than any that we make is from before the clock was set back.
+    /// A session that lasts much longer than any this server creates is from before the clock was set back.
     fn is_good(&self, now: Timestamp) -> bool {
         now < self.expires_at && self.expires_at <= now.plus_nanos((LIFETIME_SECONDS + SLACK_SECONDS) * SECOND_NANOS)
     }
 }
 
-/// A session that has just begun. The token is shown this one time.
+/// A new session. The token is shown only once.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NewSession {
     pub token: String,
@@ -95,7 +95,7 @@ pub struct Sessions {
     path: PathBuf,
     /// Oldest first.
     open: RwLock<Arc<[Session]>>,
-    /// Held while the file is written, so that questions need not wait for the disk.
+    /// Held while the file is written, so that checks do not wait for the disk.
     writing: Mutex<()>,
 }
 
@@ -116,7 +116,7 @@ impl Sessions {
         self.open.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Begins a session. It is on the disk before this returns.
+    /// Starts a session. It is on the disk before this returns.
     pub fn begin(&self, now: Timestamp, random: [u8; 32]) -> Result<NewSession, AuthError> {
         let token = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random));
         let expires_at = now.plus_nanos(LIFETIME_SECONDS * SECOND_NANOS);
@@ -130,14 +130,14 @@ impl Sessions {
         Ok(NewSession { token, expires_at })
     }
 
-    /// From now on the token of this session is refused.
+    /// Ends a session: its token is refused from now on.
     pub fn end(&self, id: SessionId) -> Result<(), AuthError> {
         self.change(|open| open.retain(|known| known.id() != id))
     }
 
-    /// Who that is, if it is a session of ours that is still good.
+    /// The session of a token, if it is still valid.
     ///
-    /// The time this takes tells nothing about any token: hashes are compared, in constant time, and all of them.
+    /// The time this takes reveals nothing about any token: all hashes are compared, in constant time.
     pub fn check(&self, presented: &[u8], now: Timestamp) -> Option<Granted> {
         if presented.len() > LENGTH_MAX || !presented.starts_with(PREFIX.as_bytes()) {
             return None;
@@ -157,7 +157,7 @@ impl Sessions {
         self.open().iter().any(|session| session.id() == id && session.is_good(now))
     }
 
-    /// What cannot be written has not happened.
+    /// If the file cannot be written, nothing changes.
     fn change(&self, change: impl FnOnce(&mut Vec<Session>)) -> Result<(), AuthError> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut open = self.open().to_vec();
@@ -171,7 +171,7 @@ impl Sessions {
     }
 }
 
-/// Whole seconds since 1970; what was before is taken for that.
+/// Whole seconds since 1970; earlier times count as 1970.
 pub(super) fn unix_seconds(moment: Timestamp) -> u64 {
     moment.millis_since(Timestamp::EPOCH).unwrap_or(0) / 1_000
 }

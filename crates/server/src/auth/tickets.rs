@@ -1,12 +1,13 @@
-//! Tickets for downloads. A link of a page sends no `Authorization`, so the page asks for a ticket, and puts it into the
-//! address of one file. It is good for one minute, for that address and for GET alone.
+//! Tickets for downloads. A link of a page sends no `Authorization`, so the page requests a ticket and puts it into the
+//! address of one file. It is valid for one minute, for that address and for GET only.
 //!
 //! ```text
 //! /v1/runs/RUN/bundle?full=true&ticket=v1.<expires, seconds of Unix time>.<who>.<mac>
 //! who: first | token-NAME | browser-ID        mac: blake3 with server.key over the purpose, the address, expires and who
 //! ```
 //!
-//! Nothing is kept. Whoever asked for it must still be let in when it is used, so a revoked token takes its tickets along.
+//! Nothing is stored. The credential of the client that requested the ticket must still be valid when the ticket is
+//! used, so revoking a token revokes its tickets.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -23,12 +24,12 @@ const KEY_LENGTH: usize = 32;
 const VERSION: &str = "v1";
 /// The name of the parameter.
 pub const PARAMETER: &str = "ticket";
-/// More than the longest that we make.
+/// More than the longest ticket.
 const LENGTH_MAX: usize = 256;
-/// Keeps these apart from everything else that was ever made with the key.
+/// Separates these from everything else made with the key.
 const PURPOSE: &str = "download GET";
 
-/// Makes tickets and knows them again.
+/// Creates and verifies tickets.
 #[derive(Clone)]
 pub struct Tickets {
     key: [u8; KEY_LENGTH],
@@ -45,10 +46,10 @@ impl Tickets {
         Self { key }
     }
 
-    /// With the key in the data folder; `random` becomes the key where there is none.
+    /// Uses the key in the data folder; `random` becomes the key if there is none.
     pub fn load_or_make(data: &DataFolder, random: [u8; KEY_LENGTH]) -> Result<Self, AuthError> {
         let path = data.root().join("server.key");
-        // One byte more, so that a file that is too long is told as what it is.
+        // One byte more, so that a file that is too long is recognized.
         let bytes = private_file::read_or_make(&path, KEY_LENGTH as u64 + 1, &random)?;
         let key = <[u8; KEY_LENGTH]>::try_from(bytes);
         key.map(Self::new).map_err(|_| AuthError::Content { path, problem: Problem::NotAKey(KEY_LENGTH) })
@@ -62,7 +63,7 @@ impl Tickets {
         format!("{VERSION}.{expires}.{who}.{mac}")
     }
 
-    /// Who asked for this ticket, if we made it for this address and it is still good.
+    /// The client that requested this ticket, if it was made for this address and is still valid.
     pub fn check(&self, ticket: &str, address: &str, now: Timestamp) -> Option<Who> {
         if ticket.len() > LENGTH_MAX {
             return None;
@@ -79,7 +80,7 @@ impl Tickets {
             return None;
         }
         let now = unix_seconds(now);
-        // One that lasts much longer than any that we make is from before the clock was set back.
+        // A ticket that lasts much longer than any this server creates is from before the clock was set back.
         let is_good = now < expires && expires - now <= 2 * LIFETIME_SECONDS;
         is_good.then(|| read(who)).flatten()
     }

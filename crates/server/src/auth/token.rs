@@ -7,13 +7,13 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
-/// So that people and scanners for secrets know one when they see it.
+/// The prefix by which people and secret scanners recognize a token.
 const PREFIX: &str = "skr_";
-/// A longer one is refused before anything is done with it.
+/// A longer token is refused before it is processed.
 pub const LENGTH_MAX: usize = 512;
 const NAME_MAX: usize = 64;
 
-/// The one time that it can be read. It never shows in a debug output.
+/// The only value that exposes the token. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
@@ -22,7 +22,7 @@ impl Token {
         Self(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random)))
     }
 
-    /// To be shown once, or written into its file.
+    /// The text to show once, or to write into its file.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -38,7 +38,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Stands for a token in files and in memory. A token has 256 random bits, so nobody finds it from its hash.
+/// Represents a token in files and in memory. A token has 256 random bits, so it cannot be found from its hash.
 ///
 /// Two are compared in constant time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,14 +68,14 @@ impl<'de> Deserialize<'de> for TokenHash {
     }
 }
 
-/// What people call a token.
+/// The name of a token.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct TokenName(String);
 
-/// It cannot be the name of a token.
+/// The text is not a valid name of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a token's name has 1 to {NAME_MAX} lowercase letters, digits and hyphens")]
+#[error("the name of a token must have 1 to {NAME_MAX} lowercase letters, digits and hyphens")]
 pub struct BadName;
 
 impl TokenName {

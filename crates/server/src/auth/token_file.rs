@@ -1,4 +1,4 @@
-//! The first token: one line in a file, made when the server starts for the first time. It may do everything.
+//! The first token: one line in a file, created when the server starts for the first time. It may do everything.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use super::error::{AuthError, Problem};
 use super::private_file;
 use super::token::{LENGTH_MAX, Token, TokenHash};
 
-/// An operator may put a token of their own there, but none that can be guessed.
+/// An operator may use their own token, but not one that can be guessed.
 pub const LENGTH_MIN: usize = 16;
 /// Room for the token and for what an editor adds to its end.
 const FILE_MAX: u64 = LENGTH_MAX as u64 + 64;
@@ -21,12 +21,12 @@ pub struct TokenFile {
 }
 
 impl TokenFile {
-    /// Where it is if nobody says otherwise.
+    /// The default path.
     pub fn default_path(data: &DataFolder) -> PathBuf {
         data.root().join("server.token")
     }
 
-    /// Reads the token, or makes one from `random` where there is no file.
+    /// Reads the token, or creates one from `random` if there is no file.
     pub fn load_or_make(path: &Path, random: [u8; 32]) -> Result<Self, AuthError> {
         let new = format!("{}\n", Token::new(random).reveal());
         let bytes = private_file::read_or_make(path, FILE_MAX, new.as_bytes())?;

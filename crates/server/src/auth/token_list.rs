@@ -1,11 +1,11 @@
-//! `tokens.json`: tokens that somebody created, as hashes.
+//! `tokens.json`: tokens that a user created, as hashes.
 //!
 //! ```text
 //! [{"name": "ci", "scope": "run", "hash": "<blake3, hex>", "created_at": "…", "expires_at": "…"}]
 //! ```
 //!
-//! Without `expires_at` a token is good until it is revoked. Whoever changes the file holds `tokens.lock` meanwhile, so
-//! that nobody writes back what another has just revoked.
+//! Without `expires_at` a token is valid until it is revoked. A process that changes the file holds `tokens.lock`
+//! meanwhile, so that no process writes back a token that another has just revoked.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -26,9 +26,9 @@ use super::scope::Scope;
 use super::token::{TokenHash, TokenName};
 
 pub const COUNT_MAX: usize = 1_000;
-/// Several times what so many tokens need.
+/// Several times the size that the maximum number of tokens needs.
 pub(super) const FILE_MAX: u64 = 1024 * 1024;
-/// How long somebody may hold the lock before others give up.
+/// Time limit for acquiring the lock.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -49,7 +49,7 @@ impl TokenEntry {
     }
 }
 
-/// The file, for those who change it.
+/// The file, for commands that change it.
 #[derive(Debug, Clone)]
 pub struct TokenList {
     path: PathBuf,
@@ -85,7 +85,7 @@ impl TokenList {
         self.write(&entries)
     }
 
-    /// From now on nobody gets anywhere with it.
+    /// Revokes a token: it is refused from now on.
     pub fn revoke(&self, name: &TokenName) -> Result<TokenEntry, AuthError> {
         let _held = self.lock()?;
         let mut entries = self.read()?;
@@ -123,17 +123,17 @@ impl TokenList {
     }
 }
 
-/// All entries or none: of a file that somebody damaged nobody knows which ones were meant.
+/// All entries or none: in a damaged file it is unknown which entries are right.
 pub(super) fn parse(bytes: &[u8], path: &Path) -> Result<Vec<TokenEntry>, AuthError> {
     let damaged = |why: String| AuthError::Content { path: path.to_owned(), problem: Problem::Damaged(why) };
     let entries: Vec<TokenEntry> = serde_json::from_slice(bytes).map_err(|error| damaged(error.to_string()))?;
     if entries.len() > COUNT_MAX {
-        return Err(damaged(format!("more than {COUNT_MAX} tokens")));
+        return Err(damaged(format!("it has more than {COUNT_MAX} tokens")));
     }
     let mut names: Vec<&TokenName> = entries.iter().map(|entry| &entry.name).collect();
     names.sort_unstable();
     match names.windows(2).find(|two| two[0] == two[1]) {
-        Some(two) => Err(damaged(format!("two tokens \"{}\"", two[0]))),
+        Some(two) => Err(damaged(format!("it has two tokens \"{}\"", two[0]))),
         None => Ok(entries),
     }
 }

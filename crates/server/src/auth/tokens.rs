@@ -1,4 +1,4 @@
-//! Whether what somebody presents is a token that is good now.
+//! Checks whether a presented token is valid now.
 
 use std::fs;
 use std::io;
@@ -15,12 +15,12 @@ use super::token::{LENGTH_MAX, TokenHash, TokenName};
 use super::token_file::TokenFile;
 use super::token_list::{FILE_MAX, TokenEntry, TokenList, parse};
 
-/// Clocks of file systems go in steps: a file that changed this shortly before it was read may have changed again since
-/// and look the same.
+/// Clocks of file systems advance in steps: a file that changed this shortly before it was read may have changed again
+/// since and look the same.
 const STEP_NANOS: u64 = 2_000_000_000;
 
-/// The first token and all others. Sees a change of their file at the next question, so that a token that was revoked
-/// is refused at once.
+/// The first token and all others. A change of their file is noticed at the next check, so that a revoked token is
+/// refused at once.
 #[derive(Debug)]
 pub struct Tokens {
     first: TokenFile,
@@ -32,9 +32,9 @@ pub struct Tokens {
 #[derive(Debug, Clone)]
 struct Seen {
     stamp: Stamp,
-    /// None of a file that cannot be used.
+    /// No tokens if the file cannot be used.
     entries: Arc<[TokenEntry]>,
-    /// Whether a later change is sure to show in the stamp.
+    /// Whether a later change certainly changes the stamp.
     settled: bool,
 }
 
@@ -42,7 +42,7 @@ struct Seen {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stamp {
     Missing,
-    /// Asking for it failed.
+    /// The metadata could not be read.
     Unknown,
     File {
         modified: (i64, i64),
@@ -66,12 +66,12 @@ impl From<&fs::Metadata> for Stamp {
 }
 
 impl Stamp {
-    /// Whether a change after `now` is sure to give another stamp.
+    /// Whether a change after `now` certainly produces another stamp.
     fn is_settled(self, now: Timestamp) -> bool {
         match self {
             Self::Missing => true,
             Self::Unknown => false,
-            // The change of the entry itself, which nobody can set to a moment of their choice.
+            // The change time of the inode, which no user can set to a chosen value.
             Self::File { changed: (seconds, nanos), .. } => {
                 let whole = u64::try_from(seconds).ok().and_then(|seconds| seconds.checked_mul(1_000_000_000));
                 let nanos = whole.and_then(|whole| whole.checked_add(u64::try_from(nanos).ok()?));
@@ -86,9 +86,10 @@ impl Tokens {
         Self { first, list: TokenList::new(data), seen: Mutex::new(None) }
     }
 
-    /// Who that is, and how far they may go. Looks at one file's entry each time, and reads it after a change.
+    /// The owner and the scope of a token. Checks the metadata of one file each time, and reads the file after a
+    /// change.
     ///
-    /// The time this takes tells nothing about any token: hashes are compared, in constant time, and all of them.
+    /// The time this takes reveals nothing about any token: all hashes are compared, in constant time.
     pub fn check(&self, presented: &[u8], now: Timestamp) -> Option<Granted> {
         if presented.is_empty() || presented.len() > LENGTH_MAX {
             return None;
@@ -112,7 +113,7 @@ impl Tokens {
         self.entries(now).iter().any(|entry| entry.name == *name && !entry.is_expired(now))
     }
 
-    /// Why no token but the first is good, if that is so.
+    /// Why only the first token is valid, if that is so.
     pub fn trouble(&self) -> Option<AuthError> {
         self.list.read().err()
     }
@@ -136,12 +137,12 @@ impl Tokens {
         entries
     }
 
-    /// `stamp` is from before, for a file that cannot be read.
+    /// `stamp` was taken before the read, for a file that cannot be read.
     fn read(&self, stamp: Stamp, now: Timestamp) -> Seen {
         let path = self.list.path();
         let (stamp, entries) = match private_file::read(path, FILE_MAX) {
             Ok(None) => (Stamp::Missing, Vec::new()),
-            // Of the very file that was read: another may have come into its place meanwhile.
+            // The stamp of the exact file that was read: another may have replaced it meanwhile.
             Ok(Some((bytes, metadata))) => (Stamp::from(&metadata), parse(&bytes, path).unwrap_or_default()),
             Err(_) => (stamp, Vec::new()),
         };
@@ -173,7 +174,7 @@ mod tests {
         Lab { _dir: dir, list: TokenList::new(&data), tokens: Tokens::new(first, &data), data }
     }
 
-    /// Long after every change of a file, so that what was read is trusted as long as it can be.
+    /// Long after every change of a file, so that the cached content is trusted as long as possible.
     fn later() -> Timestamp {
         Timestamp::try_from(SystemTime::now()).unwrap().plus_nanos(3_600_000_000_000)
     }
@@ -230,7 +231,7 @@ mod tests {
     #[test]
     fn a_token_is_good_until_it_expires() {
         let lab = lab();
-        // Without the parts of a second that the file does not keep.
+        // Without fractions of a second, which the file does not store.
         let end: Timestamp = "2100-01-01T00:00:00Z".parse().unwrap();
         let token = lab.add("a", Scope::Run, Some(end));
         let before = Timestamp::try_from(SystemTime::now()).unwrap();
@@ -246,14 +247,15 @@ mod tests {
         assert_eq!((lab.scope(&kept), lab.scope(&revoked)), (Some(Scope::Read), Some(Scope::Run)));
         lab.list.revoke(&"revoked".parse().unwrap()).unwrap();
         assert_eq!((lab.scope(&kept), lab.scope(&revoked)), (Some(Scope::Read), None));
-        // One that is made anew under the same name is another one.
+        // A token recreated under the same name is a different token.
         lab.list.revoke(&"kept".parse().unwrap()).unwrap();
         assert_eq!(lab.scope(&kept), None);
         fs::remove_file(lab.list.path()).unwrap();
         assert_eq!((lab.scope(&kept), lab.scope(&Token::new(FIRST))), (None, Some(Scope::Admin)));
     }
 
-    /// A file of the same size, entry and time looks the same; one that was read right after a change is not trusted.
+    /// A file of the same size, entry and time looks the same; a file that was read right after a change is not
+    /// trusted.
     #[test]
     fn a_change_within_one_step_of_the_clock_is_seen() {
         let lab = lab();
@@ -281,7 +283,7 @@ mod tests {
         let before = seen(&lab);
         assert!(lab.scope(&token).is_some());
         assert!(Arc::ptr_eq(&before, &seen(&lab)));
-        // Right after a change it is: another one may look the same.
+        // Right after a change it is read again: another change may look the same.
         let soon = Timestamp::try_from(fs::metadata(lab.list.path()).unwrap().modified().unwrap()).unwrap();
         let lab = Lab { tokens: Tokens::new(lab.tokens.first.clone(), &lab.data), ..lab };
         let check = || lab.tokens.check(token.reveal().as_bytes(), soon).map(|_| seen(&lab)).unwrap();

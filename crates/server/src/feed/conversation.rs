@@ -1,10 +1,10 @@
-//! FCMP of one run, translated once for all who read it.
+//! FCMP of one run, translated once for all readers.
 //!
-//! What was translated lies in a file without a name, so that a reader may be as far behind as it likes and costs no
-//! memory; it is a view, and gone a minute after its last reader. A run that is over has it as `fcmp.jsonl` already.
+//! The translation is stored in an unnamed file, so that a reader may lag by any distance and costs no memory; it is a
+//! view, and is removed a minute after its last reader left. A run that is over has it as `fcmp.jsonl` already.
 //!
-//! The translation is a pure function of the events before it: whoever begins again gets the same, seq by seq. So a
-//! cursor holds through restarts.
+//! The translation is a pure function of the events: repeating it gives the same result, seq by seq. So a cursor stays
+//! valid across restarts.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _, Seek, SeekFrom, Write};
@@ -23,7 +23,7 @@ use super::frames::{Ends, Rendering};
 use super::position::Position;
 use super::source::{Read, Standing};
 
-/// Every so many events their place is remembered.
+/// Number of events between two remembered offsets.
 const STRIDE: u64 = 64;
 
 /// Longest line that is read back; an event is no longer than the one of the Log it was made from.
@@ -41,22 +41,22 @@ pub(crate) struct Conversation {
 struct Inner {
     lines: File,
     size: u64,
-    /// Of the last event.
+    /// The seq of the last event.
     seq: u64,
     places: Vec<Place>,
     latest: Timestamp,
     ends: Ends,
-    /// How far the Log was read. None for a view that was found complete.
+    /// How far the Log was read. None for a view that was already complete.
     reading: Option<Reading>,
     epoch: Epoch,
     stage: Stage,
 }
 
-/// Whether what is remembered is what is written.
+/// Whether the state in memory matches the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Whole,
-    /// Something failed in between.
+    /// An operation failed half way.
     HalfDone,
 }
 
@@ -74,7 +74,7 @@ struct Place {
     before: Timestamp,
 }
 
-/// What was found after a position.
+/// The events after a position.
 #[derive(Debug)]
 pub(crate) enum Found {
     Some(Ends),
@@ -92,7 +92,7 @@ impl Found {
     }
 }
 
-/// What takes events out of a conversation.
+/// Receives events from a conversation.
 pub(crate) trait Taker {
     fn take(&mut self, seq: u64, json: &[u8]);
     fn begin(&mut self, position: Position);
@@ -108,15 +108,15 @@ impl Taker for Rendering {
 }
 
 impl Conversation {
-    /// `scratch` is a folder for files without a name.
+    /// `scratch` is a folder for unnamed files.
     pub(crate) fn open(log: Arc<FileLog>, run: RunId, folder: &RunFolder, scratch: &Path) -> Result<Self, LogError> {
         let epoch = log.head(run)?.epoch;
-        // Of a Log that has lost events, the file may still tell them; of a run that waits it ends at the question.
+        // If the Log has lost events, the file may still contain them; for a waiting run it ends at the question.
         let is_kept = epoch == Epoch::FIRST && views::is_whole(&folder.fcmp());
         let finished = is_kept.then(|| Inner::of_finished(&folder.fcmp(), epoch));
         let inner = match finished {
             Some(Ok(Some(inner))) => inner,
-            // It can be made again.
+            // It can be regenerated.
             Some(Ok(None) | Err(_)) | None => {
                 Inner::empty(scratch, epoch).map_err(|error| failed(run, scratch, error))?
             }
@@ -124,12 +124,12 @@ impl Conversation {
         Ok(Self { log, run, scratch: scratch.to_owned(), inner: Mutex::new(inner) })
     }
 
-    /// In which epoch its events were seen.
+    /// The epoch of its events.
     pub(crate) fn epoch(&self) -> Result<Epoch, LogError> {
         self.lock().map(|inner| inner.epoch)
     }
 
-    /// What was left half done is begun anew: the same comes out of it.
+    /// A half-finished translation is restarted: the result is the same.
     fn lock(&self) -> Result<MutexGuard<'_, Inner>, LogError> {
         let mut inner = self.inner.lock().unwrap_or_else(|poisoned| {
             self.inner.clear_poison();
@@ -153,7 +153,7 @@ impl Conversation {
         Ok(Standing { head: inner.head(), ends: inner.ends })
     }
 
-    /// Gives what comes after a position to `taker`, as much as the limits say.
+    /// Passes the events after a position to `taker`, up to the limits.
     pub(crate) fn read(&self, position: Position, limits: Limits, taker: &mut impl Taker) -> Result<Found, LogError> {
         let mut inner = self.lock()?;
         while inner.seq <= position.after && self.translate_more(&mut inner)? {}
@@ -166,14 +166,14 @@ impl Conversation {
         }
         taker.begin(Position { epoch: inner.epoch, after: position.after });
         let last = inner.give(position.after, limits, taker).map_err(|error| {
-            // Somebody has changed the file, or the disk cannot be trusted; it is made again.
+            // The file was changed, or the disk is faulty; the file is regenerated.
             inner.stage = Stage::HalfDone;
             failed(self.run, &self.scratch, error)
         })?;
         Ok(Found::Some(if last == inner.seq { inner.ends } else { Ends::NotYet }))
     }
 
-    /// The seq before the first event that happened at a moment or later. Everything before it is older.
+    /// The seq before the first event at or after a time. All events before it are older.
     pub(crate) fn before(&self, moment: Timestamp) -> Result<u64, LogError> {
         let mut inner = self.lock()?;
         while self.translate_more(&mut inner)? {}
@@ -234,7 +234,7 @@ impl Inner {
             let Some(head) = LineHead::of(json).filter(|head| head.seq == inner.seq + 1) else { return Ok(None) };
             inner.note(head, line.len());
         }
-        // Written by somebody who was interrupted, perhaps.
+        // Possibly written by a process that was interrupted.
         let is_whole = line.is_empty() && inner.ends == Ends::Here;
         Ok(is_whole.then_some(inner))
     }
@@ -270,7 +270,7 @@ impl Inner {
         Head { epoch: self.epoch, next_seq: Seq(self.seq + 1) }
     }
 
-    /// Gives events after `after`, and says which was the last.
+    /// Passes on the events after `after`, and returns the last seq.
     fn give(&self, after: u64, limits: Limits, taker: &mut impl Taker) -> io::Result<u64> {
         let place = usize::try_from(after / STRIDE).ok().and_then(|at| self.places.get(at));
         let mut seq = after / STRIDE * STRIDE;
@@ -281,7 +281,7 @@ impl Inner {
             line.clear();
             (&mut reader).take(LINE_MAX as u64).read_until(b'\n', &mut line)?;
             let Some(json) = line.strip_suffix(b"\n") else {
-                // As many lines as events were promised.
+                // As many lines as events were expected.
                 if seq < self.seq {
                     return Err(io::ErrorKind::UnexpectedEof.into());
                 }
@@ -297,7 +297,7 @@ impl Inner {
     }
 }
 
-/// Reads a file from an offset, whatever others do with it.
+/// Reads a file from an offset, independently of other readers.
 struct At<'a> {
     file: &'a File,
     offset: u64,
@@ -313,7 +313,7 @@ impl io::Read for At<'_> {
     }
 }
 
-/// What places are made of.
+/// The fields needed for the index.
 #[derive(Deserialize)]
 struct LineHead<'a> {
     seq: u64,
@@ -392,7 +392,7 @@ mod tests {
         let conversation = Conversation::open(log.clone(), run, &data.run(run), folder.path()).unwrap();
         let before = all(&conversation);
         assert_eq!(before.iter().map(|(seq, _)| *seq).collect::<Vec<_>>(), (1..=150).collect::<Vec<_>>());
-        // A full disk: remembered, and only half of it written.
+        // A full disk: the state is in memory, but only half of it is in the file.
         {
             let mut inner = conversation.inner.lock().unwrap();
             inner.stage = Stage::HalfDone;
@@ -400,7 +400,7 @@ mod tests {
             inner.size += 1000;
         }
         assert_eq!(all(&conversation), before);
-        // A file that somebody has cut: told once, and then made again.
+        // A truncated file: reported once, and then regenerated.
         conversation.inner.lock().unwrap().lines.set_len(100).unwrap();
         let again =
             conversation.read(Position { after: 140, ..Position::BEGINNING }, Limits::default(), &mut Taken::default());

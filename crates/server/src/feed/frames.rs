@@ -1,4 +1,4 @@
-//! Events as they go over the wire, rendered once for all readers.
+//! Events as sent over the wire, rendered once for all readers.
 //!
 //! ```text
 //! id: 42
@@ -7,7 +7,7 @@
 //!
 //! ```
 //!
-//! A line of the Log has no line break in it, so it is one `data:` line as it is.
+//! A line of the Log contains no line break, so it is used unchanged as one `data:` line.
 
 use std::io::Write;
 
@@ -16,13 +16,13 @@ use skillrun_log::{Epoch, Head};
 
 use super::position::Position;
 
-/// Says how long a client waits before it comes again, and begins every stream.
+/// States how long a client waits before it reconnects; the first piece of every stream.
 pub(crate) const OPENING: &str = "retry: 1000\n\n";
 
-/// Keeps proxies and clients from giving up.
+/// Keeps proxies and clients from closing the connection.
 pub(crate) const HEARTBEAT: &str = ": still here\n\n";
 
-/// Whether the last event of some frames is the last for ever.
+/// Whether the last event of some frames is the end of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ends {
     Here,
@@ -33,7 +33,7 @@ pub(crate) enum Ends {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Frames {
     epoch: Epoch,
-    /// The seq up to which they go; events that were left out count.
+    /// The seq up to which they go, including omitted events.
     to: u64,
     bytes: Bytes,
     /// Seq and end in `bytes` of each.
@@ -50,7 +50,7 @@ impl Frames {
         self.bytes.len()
     }
 
-    /// What a reader needs who has everything up to `after`.
+    /// The frames after `after`.
     pub(crate) fn bytes_after(&self, after: u64) -> Bytes {
         let first = self.ends.partition_point(|(seq, _)| *seq <= after);
         let start = first.checked_sub(1).map_or(0, |before| self.ends[before].1);
@@ -73,7 +73,7 @@ impl Rendering {
         Self { event, epoch: position.epoch, to: position.after, bytes: Vec::new(), ends: Vec::new() }
     }
 
-    /// Begins somewhere else; nothing was shown yet.
+    /// Starts at another position; nothing was shown yet.
     pub(crate) fn at(&mut self, position: Position) {
         (self.epoch, self.to) = (position.epoch, position.after);
     }
@@ -98,7 +98,7 @@ impl Rendering {
     }
 }
 
-/// The client must forget all it has; everything comes again from the beginning.
+/// The client must discard all it has; the stream restarts from the beginning.
 pub(crate) fn reset(head: Head) -> Bytes {
     let last = head.next_seq.0.saturating_sub(1);
     Bytes::from(format!("id: 0\nevent: reset\ndata: {{\"epoch\":{},\"last_seq\":{last}}}\n\n", head.epoch))

@@ -1,21 +1,21 @@
-//! Conversations that are kept although nobody reads them, for readers that come again at once.
+//! Conversations that are kept without a reader, for readers that reconnect at once.
 //!
-//! Each holds a file open, and with it the room on the disk of a run that may be removed meanwhile. So there are only so
-//! many, and none stays for long.
+//! Each holds a file open, and with it the disk space of a run that may be removed meanwhile. So their number is
+//! limited, and none stays for long.
 
 use std::sync::Arc;
 
 use skillrun_model::RunId;
 
-/// So many at the same time; the one that was wanted longest ago goes first.
+/// Maximum number; the least recently used one is dropped first.
 const MOST: usize = 32;
 
-/// One that nobody had at so many looks in a row goes. Looks are seconds apart.
+/// A conversation without a reader for this number of consecutive checks is dropped. Checks are seconds apart.
 const LOOKS: u32 = 12;
 
 #[derive(Debug)]
 pub(super) struct Kept<T> {
-    /// The one that was wanted last is at the end.
+    /// The most recently used one is at the end.
     entries: Vec<Entry<T>>,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Kept<T> {
 struct Entry<T> {
     run: RunId,
     what: Arc<T>,
-    /// Looks since somebody had it.
+    /// Checks since it last had a reader.
     unused: u32,
 }
 
@@ -34,13 +34,13 @@ impl<T> Default for Kept<T> {
 }
 
 impl<T> Kept<T> {
-    /// It is the caller's now, who puts it back if it is still good.
+    /// Moves it to the caller, who puts it back if it is still valid.
     pub(super) fn take(&mut self, run: RunId) -> Option<Arc<T>> {
         let at = self.entries.iter().position(|entry| entry.run == run)?;
         Some(self.entries.remove(at).what)
     }
 
-    /// Keeps one, and gives it back; where somebody else was quicker, theirs.
+    /// Keeps a conversation and returns it; if another task was quicker, returns the other one.
     pub(super) fn put(&mut self, run: RunId, what: Arc<T>) -> Arc<T> {
         if let Some(other) = self.entries.iter().find(|entry| entry.run == run) {
             return other.what.clone();
@@ -52,7 +52,7 @@ impl<T> Kept<T> {
         what
     }
 
-    /// A look: gives those that nobody wants any more, to be dropped.
+    /// One check: returns the conversations to be dropped.
     pub(super) fn let_go(&mut self) -> Vec<Arc<T>> {
         for entry in &mut self.entries {
             entry.unused = if Arc::strong_count(&entry.what) > 1 { 0 } else { entry.unused + 1 };
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(kept.entries.len(), 1);
     }
 
-    /// Found by `make soak`: descriptors of runs that were removed long ago, and the room they took.
+    /// Found by `make soak`: descriptors of runs that were removed long ago, and their disk space, were kept.
     #[test]
     fn what_nobody_wants_goes_and_what_is_read_stays() {
         let mut kept = Kept::default();

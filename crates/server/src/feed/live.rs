@@ -1,4 +1,4 @@
-//! Feeds: as long as somebody reads a stream, one task reads its source and keeps the last frames for all.
+//! Feeds: while a stream has readers, one task reads its source and keeps the last frames for all of them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -17,7 +17,7 @@ use super::ring::{Found, Ring};
 use super::source::{Kind, Read, Source};
 use crate::blocking::blocking;
 
-/// Readers that have fallen behind and read at the same time.
+/// Maximum number of lagging readers that read at the same time.
 const CATCHING_UP: usize = 8;
 
 /// All streams of the service.
@@ -31,7 +31,7 @@ pub(crate) struct Feeds {
     stop: watch::Sender<bool>,
 }
 
-/// One stream that somebody reads.
+/// One stream that has readers.
 #[derive(Debug)]
 pub(crate) struct Feed {
     ring: Mutex<Ring>,
@@ -40,7 +40,7 @@ pub(crate) struct Feed {
     _subscription: Subscription,
 }
 
-/// What readers are woken with.
+/// The state that readers are woken with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum State {
     Going {
@@ -48,7 +48,7 @@ pub(super) enum State {
     },
     /// The last event is in the ring.
     Over,
-    /// It cannot be read any more, because it was removed for example; a reader finds out by itself why.
+    /// The stream cannot be read any more, for example because it was removed; a reader determines the reason itself.
     Broken,
 }
 
@@ -68,7 +68,7 @@ impl Feeds {
         })
     }
 
-    /// Streams end now; their clients come again with a cursor.
+    /// Ends all streams; their clients reconnect with a cursor.
     pub(crate) fn stop(&self) {
         self.stop.send_replace(true);
     }
@@ -88,7 +88,7 @@ impl Feeds {
 
     /// Blocking.
     pub(crate) fn conversation(&self, run: RunId) -> Result<Arc<Conversation>, LogError> {
-        // A run that is gone has none, and one that was mended another one.
+        // A removed run has none, and a repaired one has another epoch.
         let head = self.log.head(run);
         let found = lock(&self.conversations).take(run);
         let epoch = head?.epoch;
@@ -101,10 +101,10 @@ impl Feeds {
         Ok(lock(&self.conversations).put(run, Arc::new(opened)))
     }
 
-    /// What nobody reads any more goes; asked for every few seconds. Blocking.
+    /// Drops conversations without readers; called every few seconds. Blocking.
     pub(crate) fn let_go(&self) {
         let unwanted = lock(&self.conversations).let_go();
-        // Closing a large file that has no name takes time, and nobody is to wait for it.
+        // Closing a large unnamed file takes time, and no other task must wait for it.
         drop(unwanted);
     }
 
@@ -114,7 +114,7 @@ impl Feeds {
         Ok(Reader::new(self.clone(), source, feed, position))
     }
 
-    /// The feed that others read, if it goes on: one that is over or broken has nothing for whoever comes now.
+    /// The existing feed, if it is still active: one that is over or broken has nothing for a new reader.
     fn going(&self, key: (RunId, Kind)) -> Option<Arc<Feed>> {
         let found = lock(&self.live).get(&key).and_then(Weak::upgrade)?;
         let is_going = matches!(*found.news.borrow(), State::Going { .. });
@@ -143,7 +143,7 @@ impl Feeds {
             bell,
             _subscription: subscription,
         });
-        // Somebody else may have made one meanwhile; one is enough.
+        // Another task may have created one meanwhile; one is enough.
         if let Some(other) = self.going(key) {
             return Ok(other);
         }
@@ -151,7 +151,7 @@ impl Feeds {
         live.retain(|_, feed| feed.strong_count() > 0);
         live.insert(key, Arc::downgrade(&feed));
         drop(live);
-        // What came between the two is rung for.
+        // Events appended between the two ring the bell.
         feed.bell.notify_one();
         tokio::spawn(follow(Arc::downgrade(&feed), source.clone(), feed.bell.clone()));
         Ok(feed)
@@ -182,12 +182,12 @@ impl Feed {
 
 impl Drop for Feed {
     fn drop(&mut self) {
-        // Wakes the task, which finds nobody any more.
+        // Wakes the task, which finds no reader left.
         self.bell.notify_one();
     }
 }
 
-/// Reads what is new for as long as somebody wants it.
+/// Reads new events while there are readers.
 async fn follow(feed: Weak<Feed>, source: Source, bell: Arc<Notify>) {
     let _ending = Ending(feed.clone());
     let source = Arc::new(source);
@@ -201,7 +201,7 @@ async fn follow(feed: Weak<Feed>, source: Source, bell: Arc<Notify>) {
     }
 }
 
-/// A feed that nobody feeds any more, for whatever reason, says so.
+/// A feed whose task has ended, for whatever reason, reports it.
 struct Ending(Weak<Feed>);
 
 impl Drop for Ending {
@@ -221,7 +221,7 @@ enum Going {
     Over,
 }
 
-/// Reads until nothing is left, and tells readers after every piece. Blocking.
+/// Reads until nothing is left, and wakes the readers after every piece. Blocking.
 fn read_all(feed: &Weak<Feed>, source: &Source) -> Going {
     loop {
         let Some(feed) = feed.upgrade() else { return Going::Over };

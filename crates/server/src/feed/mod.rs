@@ -1,15 +1,15 @@
 //! Streams of one run: from any cursor on, every event once, whatever the speed of the reader.
 //!
 //! ```text
-//! Log or conversation ──read──▶ feed (one per run and kind, as long as somebody reads) ──▶ reader ──▶ SSE
+//! Log or conversation ──read──▶ feed (one per run and kind, while there are readers) ──▶ reader ──▶ SSE
 //!          ▲                                                                                │
-//!          └───────────────── a reader that has fallen behind reads by itself ──────────────┘
+//!          └───────────────── a lagging reader reads the source itself ──────────────┘
 //! ```
 //!
-//! - `position`: where a reader stands, and how that is spelled in `id:` and `cursor`.
-//! - `frames`: events as they go over the wire, rendered once for all readers.
+//! - `position`: the position of a reader, and its spelling in `id:` and `cursor`.
+//! - `frames`: events as sent over the wire, rendered once for all readers.
 //! - `source`: where they come from. `conversation`: FCMP, translated once for all readers.
-//! - `kept`: conversations for readers that come again.
+//! - `kept`: conversations for readers that reconnect.
 //! - `ring`: the last frames of a feed. `live`: the feed. `reader`: one reader of it.
 //!
 //! The feed is a shortcut and holds nothing that is not in the Log: losing it costs a read.

@@ -1,4 +1,4 @@
-//! Where a reader stands, as it is written in `id:`, `Last-Event-ID` and `cursor`.
+//! The position of a reader, as written in `id:`, `Last-Event-ID` and `cursor`.
 //!
 //! ```text
 //! 42      after event 42 of the first epoch
@@ -6,17 +6,17 @@
 //! 0       nothing yet
 //! ```
 //!
-//! The epoch is left out while there was only one, which is nearly always; then the cursor is the seq.
+//! The epoch is omitted while there has been only one, which is nearly always the case; then the cursor is the seq.
 
 use std::fmt;
 use std::str::FromStr;
 
 use skillrun_log::{Cursor, Epoch, Seq};
 
-/// What can be given out, for the description of the service.
+/// The pattern of cursors, for the OpenAPI description.
 pub(crate) const CURSOR_PATTERN: &str = r"^[0-9]{1,19}(\.[1-9][0-9]{0,8})?$";
 
-/// The last event a reader has. A position without an epoch is one of the first.
+/// The last event a reader has. A position without an epoch belongs to the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) epoch: Epoch,
@@ -44,9 +44,9 @@ impl fmt::Display for Position {
     }
 }
 
-/// It was never given out as a cursor.
+/// The text is not a cursor of this service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("is no cursor; give the id of the last event you have, or leave it out to begin at the beginning")]
+#[error("is not a cursor; use the id of the last event you have, or omit it to start from the beginning")]
 pub(crate) struct NoCursor;
 
 impl FromStr for Position {

@@ -1,4 +1,4 @@
-//! One reader of a stream. It takes what the feed has, and reads by itself what the feed has no more.
+//! One reader of a stream. It takes the frames that the feed has, and reads older ones from the source itself.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub(crate) enum Next {
     Bytes(Bytes),
     /// The last event was given.
     End,
-    /// It cannot be read; whoever comes again is told why.
+    /// The stream cannot be read; a client that reconnects gets the reason.
     Failed,
 }
 
@@ -47,16 +47,16 @@ impl Reader {
         Self { feeds, source, feed, news, position, stage: Stage::New }
     }
 
-    /// What comes next. May be dropped while it waits; nothing is lost then.
+    /// The next frames. The future may be dropped while it waits; nothing is lost then.
     pub(crate) async fn next(&mut self) -> Next {
         loop {
             if self.stage == Stage::Over {
                 return Next::End;
             }
-            // Looked at before the ring: what comes after this look wakes us.
+            // Read before the ring: later changes wake this reader.
             let state = self.news.borrow_and_update().clone();
             let found = match self.stage {
-                // The feed does not know whether a position is one of its own.
+                // The feed does not know whether a position belongs to it.
                 Stage::New if self.position.after > 0 => Found::Elsewhere,
                 Stage::New | Stage::Reading | Stage::Over => self.feed.after(self.position),
             };
@@ -68,7 +68,7 @@ impl Reader {
                 },
                 (Found::Nothing, State::Over) => return Next::End,
                 (Found::Nothing, State::Going { .. }) => {
-                    // A feed tells that it is over or broken before it goes.
+                    // A feed reports that it is over or broken before it is dropped.
                     if self.news.changed().await.is_err() {
                         return Next::End;
                     }
@@ -92,11 +92,11 @@ impl Reader {
     }
 
     async fn by_itself(&mut self) -> Result<Bytes, LogError> {
-        // Never closed, so there is always a turn.
+        // The semaphore is never closed, so there is always a permit.
         let turn = self.feeds.catching_up.clone().acquire_owned().await.ok();
         let (source, position) = (self.source.clone(), self.position);
         let read = move || {
-            // Kept until it is done, even if nobody waits any more.
+            // Held until the work is done, even if the client has disconnected.
             let _turn = turn;
             source.read(position)
         };
@@ -106,7 +106,7 @@ impl Reader {
                 self.stage = Stage::Reading;
                 Bytes::new()
             }
-            // The feed cannot go on and there is nothing to say why: the client comes again, and gets another feed.
+            // The feed cannot continue and the reason is unknown: the client reconnects and gets another feed.
             (Read::Nothing, Stage::Reading | Stage::Over) => {
                 self.stage = Stage::Over;
                 Bytes::new()

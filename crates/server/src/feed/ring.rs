@@ -8,7 +8,7 @@ use skillrun_log::Head;
 use super::frames::Frames;
 use super::position::Position;
 
-/// So much is kept; whoever is further behind reads by itself.
+/// Number of bytes that are kept; a reader that is further behind reads the source itself.
 const BYTES: usize = 512 << 10;
 const PIECES: usize = 256;
 
@@ -22,18 +22,18 @@ pub(super) struct Ring {
     to: Position,
 }
 
-/// What a ring has for a reader.
+/// The result of a read from the ring.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Found {
     Frames(Arc<Frames>),
-    /// The reader has everything, or is ahead.
+    /// The reader has every frame, or is ahead.
     Nothing,
-    /// It needs what is no longer here, or never was.
+    /// The reader needs frames that are no longer in the ring, or never were.
     Elsewhere,
 }
 
 impl Ring {
-    /// It begins at the end of what there is.
+    /// The ring begins at the current end of the stream.
     pub(super) fn new(head: Head) -> Self {
         let to = Position { epoch: head.epoch, after: head.next_seq.0.saturating_sub(1) };
         Self { frames: VecDeque::new(), bytes: 0, from: to.after, to }
@@ -43,7 +43,7 @@ impl Ring {
         self.to
     }
 
-    /// Everything is another one now.
+    /// Replaces all frames.
     pub(super) fn restart(&mut self, head: Head) {
         *self = Self { to: Position { epoch: head.epoch, after: 0 }, from: 0, ..Self::new(head) };
     }
@@ -53,7 +53,7 @@ impl Ring {
         self.to = frames.to();
         self.bytes += frames.len();
         self.frames.push_back(Arc::new(frames));
-        // The last one stays whatever its size: all who follow want it at this moment.
+        // The last one stays whatever its size: all following readers need it now.
         while self.frames.len() > 1 && (self.bytes > BYTES || self.frames.len() > PIECES) {
             let Some(first) = self.frames.pop_front() else { return };
             self.bytes -= first.len();

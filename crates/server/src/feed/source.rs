@@ -11,7 +11,7 @@ use super::conversation::Conversation;
 use super::frames::{Ends, Frames, Rendering};
 use super::position::Position;
 
-/// How much is read at once. A reader that is behind holds so much, and there may be hundreds.
+/// Size of one read. A lagging reader holds this much memory, and there may be hundreds.
 pub(crate) const LIMITS: Limits = Limits { events: 500, bytes: 64 << 10 };
 
 /// Which stream of a run.
@@ -19,7 +19,7 @@ pub(crate) const LIMITS: Limits = Limits { events: 500, bytes: 64 << 10 };
 pub(crate) enum Kind {
     /// RASP, all of it.
     Events,
-    /// RASP without what the runtime writes for itself.
+    /// RASP without internal events of the runtime.
     Frontend,
     /// FCMP.
     Chat,
@@ -53,7 +53,7 @@ enum Shown {
     Frontend,
 }
 
-/// What comes after a position.
+/// The events after a position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Read {
     Frames(Frames),
@@ -62,7 +62,7 @@ pub(crate) enum Read {
     Reset(Head),
 }
 
-/// How a stream stands.
+/// The state of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Standing {
     pub(crate) head: Head,
@@ -98,7 +98,7 @@ impl Source {
         self.log.subscribe(self.run, wake)
     }
 
-    /// Where it ends at this moment, and whether that is for ever.
+    /// Where it currently ends, and whether that is final.
     pub(crate) fn standing(&self) -> Result<Standing, LogError> {
         match &self.from {
             From::Conversation(conversation) => conversation.standing(),
@@ -143,7 +143,7 @@ impl Source {
     }
 }
 
-/// Nothing comes after the end of a run, so only the last line needs a look.
+/// Nothing comes after the end of a run, so only the last line is checked.
 fn ends(page: &Page) -> Ends {
     let last = page.lines().next_back().and_then(|line| event_type(line.json()));
     match last {
@@ -152,7 +152,7 @@ fn ends(page: &Page) -> Ends {
     }
 }
 
-/// The type alone, without reading the rest twice.
+/// Only the type, without parsing the rest twice.
 pub(crate) fn event_type(json: &[u8]) -> Option<EventType> {
     #[derive(Deserialize)]
     struct Line<'a> {

@@ -152,7 +152,10 @@ fn path_parameter(name: &str) -> Value {
     let bare = name.trim_start_matches('*');
     let (schema, description) = match bare {
         "run_id" => (json!({"type": "string", "format": "uuid"}), "The run."),
-        "path" => (json!({"type": "string"}), "The path of the file, as given in the list of artifacts; slashes are not escaped."),
+        "path" => (
+            json!({"type": "string"}),
+            "The path of the file, as given in the list of artifacts; slashes are not escaped.",
+        ),
         _ => (json!({"type": "string"}), "The name of the skill, as given in the list of skills."),
     };
     json!({"name": bare, "in": "path", "required": true, "description": description, "schema": schema})

@@ -1,7 +1,7 @@
 //! The files of the web page, as Vite has built them in `web/dist`.
 //!
-//! A release has them inside, so that one file is all there is to install. Other builds read the folder at each
-//! request: whoever works on the page builds it and reloads, and no test waits for the program to be linked again.
+//! A release build embeds them, so that a single file is installed. Other builds read the folder at each request: a
+//! developer builds the page and reloads, and no test waits for the program to be linked again.
 
 use std::fs;
 use std::path::{Component, Path};
@@ -17,7 +17,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/dist");
 #[allow_missing = true]
 struct Embedded;
 
-/// One of them by its path, such as `assets/index-1a2b.js`; none where the page was not built.
+/// One file by its path, such as `assets/index-1a2b.js`; none if the page was not built.
 pub(super) fn file(path: &str) -> Option<File> {
     if cfg!(debug_assertions) { in_folder(Path::new(FOLDER), path) } else { embedded(path) }
 }
@@ -27,7 +27,7 @@ fn embedded(path: &str) -> Option<File> {
     Some(File { bytes: found.data, hash: found.metadata.sha256_hash() })
 }
 
-/// Not by [`Embedded`], which finds nothing in a folder that was made after the program.
+/// Not by [`Embedded`], which finds nothing in a folder that was created after the program was built.
 fn in_folder(folder: &Path, path: &str) -> Option<File> {
     if !Path::new(path).components().all(|part| matches!(part, Component::Normal(_))) {
         return None;

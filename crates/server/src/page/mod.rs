@@ -1,6 +1,6 @@
-//! Pages: the web page, the way in, and the description of the API for people.
+//! Pages: the web page, the login, and the API reference for people.
 //!
-//! - `web`: how the web page is given out. `dist`: where its files are. `docs`: the description.
+//! - `web`: how the web page is served. `dist`: where its files are. `docs`: the API reference.
 
 mod dist;
 mod docs;

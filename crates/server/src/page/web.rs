@@ -1,5 +1,5 @@
-//! The web page: its first file at `/`, and everything that one names at `/assets/`. It holds no data, so everybody may
-//! have it.
+//! The web page: its first file at `/`, and the files it refers to at `/assets/`. It contains no data, so it needs no
+//! token.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use super::{HTML, text};
 use crate::extract::InPath;
 use crate::problem::{Problem, ProblemCode};
 
-/// What is shown where the page was not built.
+/// Shown if the page was not built.
 const NOT_BUILT: &str = include_str!("home.html");
 
 /// A file of the page.
@@ -29,9 +29,9 @@ pub(super) type Files = fn(&str) -> Option<File>;
 /// How long a browser may keep a file without asking.
 #[derive(Debug, Clone, Copy)]
 enum Keep {
-    /// Its name says what is in it: another content has another name.
+    /// Its name depends on its content: another content has another name.
     ForEver,
-    /// It asks every time, and is told when nothing has changed.
+    /// The browser asks every time, and gets 304 when nothing has changed.
     Never,
 }
 
@@ -76,19 +76,19 @@ fn answer(path: &str, file: File, keep: Keep, headers: &HeaderMap) -> Response {
 }
 
 fn tag(hash: &[u8; 32]) -> HeaderValue {
-    // Half of it tells two builds apart as well.
+    // Half of the hash is enough to distinguish two builds.
     let digits: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     HeaderValue::from_str(&format!("\"{digits}\"")).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
-/// Whether a browser says that it has this one already.
+/// Whether the browser states that it has this version already.
 fn has(headers: &HeaderMap, tag: &HeaderValue) -> bool {
     let told = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let mut tags = told.flat_map(|tags| tags.split(',')).map(str::trim);
     tags.any(|given| given == "*" || given.strip_prefix("W/").unwrap_or(given) == tag)
 }
 
-/// Only what a page is made of; browsers guess nothing here.
+/// Only the media types of the page; browsers must not guess.
 fn media(path: &str) -> &'static str {
     match path.rsplit_once('.').map_or("", |(_, ending)| ending) {
         "html" => HTML,

@@ -52,10 +52,14 @@ pub(super) fn routes() -> Vec<Route> {
             handler: get(raw),
         },
         Route {
-            operation: Operation::get("/v1/runs/{run_id}/attempts", "list_attempts", "Show what happened in each attempt")
-                .scope(Scope::Read)
-                .answers::<AttemptList>(StatusCode::OK, "The attempts")
-                .problems(&missing[..2]),
+            operation: Operation::get(
+                "/v1/runs/{run_id}/attempts",
+                "list_attempts",
+                "Show what happened in each attempt",
+            )
+            .scope(Scope::Read)
+            .answers::<AttemptList>(StatusCode::OK, "The attempts")
+            .problems(&missing[..2]),
             handler: get(attempts),
         },
         Route {
@@ -174,7 +178,9 @@ pub(super) fn each_event(service: &Service, run: RunId, mut take: impl FnMut(Eve
                 cursor = page.cursor();
             }
             Answer::Reset(_) => {
-                return Err(Problem::new(ProblemCode::CursorReset, "the Log was repaired while it was being read").of_run(run));
+                return Err(
+                    Problem::new(ProblemCode::CursorReset, "the Log was repaired while it was being read").of_run(run)
+                );
             }
         }
     }

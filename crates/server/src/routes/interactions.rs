@@ -71,19 +71,23 @@ pub(super) fn routes() -> Vec<Route> {
             handler: get(history),
         },
         Route {
-            operation: Operation::post("/v1/runs/{run_id}/interaction/reply", "reply", "Answer the pending question of a run")
-                .scope(Scope::Run)
-                .query::<WaitParams>()
-                .json_body::<ReplyBody>(json!({"interaction_id": 1, "text": "Aurora"}))
-                .multipart_body::<ReplyForm>()
-                .answers::<RunView>(StatusCode::OK, "The answer was accepted; the current state of the run")
-                .problems(&missing)
-                .problems(&[
-                    ProblemCode::StaleInteraction,
-                    ProblemCode::OtherVariables,
-                    ProblemCode::RunOver,
-                    ProblemCode::OwnerSilent,
-                ]),
+            operation: Operation::post(
+                "/v1/runs/{run_id}/interaction/reply",
+                "reply",
+                "Answer the pending question of a run",
+            )
+            .scope(Scope::Run)
+            .query::<WaitParams>()
+            .json_body::<ReplyBody>(json!({"interaction_id": 1, "text": "Aurora"}))
+            .multipart_body::<ReplyForm>()
+            .answers::<RunView>(StatusCode::OK, "The answer was accepted; the current state of the run")
+            .problems(&missing)
+            .problems(&[
+                ProblemCode::StaleInteraction,
+                ProblemCode::OtherVariables,
+                ProblemCode::RunOver,
+                ProblemCode::OwnerSilent,
+            ]),
             handler: post(reply),
         },
     ]

@@ -31,10 +31,14 @@ use crate::service::Service;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![Route {
-        operation: Operation::get("/v1/runs/{run_id}/request", "get_request", "Show the request of a run, as it was accepted")
-            .scope(Scope::Read)
-            .answers::<RunRequest>(StatusCode::OK, "The request, with every default filled in and secrets masked")
-            .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved]),
+        operation: Operation::get(
+            "/v1/runs/{run_id}/request",
+            "get_request",
+            "Show the request of a run, as it was accepted",
+        )
+        .scope(Scope::Read)
+        .answers::<RunRequest>(StatusCode::OK, "The request, with every default filled in and secrets masked")
+        .problems(&[ProblemCode::RunNotFound, ProblemCode::RunRemoved]),
         handler: get(request),
     }]
 }

@@ -43,11 +43,15 @@ pub(super) fn routes() -> Vec<Route> {
     let missing = [ProblemCode::RunNotFound, ProblemCode::RunRemoved];
     vec![
         Route {
-            operation: Operation::get("/v1/runs/{run_id}/result", "get_result", "Show the result of a run that is over")
-                .scope(Scope::Read)
-                .answers::<RunResult>(StatusCode::OK, "The result")
-                .problems(&missing)
-                .problems(&[ProblemCode::NotYet]),
+            operation: Operation::get(
+                "/v1/runs/{run_id}/result",
+                "get_result",
+                "Show the result of a run that is over",
+            )
+            .scope(Scope::Read)
+            .answers::<RunResult>(StatusCode::OK, "The result")
+            .problems(&missing)
+            .problems(&[ProblemCode::NotYet]),
             handler: get(run_result),
         },
         Route {
@@ -68,14 +72,18 @@ pub(super) fn routes() -> Vec<Route> {
             handler: get(artifact),
         },
         Route {
-            operation: Operation::get("/v1/runs/{run_id}/bundle", "get_bundle", "Download result and artifacts of a run as a zip")
-                .scope(Scope::Read)
-                .takes_ticket()
-                .query::<BundleParams>()
-                .answers_media(StatusCode::OK, "application/zip", "The bundle")
-                .answers_media(StatusCode::PARTIAL_CONTENT, "application/zip", "The requested range")
-                .problems(&missing)
-                .problems(&[ProblemCode::NotYet, ProblemCode::RangeNotSatisfiable]),
+            operation: Operation::get(
+                "/v1/runs/{run_id}/bundle",
+                "get_bundle",
+                "Download result and artifacts of a run as a zip",
+            )
+            .scope(Scope::Read)
+            .takes_ticket()
+            .query::<BundleParams>()
+            .answers_media(StatusCode::OK, "application/zip", "The bundle")
+            .answers_media(StatusCode::PARTIAL_CONTENT, "application/zip", "The requested range")
+            .problems(&missing)
+            .problems(&[ProblemCode::NotYet, ProblemCode::RangeNotSatisfiable]),
             handler: get(bundle),
         },
         Route {

@@ -57,7 +57,11 @@ pub(super) fn routes() -> Vec<Route> {
             operation: Operation::post("/v1/runs", "create_run", "Run a skill")
                 .scope(Scope::Run)
                 .query::<WaitParams>()
-                .header("Idempotency-Key", KEY_PATTERN, "A repeated request with the same key does not create a second run")
+                .header(
+                    "Idempotency-Key",
+                    KEY_PATTERN,
+                    "A repeated request with the same key does not create a second run",
+                )
                 .json_body::<CreateRun>(
                     json!({"skill": "count-words", "engine": "scripted", "input": {"text": "one two three"}}),
                 )
@@ -107,24 +111,28 @@ pub(super) fn routes() -> Vec<Route> {
             handler: post(cancel),
         },
         Route {
-            operation: Operation::post("/v1/runs/{run_id}/retry", "retry_run", "Start a new run with the same request, optionally with changes")
-                .scope(Scope::Run)
-                .query::<WaitParams>()
-                .header("Idempotency-Key", KEY_PATTERN, "A repeated request with the same key does not create a second run")
-                .json_body::<RetryRun>(json!({"input": {"text": "four five"}}))
-                .answers::<RunView>(StatusCode::ACCEPTED, "The new run was accepted")
-                .answers::<RunView>(StatusCode::OK, created)
-                .problems(&[
-                    ProblemCode::RunNotFound,
-                    ProblemCode::RunRemoved,
-                    ProblemCode::CannotRun,
-                    ProblemCode::InputInvalid,
-                    ProblemCode::SkillInvalid,
-                    ProblemCode::AddressRefused,
-                    ProblemCode::KeyReused,
-                    ProblemCode::WorkspaceInUse,
-                    ProblemCode::QueueFull,
-                ]),
+            operation: Operation::post(
+                "/v1/runs/{run_id}/retry",
+                "retry_run",
+                "Start a new run with the same request, optionally with changes",
+            )
+            .scope(Scope::Run)
+            .query::<WaitParams>()
+            .header("Idempotency-Key", KEY_PATTERN, "A repeated request with the same key does not create a second run")
+            .json_body::<RetryRun>(json!({"input": {"text": "four five"}}))
+            .answers::<RunView>(StatusCode::ACCEPTED, "The new run was accepted")
+            .answers::<RunView>(StatusCode::OK, created)
+            .problems(&[
+                ProblemCode::RunNotFound,
+                ProblemCode::RunRemoved,
+                ProblemCode::CannotRun,
+                ProblemCode::InputInvalid,
+                ProblemCode::SkillInvalid,
+                ProblemCode::AddressRefused,
+                ProblemCode::KeyReused,
+                ProblemCode::WorkspaceInUse,
+                ProblemCode::QueueFull,
+            ]),
             handler: post(retry),
         },
     ]
@@ -551,7 +559,8 @@ async fn list(
         .collect::<Result<Vec<RunStatus>, _>>()
         .map_err(|error| Problem::field("query.status", error.to_string()))?;
     let after = params.cursor.as_deref().map(str::parse).transpose();
-    let after = after.map_err(|_| Problem::field("query.cursor", "is not a cursor; use next_cursor of the previous page"))?;
+    let after =
+        after.map_err(|_| Problem::field("query.cursor", "is not a cursor; use next_cursor of the previous page"))?;
     if params.q.as_ref().is_some_and(|text| text.chars().count() > 200) {
         return Err(Problem::field("query.q", "must have at most 200 characters"));
     }

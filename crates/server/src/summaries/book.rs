@@ -1,4 +1,4 @@
-//! The catalog, and what was told about it. One at a time uses it.
+//! The catalog, and the changes reported so far. Used by one thread at a time.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,22 +12,23 @@ use skillrun_model::{RunId, RunStatus};
 use super::changes::Changes;
 use super::epoch::Epoch;
 
-/// So many runs, the newest, are in a snapshot.
+/// Number of runs in a snapshot, the newest.
 const SNAPSHOT: usize = 200;
 
-/// So many older ones that wait for an answer are in it too: a question must not be forgotten because it is old.
+/// Number of older runs waiting for an answer that are also in a snapshot: a question must not be missed because it is
+/// old.
 const WAITING: usize = 1_000;
 
-/// So many changes are given at once; whoever gets so many asks again.
+/// Maximum number of changes in one result; a reader that gets this many asks again.
 const PAGE: usize = 500;
 
-/// So many bytes of a Log are read before somebody else has a turn.
+/// Number of bytes of a Log that are read before another thread has a turn.
 const GLANCE: u64 = 1 << 20;
 
-/// What happened after a cursor.
+/// The changes after a cursor.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Since {
-    /// What the reader has is of no use: it begins anew with these, the newest first, and this number.
+    /// The cursor is not valid: the reader restarts with these runs, newest first, and this number.
     Reset { snapshot: Vec<Row>, number: u64 },
     /// In the order of their numbers, each run once. Not necessarily all: ask again until there are none.
     Changes(Vec<(u64, Change)>),
@@ -44,9 +45,9 @@ pub(super) struct Book {
     log: Arc<FileLog>,
     pub(super) catalog: Catalog,
     epoch: Epoch,
-    /// When all runs were looked at.
+    /// When all runs were scanned.
     pub(super) looked: Instant,
-    /// What every row said when it was last looked at.
+    /// The content of every row when it was last read.
     known: HashMap<RunId, RowState>,
     changes: Changes,
 }
@@ -61,18 +62,18 @@ impl Book {
         Ok(Self { log, catalog, epoch, looked, known, changes: Changes::default() })
     }
 
-    /// The last number that was given out.
+    /// The last number that was assigned.
     pub(super) fn last(&self) -> u64 {
         self.changes.last()
     }
 
-    /// Looks at the next part of a run; it is not done as long as it is given back.
+    /// Reads the next part of a run; returns the run while it is not done.
     pub(super) fn look_at_part(&mut self, run: RunId) -> Result<(Option<Row>, Vec<RunId>), CatalogError> {
         let (current, behind) = self.catalog.refresh_within(&self.log, &[run], GLANCE)?;
         Ok((self.are_now(current).pop().flatten(), behind))
     }
 
-    /// Looks at some runs, of one that writes much only the next part. Gives those that are not done.
+    /// Refreshes some runs; for one that writes much, only the next part. Returns those that are not done.
     pub(super) fn glance_at(&mut self, runs: &[RunId]) -> Result<Vec<RunId>, CatalogError> {
         let (current, behind) = self.catalog.refresh_within(&self.log, runs, GLANCE)?;
         self.are_now(current);
@@ -88,12 +89,12 @@ impl Book {
         rows.collect()
     }
 
-    /// Looks at all runs, those of other processes too.
-    /// Of one that writes much only the next part; gives those that are not done.
+    /// Refreshes all runs, including those of other processes. For one that writes much, only the next part; returns
+    /// those that are not done.
     pub(super) fn look_at_all(&mut self) -> Result<Vec<RunId>, CatalogError> {
         let began = Instant::now();
         let (_, behind) = self.catalog.refresh_all_within(&self.log, GLANCE)?;
-        // Another process may have brought the rows up to date, so it does not matter which of them we changed.
+        // Another process may have refreshed the rows, so it does not matter which of them this process changed.
         let states = self.catalog.states()?;
         let gone = self.known.keys().filter(|run| !states.contains_key(run)).map(|run| (*run, None));
         let mut changed: Vec<(RunId, Option<RowState>)> = gone.collect();
@@ -106,7 +107,7 @@ impl Book {
         Ok(behind)
     }
 
-    /// A run was seen so; a change if it was another way before.
+    /// Records the state of a run; a change if it differs from the previous one.
     fn is_now(&mut self, run: RunId, state: Option<RowState>) {
         let has_changed = self.known.get(&run) != state.as_ref();
         match state {
@@ -119,7 +120,7 @@ impl Book {
         }
     }
 
-    /// The newest runs, and older ones that wait for somebody.
+    /// The newest runs, and older ones that wait for an answer.
     fn snapshot(&mut self) -> Result<Vec<Row>, CatalogError> {
         let mut rows = self.catalog.list(&Query { limit: Some(SNAPSHOT), ..Query::default() })?;
         if let Some(oldest) = rows.last().map(|row| row.run_id).filter(|_| rows.len() == SNAPSHOT) {

@@ -1,15 +1,16 @@
-//! Numbers for changes: of each run only the last one. Pure.
+//! Numbers of changes: only the last one of each run. Pure.
 
 use std::collections::{BTreeMap, HashMap};
 
 use skillrun_model::RunId;
 
-/// So many runs have their last change remembered. Whoever stands before a change that was forgotten begins anew.
+/// Number of runs whose last change is remembered. A reader positioned before a forgotten change restarts from a
+/// snapshot.
 pub(super) const REMEMBERED: usize = 10_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// The last number that was given out.
+    /// The last number that was assigned.
     last: u64,
     /// The last number that was forgotten.
     forgotten: u64,
@@ -36,7 +37,8 @@ impl Changes {
         }
     }
 
-    /// The first changes after a number, in their order. None when some were forgotten, or the number is none of ours.
+    /// The first changes after a number, in their order. None when some were forgotten, or the number was never
+    /// assigned.
     pub(super) fn since(&self, number: u64, most: usize) -> Option<Vec<(u64, RunId)>> {
         if number < self.forgotten || number > self.last {
             return None;

@@ -1,4 +1,4 @@
-//! Which process gave a number out: numbers of another one mean nothing here.
+//! Which process assigned a number: numbers of another process mean nothing here.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ impl fmt::Display for Epoch {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an epoch is sixteen hexadecimal digits, as it was given out")]
+#[error("an epoch must be sixteen hexadecimal digits")]
 pub struct NoEpoch;
 
 impl FromStr for Epoch {

@@ -1,18 +1,19 @@
-//! All runs in a few words, for lists, and what changes about them, for streams. A view over the catalog: nothing is kept
-//! here that the Logs do not say.
+//! Summaries of all runs, for lists, and their changes, for streams. A view over the catalog: nothing is stored here
+//! that is not in the Logs.
 //!
-//! - `shared`: [`Summaries`], used by everybody at once; a thread that looks when there is news.
-//! - `book`: the catalog, and what was told about it. `changes`: numbers for changes.
-//! - `turns`: who has the book next. `epoch`: which process gave a number out.
+//! - `shared`: [`Summaries`], shared by all threads; a thread that refreshes when there are changes.
+//! - `book`: the catalog, and the changes reported so far. `changes`: numbers of changes.
+//! - `turns`: access to the book in order. `epoch`: which process assigned a number.
 //!
-//! # What holds
+//! # Invariants
 //!
-//! - What this process appended before somebody asks is in the answer, unless it is more than a megabyte of one run,
-//!   which comes in pieces, so that a run that floods keeps nobody waiting; what others did is there after a second.
-//! - Each change of a row has a number, and numbers grow. Whoever takes everything after the last number it was given
-//!   misses no run's last state, and never sees a run as it was before.
-//! - A change is "look again": the row that is given is the one that is there, not the one that was there then. So of a
-//!   run that changed a hundred times there is one change to give.
+//! - Events that this process appended before a query are in its result, unless they are more than a megabyte of one
+//!   run, which is read in pieces, so that a run that floods its Log does not delay other queries; changes by other
+//!   processes appear after a second.
+//! - Each change of a row has a number, and numbers grow. A reader that takes everything after the last number it
+//!   received misses no run's last state, and never sees an older state of a run.
+//! - A change is "look again": the row that is returned is the current one, not the one at the time of the change. So a
+//!   run that changed a hundred times has one change.
 
 mod book;
 mod changes;

@@ -1,4 +1,4 @@
-//! Summaries for everybody at once, and the thread that looks when there is news.
+//! Summaries shared by all threads, and the thread that refreshes them.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -20,19 +20,19 @@ use super::book::{Book, Since};
 use super::epoch::Epoch;
 use super::turns::{Turn, Turns, lock};
 
-/// So many parts of one Log are read for one question.
+/// Maximum number of parts of one Log that are read for one query.
 const PARTS: u32 = 1000;
 
-/// Between two looks at a run that writes much.
+/// Interval between two reads of a run that writes much.
 const BREATH: Duration = Duration::from_millis(2);
 
-/// News of this process are told together, so often at most while somebody listens.
+/// Minimum interval between two notifications of changes by this process while there are listeners.
 const TOGETHER: Duration = Duration::from_millis(50);
 
-/// News of other processes are looked for so often while somebody listens or asks.
+/// Interval at which changes by other processes are looked for while there are listeners or queries.
 const OTHERS: Duration = Duration::from_secs(1);
 
-/// With news of more runs than these, all are looked at.
+/// If more runs than this have changed, all are scanned.
 const NEWS_MAX: usize = 10_000;
 
 /// Called when there may be changes. It must be quick, and must not call the summaries.
@@ -42,16 +42,16 @@ type Wake = Arc<dyn Fn() + Send + Sync>;
 pub enum SummariesError {
     #[error(transparent)]
     Catalog(#[from] CatalogError),
-    #[error("a list of all runs cannot be kept: {0}; free some memory and try again")]
+    #[error("failed to start the thread that lists all runs: {0}; free some memory and try again")]
     System(#[from] io::Error),
 }
 
-/// All runs in a few words. Blocking.
+/// Summaries of all runs. Blocking.
 #[derive(Debug)]
 pub struct Summaries {
     shared: Arc<Shared>,
     epoch: Epoch,
-    /// As long as it lives, we hear of every append.
+    /// While it lives, every append is reported to this.
     _news: Subscription,
 }
 
@@ -60,8 +60,7 @@ struct Shared {
     news: Mutex<News>,
     has_news: Condvar,
     listeners: Mutex<Listeners>,
-    /// The number of the last change in the book, for those who need not wait for a turn at it to know that there is
-    /// none for them.
+    /// The number of the last change in the book, so that readers without new changes need not wait for the book.
     last: AtomicU64,
 }
 
@@ -71,13 +70,13 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// What is to be looked at.
+/// The runs to refresh.
 #[derive(Debug, Default)]
 struct News {
     runs: HashSet<RunId>,
-    /// There were too many to keep.
+    /// Too many runs to list: all are scanned.
     is_all: bool,
-    /// Some of them have more than was read at once.
+    /// Some of them have more data than is read at once.
     is_behind: bool,
     is_over: bool,
 }
@@ -88,18 +87,18 @@ struct Listeners {
     all: Vec<(u64, Wake)>,
 }
 
-/// The last look of the thread.
+/// The last refresh by the thread.
 #[derive(Debug, Clone, Copy)]
 struct Last {
     at: Instant,
-    /// The last look at all runs, whoever had it.
+    /// The last scan of all runs, by any thread.
     all_at: Instant,
-    /// How long news wait for more.
+    /// How long changes are collected.
     pause: Duration,
 }
 
 impl Summaries {
-    /// `log` is the one that this process appends to, in `data`.
+    /// `log` is the Log that this process appends to, in `data`.
     pub fn start(log: Arc<FileLog>, data: &DataFolder) -> Result<Arc<Self>, SummariesError> {
         let mut random = [0; 8];
         getrandom(&mut random, GetRandomFlags::empty()).map_err(io::Error::from)?;
@@ -109,7 +108,7 @@ impl Summaries {
     pub(super) fn in_epoch(log: Arc<FileLog>, data: &DataFolder, epoch: Epoch) -> Result<Arc<Self>, SummariesError> {
         let heard: Arc<Mutex<Weak<Shared>>> = Arc::default();
         let bell = heard.clone();
-        // Before the first look, so that nothing falls between.
+        // Before the first scan, so that nothing is missed in between.
         let news = log.subscribe_all(Arc::new(move |run| {
             let shared = lock(&bell).upgrade();
             if let Some(shared) = shared {
@@ -119,7 +118,7 @@ impl Summaries {
         let book = Book::open(log, &data.catalog(), epoch)?;
         let shared = Arc::new(Shared {
             book: Turns::new(book),
-            // What was appended during the first look was heard by nobody.
+            // Appends during the first scan were not reported.
             news: Mutex::new(News { is_all: true, ..News::default() }),
             has_news: Condvar::new(),
             listeners: Mutex::default(),
@@ -131,7 +130,7 @@ impl Summaries {
         Ok(Arc::new(Self { shared, epoch, _news: news }))
     }
 
-    /// Whose numbers are good here.
+    /// The epoch of the numbers that are valid here.
     pub fn epoch(&self) -> Epoch {
         self.epoch
     }
@@ -140,14 +139,14 @@ impl Summaries {
         self.shared.fresh(Turn::Ask, |book| book.catalog.list(query))
     }
 
-    /// One run, whoever owns it; none when there is no such run.
+    /// One run, whichever process owns it; none when there is no such run.
     pub fn get(&self, run: RunId) -> Result<Option<Row>, CatalogError> {
-        // In pieces, so that others have their turns while a large Log is read.
+        // In pieces, so that other queries have their turns while a large Log is read.
         let (mut part, mut turn) = (0, Turn::Ask);
         loop {
             let (row, behind) = self.shared.with_book(turn, |book| book.look_at_part(run))?;
             (part, turn) = (part + 1, Turn::ReadOn);
-            // One that writes faster than it is read is shown as it was a moment ago.
+            // A run that writes faster than it is read is shown with a slight delay.
             if behind.is_empty() || part == PARTS {
                 return Ok(row);
             }
@@ -155,12 +154,12 @@ impl Summaries {
         }
     }
 
-    /// The question of one run, all of it; ask for the run first.
+    /// The complete question of one run; query the run first.
     pub fn pending(&self, run: RunId) -> Result<Option<Pending>, CatalogError> {
         self.shared.with_book(Turn::Ask, |book| book.catalog.pending(run))
     }
 
-    /// All questions that wait, those with a deadline first.
+    /// All pending questions, those with a deadline first.
     pub fn waiting(&self) -> Result<Vec<Waiting>, CatalogError> {
         self.shared.fresh(Turn::Ask, |book| book.catalog.waiting())
     }
@@ -169,17 +168,17 @@ impl Summaries {
         self.shared.fresh(Turn::Ask, |book| book.catalog.counts())
     }
 
-    /// The number of the last change. Those who listen are woken after it has changed.
+    /// The number of the last change. Listeners are woken after it has changed.
     pub fn last(&self) -> u64 {
         self.shared.last.load(Ordering::SeqCst)
     }
 
-    /// What happened after a cursor. Subscribe first, ask second.
+    /// The changes after a cursor. Subscribe first, query second.
     pub fn since(&self, cursor: Option<(Epoch, u64)>) -> Result<Since, CatalogError> {
         self.shared.fresh(Turn::Ask, |book| book.since(cursor))
     }
 
-    /// Calls `wake` when there are changes, until the guard is dropped; sometimes for nothing.
+    /// Calls `wake` when there are changes, until the guard is dropped; spurious calls are possible.
     pub fn subscribe(&self, wake: Wake) -> Guard {
         let id = {
             let mut listeners = lock(&self.shared.listeners);
@@ -188,7 +187,8 @@ impl Summaries {
             listeners.all.push((id, wake));
             id
         };
-        // From now on others are looked for too. The thread either has seen that there is a listener, or waits by now.
+        // From now on changes by other processes are looked for too. The thread either has seen that there is a
+        // listener, or is waiting by now.
         drop(lock(&self.shared.news));
         self.shared.has_news.notify_all();
         Guard { shared: Arc::downgrade(&self.shared), id }
@@ -202,9 +202,9 @@ impl Drop for Summaries {
     }
 }
 
-/// As long as it lives, its waker is called.
+/// While it lives, its waker is called.
 #[derive(Debug)]
-#[must_use = "nobody is woken any more once this is dropped"]
+#[must_use = "the waker is not called any more once this is dropped"]
 pub struct Guard {
     shared: Weak<Shared>,
     id: u64,
@@ -221,7 +221,7 @@ impl Drop for Guard {
 }
 
 impl Shared {
-    /// On the thread of whoever appended.
+    /// Called on the thread that appended.
     fn hear(&self, run: RunId) {
         let mut news = lock(&self.news);
         if news.is_all {
@@ -238,7 +238,7 @@ impl Shared {
         }
     }
 
-    /// These are looked at again soon.
+    /// These runs are read again soon.
     fn is_behind(&self, runs: Vec<RunId>) {
         if runs.is_empty() {
             return;
@@ -249,11 +249,11 @@ impl Shared {
         self.has_news.notify_all();
     }
 
-    /// Uses the book when what this process has done is in it, and what others have done lately. A run that has written
-    /// more than is read at once may be as it was a moment ago.
+    /// Uses the book after the changes of this process, and the recent ones of other processes, are in it. A run that
+    /// has written more than is read at once may be shown with a slight delay.
     fn fresh<T>(&self, turn: Turn, ask: impl FnOnce(&mut Book) -> Result<T, CatalogError>) -> Result<T, CatalogError> {
         self.with_book(turn, |book| {
-            // Taken with the book in hand: what is not here any more is in the book.
+            // Taken while the book is held: a run that is not listed here any more is in the book.
             let News { runs, is_all, .. } = {
                 let mut news = lock(&self.news);
                 News {
@@ -272,7 +272,7 @@ impl Shared {
             };
             let looked = behind.map(|behind| self.is_behind(behind));
             if looked.is_err() {
-                // Looked at again, by whoever is next.
+                // Read again by the next user of the book.
                 let mut news = lock(&self.news);
                 news.is_all |= is_all || others_due;
                 news.runs.extend(runs);
@@ -282,7 +282,7 @@ impl Shared {
         })
     }
 
-    /// Uses the book, and tells those who listen if there are changes in it then.
+    /// Uses the book, and wakes the listeners if it has changes afterwards.
     fn with_book<T>(
         &self,
         turn: Turn,
@@ -293,7 +293,7 @@ impl Shared {
         let before = book.last();
         let done = act(book);
         let has_changed = book.last() != before;
-        // With the book in hand, so that it never goes back.
+        // While the book is held, so that the number never decreases.
         self.last.store(book.last(), Ordering::SeqCst);
         drop(taken);
         if has_changed {
@@ -310,13 +310,13 @@ impl Shared {
             let at = Instant::now();
             last = match looked {
                 Ok(all_at) => Last { at, all_at, pause: TOGETHER },
-                // What is wrong now may be right in a while.
+                // An error may be temporary.
                 Err(_) => Last { at, all_at: at, pause: OTHERS },
             };
         }
     }
 
-    /// Waits until something is due; false when it is over.
+    /// Waits until a refresh is due; false when the service stops.
     fn wait(&self, last: Last) -> bool {
         let mut news = lock(&self.news);
         loop {

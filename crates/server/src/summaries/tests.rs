@@ -1,4 +1,4 @@
-//! Lists are fresh, and readers of changes miss nothing and see nothing twice the wrong way round.
+//! Lists are up to date, and readers of changes miss nothing and never see an older state after a newer one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -69,7 +69,7 @@ fn first(run: RunId) -> Event {
     event(run, 1, Data::RunStarted(RunStarted::new("scripted", ExecutionMode::Auto, versions)))
 }
 
-/// Makes a run and leaves it open for writing.
+/// Creates a run and leaves it open for writing.
 pub(crate) fn make(log: &FileLog, run: RunId) {
     log.create(run).expect("made");
     log.append(run, Seq(1), &[first(run)], Durability::Derived).expect("appended");
@@ -148,7 +148,7 @@ fn what_others_do_is_seen_at_once_or_soon() {
     let (_guard, rung) = bell(&summaries);
     make(&other, run(2));
     say(&other, run(1), 2, status(RunStatus::Running));
-    // Somebody else brings the file of the catalog up to date first, and so takes the news away.
+    // Another process refreshes the catalog file first, and so consumes the changes.
     let (mut catalog, _) = Catalog::open(&world.data.catalog(), &world.data.runs()).expect("a catalog");
     catalog.refresh(&other).expect("refreshed");
     rung.recv_timeout(PATIENCE).expect("woken");
@@ -159,7 +159,7 @@ fn what_others_do_is_seen_at_once_or_soon() {
     }
     let runs: Vec<RunId> = told.iter().map(|(_, change)| change.run()).collect();
     assert!(runs.contains(&run(1)) && runs.contains(&run(2)), "{told:?}");
-    // Removed by somebody else.
+    // Removed by another process.
     let number = told.last().expect("changes").0;
     other.remove(run(2), Timestamp::EPOCH).expect("removed");
     let begin = Instant::now();
@@ -257,7 +257,7 @@ fn whoever_listens_is_told_whoever_found_out() {
     let (guard, rung) = bell(&summaries);
     for n in 0..50 {
         make(&world.log, run(n));
-        // Takes the news that the thread would have told.
+        // Consumes the changes that the thread would have reported.
         summaries.list(&Query::default()).expect("a list");
         rung.recv_timeout(PATIENCE).expect("woken");
         while rung.try_recv().is_ok() {}
@@ -287,7 +287,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Takes everything there is.
+    /// Takes all pending changes.
     fn read(&mut self, summaries: &Summaries) {
         loop {
             match summaries.since(self.cursor).expect("asked") {
@@ -323,7 +323,7 @@ impl Reader {
     }
 }
 
-/// Writers here and elsewhere, somebody who refreshes the same catalog, people who ask, and readers of changes.
+/// Writers in this and in another process, a process that refreshes the same catalog, queries, and readers of changes.
 #[test]
 fn no_reader_misses_the_last_state_or_sees_one_go_back() {
     const RUNS: u64 = 6;
@@ -380,7 +380,7 @@ fn no_reader_misses_the_last_state_or_sees_one_go_back() {
             })
             .collect();
         writers.into_iter().for_each(|writer| writer.join().expect("a writer"));
-        // What others did last is found by a look at all.
+        // The last changes of other processes are found by a scan of all runs.
         for n in 0..RUNS {
             summaries.get(run(n)).expect("asked");
         }

@@ -1,30 +1,30 @@
-//! Turns at something that one uses at a time. A mutex alone goes to whoever is quickest, and that is the one who has
-//! just let go of it; here whoever asks waits for the one at work and for those who asked before, and for no more.
+//! Fair access to something that one thread uses at a time. A plain mutex goes to the quickest thread, which is the one
+//! that has just released it; here a query waits only for the current user and for queries that came before it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug)]
 pub(super) struct Turns<T> {
     thing: Mutex<T>,
-    /// Held by the one who has the thing next.
+    /// Held by the thread that gets the value next.
     next: Mutex<()>,
-    /// Held by the one of those who come again and again.
+    /// Held by one of the threads that read in pieces.
     again: Mutex<()>,
 }
 
 /// What a turn is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// One question.
+    /// One query.
     Ask,
     /// One piece of many.
     ReadOn,
 }
 
-/// The thing, for one turn.
+/// The value, for one turn.
 #[derive(Debug)]
 pub(super) struct Taken<'a, T> {
-    // In this order: whoever comes again is let in after those who asked meanwhile.
+    // Dropped in this order: the next piece is read after the queries that arrived meanwhile.
     pub(super) thing: MutexGuard<'a, T>,
     _again: Option<MutexGuard<'a, ()>>,
 }

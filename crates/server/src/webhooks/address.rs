@@ -1,5 +1,5 @@
-//! Is this address one we tell? Looked at when it is given, as far as its text says; [`super::send`] looks again at what
-//! its name leads to, just before it connects.
+//! Checks webhook addresses by their text when they are given; [`super::send`] checks what the name resolves to just
+//! before it connects.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -9,16 +9,16 @@ use ureq::http::Uri;
 
 use super::public_ip::is_public;
 
-/// Longest address.
+/// Maximum length of an address.
 const MAX_BYTES: usize = 2048;
 
-/// So many addresses are told of one run.
+/// Maximum number of addresses of one run.
 pub const MAX_ADDRESSES: usize = 10;
 
-/// Names that never lead to the public, each with everything below it.
+/// Names that are never public, each with all its subdomains.
 const PRIVATE_NAMES: &[&str] = &["localhost", "local", "internal", "localdomain", "home.arpa"];
 
-/// What becomes of addresses inside somebody's own network.
+/// Whether addresses in private networks are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PrivateAddresses {
@@ -27,7 +27,7 @@ pub enum PrivateAddresses {
     Refused,
 }
 
-/// An address that was looked at: http or https, a host, no password.
+/// A checked address: http or https, a host, no password.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Url {
     text: String,
@@ -54,15 +54,15 @@ pub enum AddressError {
 pub enum WhyRefused {
     #[error("has more than {MAX_BYTES} bytes; use a shorter one")]
     TooLong,
-    #[error("has characters that do not belong there; write it in plain ASCII, escaped where needed")]
+    #[error("has invalid characters; write it in plain ASCII, escaped where needed")]
     Characters,
-    #[error("is no URL; write https://host/path")]
+    #[error("is not a URL; write https://host/path")]
     NoUrl,
     #[error("is neither http nor https; use one of them")]
     Scheme,
-    #[error("has a user or password in it; leave that out, messages are signed")]
+    #[error("has a user or password in it; remove it, messages are signed")]
     Credentials,
-    #[error("has a part after #, which is never sent; leave it out")]
+    #[error("has a part after #, which is never sent; remove it")]
     Fragment,
     #[error("has no usable host; write a name, or an address as four decimal numbers or in brackets")]
     Host,
@@ -77,7 +77,7 @@ impl Url {
         if text.len() > MAX_BYTES {
             return Err(WhyRefused::TooLong);
         }
-        // Parsers disagree about these, and what one takes for a host is a path to another.
+        // Parsers disagree about these characters: the same text is a host for one and a path for another.
         if !text
             .bytes()
             .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'\\' | b'"' | b'<' | b'>' | b'^' | b'`'))
@@ -104,7 +104,7 @@ impl Url {
             (Standing::Private, PrivateAddresses::Refused) => return Err(WhyRefused::Private),
             (Standing::Private, PrivateAddresses::Allowed) | (Standing::Open, _) => {}
         }
-        // What will be sent must mean the same to the one who sends it.
+        // The address must mean the same to the HTTP client that sends to it.
         let uri: Uri = text.parse().map_err(|_| WhyRefused::NoUrl)?;
         let is_same = uri.authority().is_some_and(|theirs| theirs.as_str() == authority);
         is_same.then(|| Self { text: text.to_owned(), receiver: format!("{host}:{port}") }).ok_or(WhyRefused::NoUrl)
@@ -134,10 +134,10 @@ pub(super) fn check(urls: &[String], private: PrivateAddresses) -> Result<Vec<Ur
     Ok(checked)
 }
 
-/// What the text of a host says about where it leads.
+/// What the text of a host reveals about its network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
-    /// Not known before its name is looked up, or public.
+    /// Public, or unknown before its name is resolved.
     Open,
     Private,
 }
@@ -161,7 +161,7 @@ fn read_port(port: &str) -> Result<u16, WhyRefused> {
     port.ok_or(WhyRefused::Port)
 }
 
-/// A host in one spelling, and its standing.
+/// A host in its canonical spelling, and its standing.
 fn look_at(host: &str) -> Result<(String, Standing), WhyRefused> {
     if let Some(inside) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         let address: Ipv6Addr = inside.parse().map_err(|_| WhyRefused::Host)?;
@@ -176,8 +176,8 @@ fn look_at(host: &str) -> Result<(String, Standing), WhyRefused> {
         let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_');
         (1..=63).contains(&label.len()) && label.bytes().all(is_plain)
     };
-    // A last label that is a number makes the whole an address to most systems: 127.1, 0x7f.1, 2130706433. No name of
-    // the public ends so, and nobody needs the spelling.
+    // A last label that is a number makes the whole an address to most systems: 127.1, 0x7f.1, 2130706433. No public
+    // name ends like this, and the spelling is not needed.
     if name.len() > 253 || !name.split('.').all(is_label) || name.rsplit('.').next().is_some_and(is_number) {
         return Err(WhyRefused::Host);
     }

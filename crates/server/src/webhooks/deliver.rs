@@ -1,7 +1,8 @@
-//! The thread: it reads what is new, writes down what is to be told, and has it told when its time has come.
+//! The delivery thread: it reads new events, records the messages for them, and starts a try for each message that is
+//! due.
 //!
-//! A message is on the disk before it is sent, and sent again with the same id after a crash. Each try has a thread of
-//! its own, a few at a time, so that nothing waits for a receiver but other messages to the same one.
+//! A message is on the disk before it is sent, and sent again with the same id after a crash. Each try has its own
+//! thread, a few at a time, so that a slow receiver delays only messages to itself.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -20,23 +21,23 @@ use super::record::{Delivery, DeliveryState, Meaning};
 use super::send::Tried;
 use super::shared::{Entry, OnDisk, Outcome, Shared, Thread, lock};
 
-/// A run that writes without end is looked at no more often than this.
+/// Minimum interval between two reads of a run that writes without a pause.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// So many pieces of one Log are read before others have their turn.
+/// Number of pieces of one Log that are read before other Logs have their turn.
 const PIECES: usize = 4;
 
-/// A record that could not be written is tried again after this.
+/// Delay before a failed write of a record is retried.
 const BETWEEN_SAVES: Duration = Duration::from_secs(1);
 
-/// The clock may be set anew, so it is looked at from time to time.
+/// The clock may be set, so it is checked from time to time.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// A message whose time has come, or will. The first of them is on top of the heap.
+/// A scheduled message. The earliest one is on top of the heap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Due {
     at: Timestamp,
-    /// The order in which they were planned, for those of the same moment.
+    /// The order in which messages of the same time were scheduled.
     number: u64,
     place: Place,
 }
@@ -47,7 +48,7 @@ struct Place {
     index: usize,
 }
 
-/// Decides no order: numbers differ.
+/// Does not affect the order: numbers differ.
 impl PartialEq for Place {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -71,15 +72,15 @@ pub(super) struct Deliverer {
     held_files: Held,
     heap: BinaryHeap<Reverse<Due>>,
     planned: u64,
-    /// Ids of messages under way, and to whom.
+    /// Ids of messages under way, and their receivers.
     under_way: HashMap<String, String>,
-    /// Due, but their receiver is busy with others. They go back to the heap with the next outcome.
+    /// Messages that are due while their receiver is busy. They return to the heap with the next outcome.
     held: Vec<Due>,
     next_look: Instant,
     next_save: Option<Instant>,
 }
 
-/// What the thread was woken for.
+/// Why the thread was woken.
 enum News {
     Work { looks: HashSet<RunId>, outcomes: Vec<Outcome> },
     Stop { outcomes: Vec<Outcome>, until: Instant },
@@ -122,7 +123,7 @@ impl Deliverer {
                 }
             }
         }
-        // Before anybody is told: whoever waits for the end may begin anew at once.
+        // Before the stop is signaled: the waiting thread may start a new service at once.
         drop(self.held_files);
         self.shared.tell(|inbox| inbox.thread = Thread::None);
     }
@@ -156,7 +157,7 @@ impl Deliverer {
         })
     }
 
-    /// Puts what is pending for a run on the heap. What is there twice is sent once.
+    /// Puts the pending messages of a run on the heap. A message that is there twice is sent once.
     fn plan(&mut self, run: RunId) {
         let shared = self.shared.clone();
         let records = lock(&shared.records);
@@ -179,7 +180,7 @@ impl Deliverer {
             let piece = match follow::read_on(shared.log.as_ref(), run, &from) {
                 Ok(piece) => piece,
                 Err(Unread::Missing) => {
-                    // One that is not removed may have no Log yet.
+                    // A run that was not removed may not have a Log yet.
                     if !shared.outbox.has_run(run) {
                         self.forget(run);
                     }
@@ -198,7 +199,7 @@ impl Deliverer {
             entry.record.position = piece.position;
             let added = entry.record.messages[before..].to_vec();
             shared.counters.given_up.fetch_add(count_given_up(&added), Ordering::Relaxed);
-            // A position alone is not worth a write: whoever reads from an older one makes the same messages.
+            // A position alone is not worth a write: reading from an older one produces the same messages.
             if !piece.drafts.is_empty() {
                 self.save(entry);
             }
@@ -261,7 +262,7 @@ impl Deliverer {
         }
     }
 
-    /// The run was removed; nobody is told of it any more.
+    /// The run was removed; no more messages are sent for it.
     fn forget(&mut self, run: RunId) {
         let mut records = lock(&self.shared.records);
         if let Err(error) = self.shared.outbox.remove(run) {
@@ -286,7 +287,7 @@ impl Deliverer {
             let records = lock(&shared.records);
             let Some(entry) = records.get(&run).filter(|entry| entry.on_disk == OnDisk::Same) else { continue };
             let Some(message) = entry.record.messages.get(index) else { continue };
-            // An entry of an older plan, or one whose turn comes after another's; that one brings it back.
+            // An outdated entry, or one that must wait for another message; that one puts it back on the heap.
             let is_current = message.next_try_at == Some(due.at) && !self.under_way.contains_key(&message.id);
             if !is_current || !entry.record.may_go(index) {
                 continue;
@@ -309,9 +310,9 @@ impl Deliverer {
             let (secret, for_thread) = (secret.clone(), id.clone());
             let started = thread::Builder::new().name("webhook".to_owned()).spawn(move || {
                 let send = || shared.sender.send(&secret, &url, &for_thread, seconds, body.as_deref().unwrap_or("{}"));
-                // A slot that is never given back would be lost for good.
+                // A slot that is not released would be lost for good.
                 let tried = catch_unwind(AssertUnwindSafe(send));
-                let tried = tried.unwrap_or_else(|_| Tried::Failed { error: "the try broke off".to_owned() });
+                let tried = tried.unwrap_or_else(|_| Tried::Failed { error: "the try was aborted".to_owned() });
                 shared.tell(|inbox| inbox.outcomes.push(Outcome { run, index, id: for_thread, tried }));
             });
             if let Err(error) = started {
@@ -328,7 +329,7 @@ impl Deliverer {
         let mut records = lock(&shared.records);
         let Some(entry) = records.get_mut(&run) else { return };
         let mut chance = [0; 2];
-        // Without chance the wait is the shortest, which is no harm.
+        // Without random bytes the wait is the shortest one, which is harmless.
         (shared.random)(&mut chance).ok();
         let wait = |tries, asked| shared.pace.schedule.wait_after(tries, asked, u16::from_ne_bytes(chance));
         let (counters, before) = (&shared.counters, count_given_up(&entry.record.messages));

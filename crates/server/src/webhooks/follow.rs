@@ -1,4 +1,4 @@
-//! Reads the Log on from where it was read to, and makes drafts of what is to be told.
+//! Reads the Log from the last position on, and makes drafts of messages.
 
 use serde::Deserialize;
 use skillrun_log::{Answer, EventLog, Limits, LogError, LogErrorKind, LogLine};
@@ -11,7 +11,7 @@ use super::record::Position;
 /// The Log is read in pieces of about this size.
 const LIMITS: Limits = Limits { events: 4_096, bytes: 1024 * 1024 };
 
-/// What one piece of the Log gave.
+/// The result of reading one piece of the Log.
 #[derive(Debug)]
 pub(super) struct Piece {
     pub(super) position: Position,
@@ -27,7 +27,7 @@ pub(super) enum Rest {
     Nothing,
 }
 
-/// Why there is no piece.
+/// Why no piece could be read.
 #[derive(Debug)]
 pub(super) enum Unread {
     /// There is no Log, or no longer.
@@ -38,7 +38,7 @@ pub(super) enum Unread {
 pub(super) fn read_on(log: &impl EventLog, run: RunId, from: &Position) -> Result<Piece, Unread> {
     let page = match log.read(run, from.cursor(), LIMITS) {
         Ok(Answer::Page(page)) => page,
-        // Seqs were lost. What was told stays told: a message that is made again has the same id.
+        // Seqs were lost. Messages already sent are not repeated: a message that is made again has the same id.
         Ok(Answer::Reset(_)) => {
             return Ok(Piece { position: Position::default(), drafts: Vec::new(), rest: Rest::More });
         }
@@ -54,7 +54,7 @@ pub(super) fn read_on(log: &impl EventLog, run: RunId, from: &Position) -> Resul
     Ok(Piece { position, drafts, rest: Rest::More })
 }
 
-/// The event of a line, where it is one that matters. Most are not, and are not read as a whole.
+/// The event of a line, if it matters here. Most events do not, and are not parsed completely.
 fn wanted(line: LogLine<'_>) -> Option<Event> {
     #[derive(Deserialize)]
     struct Glance<'a> {
@@ -67,6 +67,6 @@ fn wanted(line: LogLine<'_>) -> Option<Event> {
         event_type: &'a str,
     }
     let glance: Glance<'_> = serde_json::from_slice(line.json()).ok()?;
-    // An event of a later version that this one does not know is nothing it can tell of.
+    // An event of a later version that this version does not know cannot be reported.
     Facts::wants(glance.event.event_type).then(|| line.event().ok()).flatten()
 }

@@ -1,4 +1,4 @@
-//! From an event of the Log to what an address is told, or to nothing. Pure.
+//! Turns an event of the Log into a message, or into nothing. Pure.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,16 +7,16 @@ use skillrun_model::interaction::Pending;
 use skillrun_model::rasp::{Data, Event, EventType, SourceStream};
 use skillrun_model::{AttemptNumber, InteractionId, RunId, RunStatus, Timestamp};
 
-/// A question takes at most so many bytes of a message; what is longer is cut, and the message says so.
+/// Maximum size of a question in a message; a longer one is truncated, and the message says so.
 const QUESTION: usize = 8 * 1024;
 
-/// So much of a prompt is left of a question that is too long.
+/// Length to which the prompt of a question that is too long is truncated.
 const PROMPT_CHARS: usize = 1_000;
 
-/// Names of skills and engines are short; one that is not must not make messages long.
+/// Maximum length of the name of a skill or an engine in a message.
 const NAME_CHARS: usize = 200;
 
-/// What an address is told of.
+/// What a message is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum MessageType {
     #[serde(rename = "run.completed")]
@@ -52,7 +52,7 @@ impl MessageType {
 pub struct Body {
     #[serde(rename = "type")]
     pub message_type: MessageType,
-    /// When it happened, not when it is told.
+    /// When the event happened, not when the message is sent.
     pub timestamp: Timestamp,
     pub data: BodyData,
 }
@@ -70,12 +70,12 @@ pub struct BodyData {
     pub interaction: Option<Question>,
 }
 
-/// A question, as far as it has room in a message.
+/// A question, truncated to fit into a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Question {
     #[serde(flatten)]
     pub pending: Pending,
-    /// It was cut; the run has all of it.
+    /// Whether the question was truncated; the run has all of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
 }
@@ -101,14 +101,14 @@ fn shortened(text: &str, chars: usize) -> String {
     text.char_indices().nth(chars).map_or(text, |(end, _)| &text[..end]).to_owned()
 }
 
-/// What is remembered of a run between two of its events.
+/// The state kept between two events of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Facts {
     skill: Option<String>,
     engine: Option<String>,
-    /// The question that was asked last, until it is answered.
+    /// The pending question.
     question: Option<Question>,
-    /// The last question that an address was told of. Recovery may write the status twice.
+    /// The last question that was sent. Recovery may write the status twice.
     told: Option<InteractionId>,
     pub(super) is_over: bool,
 }
@@ -121,7 +121,7 @@ pub(super) struct Draft {
 }
 
 impl Facts {
-    /// Events of other types need not be read at all.
+    /// Events of other types need not be parsed.
     pub(super) fn wants(event_type: &str) -> bool {
         const WANTED: &[EventType] = &[
             EventType::RunStarted,
@@ -157,7 +157,8 @@ impl Facts {
                 }
                 None
             }
-            // Not the question itself: one that a policy answers at once is asked too, and nobody is waited for.
+            // Not at the question itself: a question that a policy answers at once is also an event, but the run does
+            // not wait for a user.
             Data::RunStatus(change) => {
                 let is_ours = event.source.stream == SourceStream::Control;
                 let question =
@@ -237,10 +238,11 @@ impl Facts {
 /// Reason and error.
 type Codes = (Option<Code>, Option<Code>);
 
-/// The same message to the same address always has the same id, whoever makes it: receivers know it again.
+/// The same message to the same address always has the same id, whichever process makes it, so that receivers can
+/// recognize duplicates.
 pub(super) fn message_id(run: RunId, seq: u64, message_type: MessageType, url: &str) -> String {
     let hash = blake3::hash(format!("{} {url}", message_type.as_str()).as_bytes()).to_hex();
-    // No full stop in it: the signature puts one behind it.
+    // Without a full stop, which the signature uses as a separator.
     format!("msg_{run}_{seq}_{}", &hash[..16])
 }
 

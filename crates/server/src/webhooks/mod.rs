@@ -1,17 +1,18 @@
-//! Tells addresses of ends and of questions, signed as Standard Webhooks has it.
+//! Notifies addresses of the ends and questions of runs, signed as specified by Standard Webhooks.
 //!
 //! ```text
 //! Log ─▶ follow ─▶ message ─▶ record ─▶ outbox (disk) ─▶ deliver ─▶ send ─▶ receiver
 //!                               ▲                           │
-//!                               └───────── what came of it ─┘
+//!                               └───────── outcome ─────────┘
 //! ```
 //!
-//! - `service`: what the service calls. `shared`: what threads share. `deliver`: the thread that does everything.
-//! - `message`: from an event to a message. `follow`: reads the Log. `record`: messages of a run, how far each came.
+//! - `service`: the interface for the service. `shared`: state that threads share. `deliver`: the delivery thread.
+//! - `message`: from an event to a message. `follow`: reads the Log. `record`: messages of a run and their states.
 //! - `outbox`: the files of records. `schedule`: when to try again.
-//! - `address`, `public_ip`: who may be told. `send`: one try. `sign`, `secret_file`: signatures and their secret.
+//! - `address`, `public_ip`: which addresses are allowed. `send`: one try. `sign`, `secret_file`: signatures and their
+//!   secret.
 //!
-//! # What holds
+//! # Invariants
 //!
 //! - A message is on the disk before it is sent. After a crash it is sent again, with the same id.
 //! - A message may arrive twice, never with two ids. A later one may arrive before an earlier that failed.

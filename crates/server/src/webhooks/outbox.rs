@@ -1,5 +1,5 @@
-//! The files: `<data>/webhooks/<run_id>.json` as long as there is something to tell, `webhooks.json` in the folder of the
-//! run afterwards. Each is one record as JSON, whole or not there, on the disk before anything is done about it.
+//! The files: `<data>/webhooks/<run_id>.json` while messages are pending, `webhooks.json` in the folder of the run
+//! afterwards. Each is one record as JSON, written atomically, and on the disk before it is acted upon.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read};
@@ -13,18 +13,18 @@ use skillrun_runtime::DataFolder;
 
 use super::record::{FORMAT, Record};
 
-/// Largest file that is read. A thousand messages with all their bodies, every byte escaped, stay below.
+/// Maximum size of a file that is read. A thousand messages with all their bodies, every byte escaped, stay below.
 const MAX_BYTES: u64 = 32 << 20;
 
 const ARCHIVED: &str = "webhooks.json";
 
 #[derive(Debug, thiserror::Error)]
 pub enum OutboxError {
-    #[error("{}: another process tells of the runs in this data folder; stop it first", path.display())]
+    #[error("{}: another process sends the webhooks of this data folder; stop it first", path.display())]
     Held { path: PathBuf },
     #[error("{}: written by a later version of skillrun (format {found}, this one reads up to {FORMAT}); use that version", path.display())]
     Newer { path: PathBuf, found: u64 },
-    #[error("{}: cannot be understood ({why}); move it away to begin anew", path.display())]
+    #[error("{}: cannot be parsed ({why}); move it away to start from scratch", path.display())]
     Unreadable { path: PathBuf, why: String },
     #[error("{}: {error}", path.display())]
     Io { path: PathBuf, error: io::Error },
@@ -40,7 +40,8 @@ pub(super) struct Outbox {
     folder: PathBuf,
 }
 
-/// Held as long as this lives: two that tell of the same run would undo each other's records.
+/// Held until this is dropped: two processes that send the webhooks of the same run would overwrite each other's
+/// records.
 #[derive(Debug)]
 pub(super) struct Held {
     _file: File,
@@ -69,12 +70,12 @@ impl Outbox {
         self.data.run(run).root().join(ARCHIVED)
     }
 
-    /// All that are not done, and why some could not be read; those are left where they are.
+    /// All unfinished records, and why some could not be read; those are left in place.
     pub(super) fn load_all(&self) -> Result<(Vec<Record>, Vec<OutboxError>), OutboxError> {
         let (mut records, mut errors) = (Vec::new(), Vec::new());
         for entry in fs::read_dir(&self.folder).map_err(failed(&self.folder))? {
             let path = entry.map_err(failed(&self.folder))?.path();
-            // Left by a process that died while it wrote; the lock says that nobody else writes here.
+            // Left by a process that died while it wrote; the lock guarantees that no other process writes here.
             if path.extension().is_some_and(|extension| extension == "tmp") {
                 fs::remove_file(&path).ok();
             }
@@ -88,9 +89,9 @@ impl Outbox {
         Ok((records, errors))
     }
 
-    /// The one of a run, done or not.
+    /// The record of a run, finished or not.
     pub(super) fn load(&self, run: RunId) -> Result<Option<Record>, OutboxError> {
-        // In the order in which a record moves, so that it is not missed between the two.
+        // In the order in which a record moves, so that it is not missed between the two places.
         match read(&self.path(run), run)? {
             Some(record) => Ok(Some(record)),
             None => read(&self.archived(run), run),
@@ -102,7 +103,7 @@ impl Outbox {
         text(record).and_then(|text| whole_file::replace(&path, &text)).map_err(failed(&path))
     }
 
-    /// Moves a record into the folder of its run; it goes where that is gone.
+    /// Moves a record into the folder of its run; removes it if the folder is gone.
     pub(super) fn archive(&self, record: &Record) -> Result<(), OutboxError> {
         let path = self.archived(record.run_id);
         match text(record).and_then(|text| whole_file::replace(&path, &text)) {

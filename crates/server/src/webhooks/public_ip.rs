@@ -1,16 +1,16 @@
-//! Which network addresses are the public's. Everything else belongs to somebody's own network, and a stranger who may
-//! name an address must not reach it through us.
+//! Which network addresses are public. All others belong to a private network, and a client that may give an address
+//! must not reach them through this server.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Blocks of IPv4 that are not the public's, with the length of their prefix.
+/// IPv4 blocks that are not public, with the length of their prefix.
 const NOT_PUBLIC_V4: &[(Ipv4Addr, u32)] = &[
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
-    // Between a provider and its customers.
+    // Between a provider and its customers (carrier-grade NAT).
     (Ipv4Addr::new(100, 64, 0, 0), 10),
     (Ipv4Addr::new(127, 0, 0, 0), 8),
-    // Link-local; clouds tell secrets here.
+    // Link-local; clouds serve instance secrets here.
     (Ipv4Addr::new(169, 254, 0, 0), 16),
     (Ipv4Addr::new(172, 16, 0, 0), 12),
     (Ipv4Addr::new(192, 0, 0, 0), 24),
@@ -20,14 +20,14 @@ const NOT_PUBLIC_V4: &[(Ipv4Addr, u32)] = &[
     (Ipv4Addr::new(198, 18, 0, 0), 15),
     (Ipv4Addr::new(198, 51, 100, 0), 24),
     (Ipv4Addr::new(203, 0, 113, 0), 24),
-    // Multicast, and what is kept for later, with the broadcast at its end.
+    // Multicast and reserved addresses, with the broadcast address at the end.
     (Ipv4Addr::new(224, 0, 0, 0), 3),
 ];
 
-/// The part of IPv6 that is given out.
+/// The part of IPv6 that is assigned.
 const GIVEN_OUT_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// Blocks inside of it that are not the public's.
+/// Blocks in it that are not public.
 const NOT_PUBLIC_V6: &[(Ipv6Addr, u32)] = &[
     // Protocols, among them a tunnel that carries IPv4 addresses.
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),

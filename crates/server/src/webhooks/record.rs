@@ -1,4 +1,4 @@
-//! What is known about telling of one run: which addresses, which messages, and how far each came. Pure.
+//! The delivery record of one run: its addresses, its messages, and the state of each. Pure.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use super::address::{MAX_ADDRESSES, Url};
 use super::message::{Draft, Facts, MessageType, message_id};
 use super::send::Tried;
 
-/// Version of the file. One of a later version is refused.
+/// Version of the file. A file of a later version is refused.
 pub(super) const FORMAT: u32 = 1;
 
-/// So many messages of one run; then only its end is told.
+/// Maximum number of messages of one run; after that only its end is sent.
 const MAX_MESSAGES: usize = 1_000;
 
 const GONE: u16 = 410;
 
-/// What became of a message.
+/// The state of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryState {
@@ -31,33 +31,33 @@ pub enum DeliveryState {
 /// One message to one address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Delivery {
-    /// The same in every try, so that the receiver knows it again.
+    /// The same in every try, so that the receiver can recognize duplicates.
     pub id: String,
     #[serde(rename = "type")]
     pub message_type: MessageType,
-    /// Of the event in the Log.
+    /// The seq of the event in the Log.
     pub seq: u64,
     pub url: String,
     pub state: DeliveryState,
     pub tries: u32,
     pub next_try_at: Option<Timestamp>,
-    /// What came of the last try.
+    /// The outcome of the last try.
     pub last: Option<LastTry>,
 }
 
-/// What came of a try.
+/// The outcome of a try.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LastTry {
     pub at: Timestamp,
-    /// What the receiver answered.
+    /// The status the receiver responded with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// Why there is no answer.
+    /// Why there is no response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// How far the Log was read, and what is remembered of it.
+/// How far the Log was read, and the state at that point.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Position {
     epoch: Option<Epoch>,
@@ -76,7 +76,7 @@ impl Position {
     }
 }
 
-/// A body is kept as long as somebody is to be told.
+/// A body is kept while it is still to be sent to an address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct KeptBody {
     seq: u64,
@@ -99,7 +99,7 @@ pub(super) struct Record {
     pub(super) position: Position,
     pub(super) messages: Vec<Delivery>,
     bodies: Vec<KeptBody>,
-    /// Messages that were not made because there were too many.
+    /// Number of messages that were not made because of the limit.
     left_out: u64,
 }
 
@@ -111,7 +111,7 @@ pub(super) enum Meaning {
         at: Timestamp,
     },
     GivenUp,
-    /// It was settled meanwhile.
+    /// The message was settled meanwhile.
     Nothing,
 }
 
@@ -132,8 +132,8 @@ impl Record {
         !self.urls.is_empty()
     }
 
-    /// More addresses, as far as there is room; says whether any is new. A new one is told of everything, so the Log is
-    /// read again; messages that are there already stay as they are.
+    /// Adds addresses up to the limit; returns whether any is new. A new address gets all messages, so the Log is read
+    /// again; existing messages are unchanged.
     pub(super) fn add_addresses(&mut self, urls: &[Url]) -> bool {
         let before = self.urls.len();
         for url in urls {
@@ -161,7 +161,7 @@ impl Record {
                 continue;
             }
             let (state, next_try_at, last) = if self.is_gone(&url) {
-                let error = Some("not tried: the address said before that it is gone".to_owned());
+                let error = Some("not tried: the address responded earlier that it is gone".to_owned());
                 (DeliveryState::GivenUp, None, Some(LastTry { at: now, status: None, error }))
             } else {
                 (DeliveryState::Pending, Some(now), None)
@@ -185,7 +185,7 @@ impl Record {
         body.map(|body| body.text.as_str())
     }
 
-    /// Drops a body that nobody is to be told any more.
+    /// Drops a body that no address needs any more.
     fn drop_body(&mut self, seq: u64, message_type: MessageType) {
         let needs_it = |one: &Delivery| (one.seq, one.message_type) == (seq, message_type);
         if !self.pending().any(|(_, message)| needs_it(message)) {
@@ -193,7 +193,7 @@ impl Record {
         }
     }
 
-    /// Whether it is this message's turn: an earlier one to the same address goes first, until it has failed once.
+    /// Whether this message may be sent: an earlier one to the same address goes first, until it has failed once.
     pub(super) fn may_go(&self, index: usize) -> bool {
         let Some(message) = self.messages.get(index) else { return false };
         let holds_up = |earlier: &Delivery| {
@@ -202,7 +202,7 @@ impl Record {
         message.state == DeliveryState::Pending && !self.messages[..index].iter().any(holds_up)
     }
 
-    /// The one after this that waited for it.
+    /// The next message that waited for this one.
     pub(super) fn next_after(&self, index: usize) -> Option<usize> {
         let message = self.messages.get(index)?;
         let is_next =
@@ -210,7 +210,7 @@ impl Record {
         (index + 1..self.messages.len()).find(|later| is_next(&self.messages[*later]))
     }
 
-    /// Takes in what came of a try. `wait` says how long to wait after so many tries.
+    /// Records the outcome of a try. `wait` returns how long to wait after the given number of tries.
     pub(super) fn tried(
         &mut self,
         index: usize,
@@ -226,7 +226,7 @@ impl Record {
         let is_taken = status.is_some_and(|status| (200..300).contains(&status));
         let is_open = match message.state {
             DeliveryState::Pending => true,
-            // Given up while it was on its way; that it arrived is still true.
+            // Given up while it was under way; it did arrive.
             DeliveryState::GivenUp => is_taken,
             DeliveryState::Delivered => false,
         };
@@ -272,7 +272,7 @@ impl Record {
         self.messages.iter().enumerate().filter(|(_, message)| message.state == DeliveryState::Pending)
     }
 
-    /// The run is over and nobody is left to be told.
+    /// The run is over and no message is pending.
     pub(super) fn is_done(&self) -> bool {
         self.position.facts.is_over && self.pending().next().is_none()
     }

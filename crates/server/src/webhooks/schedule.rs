@@ -1,14 +1,14 @@
-//! When a message is tried again. Pure.
+//! When a message is retried. Pure.
 
 use std::time::Duration;
 
-/// Waits after the first try, the second, and so on; after the last of them it is given up.
+/// Waits after the first try, the second, and so on; after the last of them the message is given up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Schedule {
     waits: Vec<Duration>,
 }
 
-/// A receiver may ask for a longer wait, up to this.
+/// Maximum wait that a receiver may ask for.
 const LONGEST_ASKED: Duration = Duration::from_secs(60 * 60);
 
 impl Default for Schedule {
@@ -26,8 +26,8 @@ impl Schedule {
         Self { waits: vec![wait; times] }
     }
 
-    /// The wait after so many failed tries, up to a fifth longer by chance, so that many do not come at once. None: give
-    /// up. `asked` is what the receiver asked for.
+    /// The wait after a number of failed tries, randomly up to a fifth longer, so that many messages do not arrive at
+    /// once. None: give up. `asked` is what the receiver asked for.
     pub(super) fn wait_after(&self, tries: u32, asked: Option<Duration>, random: u16) -> Option<Duration> {
         let wait = *self.waits.get(usize::try_from(tries).ok()?.checked_sub(1)?)?;
         let wait = asked.map_or(wait, |asked| wait.max(asked.min(LONGEST_ASKED)));

@@ -1,4 +1,4 @@
-//! `<data>/webhook.secret`: the secret where none is configured. Made once, for its owner alone.
+//! `<data>/webhook.secret`: the secret if none is configured. Created once, readable only by its owner.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -22,13 +22,13 @@ pub fn system_random() -> Random {
 
 #[derive(Debug, thiserror::Error)]
 pub enum SecretFileError {
-    #[error("{}: {why}; remove the file and a new one is made, which receivers must then be told", path.display())]
+    #[error("{}: {why}; remove the file to create a new secret, which receivers must then be given", path.display())]
     Bad { path: PathBuf, why: SecretError },
-    #[error("{}: {error}; let this user read it and write beside it", path.display())]
+    #[error("{}: {error}; allow this user to read it and to write to its folder", path.display())]
     Io { path: PathBuf, error: io::Error },
 }
 
-/// Reads it, or makes it. Two that make it at the same time get the same.
+/// Reads the secret, or creates it. Two processes that create it at the same time get the same one.
 pub(super) fn read_or_make(path: &Path, random: &Random) -> Result<Secret, SecretFileError> {
     let io = |error| SecretFileError::Io { path: path.to_owned(), error };
     match read(path) {
@@ -38,7 +38,7 @@ pub(super) fn read_or_make(path: &Path, random: &Random) -> Result<Secret, Secre
     let mut key = [0; 32];
     random(&mut key).map_err(io)?;
     let folder = path.parent().unwrap_or(Path::new("."));
-    // Its mode is 0600 from the beginning.
+    // Its mode is 0600 from its creation.
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
     writeln!(file, "{}", Secret::from_random(key).reveal()).map_err(io)?;
     file.as_file().sync_all().map_err(io)?;

@@ -1,8 +1,8 @@
-//! One try: a POST to an address, and what came of it.
+//! One try: a POST to an address, and its outcome.
 //!
-//! The name is looked up here, what it leads to is filtered, and the connection goes to one of the addresses that were
-//! left: there is no second lookup that could be answered differently. Redirects are not followed, proxies not used,
-//! and what the receiver answers is neither kept nor shown, only its status.
+//! The name is resolved here, the result is filtered, and the connection goes to one of the remaining addresses: there
+//! is no second lookup that could return other addresses. Redirects are not followed, proxies are not used, and the
+//! response body is neither kept nor shown, only the status.
 
 use std::io::{self, Read};
 use std::time::Duration;
@@ -17,16 +17,16 @@ use super::address::{PrivateAddresses, Url, WhyRefused};
 use super::public_ip::is_public;
 use super::sign::Secret;
 
-/// A receiver may say so much before its connection is closed.
+/// Maximum size of a response that is read before the connection is closed.
 const ANSWER_BYTES: u64 = 4 * 1024;
 const ANSWER_HEADERS: usize = 16 * 1024;
 
-/// Longest description of what went wrong.
+/// Maximum length of the description of an error.
 const ERROR_CHARS: usize = 200;
 
 const USER_AGENT: &str = concat!("skillrun/", env!("CARGO_PKG_VERSION"));
 
-/// How long a try may take.
+/// Time limit of a try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Patience {
     pub(super) connect: Duration,
@@ -39,7 +39,7 @@ impl Default for Patience {
     }
 }
 
-/// What came of a try.
+/// The outcome of a try.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Tried {
     Answered { status: u16, retry_after: Option<Duration> },
@@ -55,7 +55,7 @@ pub(super) struct Sender {
 impl Sender {
     pub(super) fn new(private: PrivateAddresses, patience: Patience) -> Self {
         let config = Config::builder()
-            // One from the environment would connect for us, to whatever it is told.
+            // A proxy from the environment would connect on behalf of the server, to any address.
             .proxy(None)
             .max_redirects(0)
             .max_redirects_will_error(false)
@@ -63,7 +63,7 @@ impl Sender {
             .user_agent(USER_AGENT)
             .accept("")
             .max_response_header_size(ANSWER_HEADERS)
-            // A connection that is kept was checked for another message.
+            // A pooled connection was checked for another message.
             .max_idle_connections(0)
             .timeout_resolve(Some(patience.connect))
             .timeout_connect(Some(patience.connect))
@@ -74,7 +74,7 @@ impl Sender {
     }
 
     pub(super) fn send(&self, secret: &Secret, url: &str, id: &str, unix_seconds: u64, body: &str) -> Tried {
-        // It was looked at when it was taken; the settings may be others now.
+        // It was checked when it was accepted; the settings may have changed since.
         let url = match Url::parse(url, self.private) {
             Ok(url) => url,
             Err(why) => return Tried::Failed { error: format!("the address {why}") },
@@ -90,8 +90,8 @@ impl Sender {
                 let retry_after = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
                 let retry_after = retry_after.and_then(|seconds| seconds.parse().ok()).map(Duration::from_secs);
                 let status = response.status().as_u16();
-                // A connection closed with something unread looks like a failure to the other side. What is read, and
-                // whether it can be, means nothing.
+                // A connection closed with unread data looks like a failure to the receiver. The content, and whether
+                // it can be read, does not matter.
                 io::copy(&mut response.body_mut().as_reader().take(ANSWER_BYTES), &mut io::sink()).ok();
                 Tried::Answered { status, retry_after }
             }
@@ -101,11 +101,11 @@ impl Sender {
 }
 
 fn in_words(error: &Error) -> String {
-    // The other crate's kinds grow; what is not known here is told as it is.
+    // The other crate may add kinds; an unknown one is reported as it is.
     let text = if matches!(error, Error::Timeout(_)) {
-        "no answer in time".to_owned()
+        "no response in time".to_owned()
     } else if matches!(error, Error::HostNotFound) {
-        "its name leads nowhere".to_owned()
+        "failed to resolve its name".to_owned()
     } else if let Error::Io(inner) = error {
         inner.to_string()
     } else {
@@ -114,7 +114,7 @@ fn in_words(error: &Error) -> String {
     text.chars().take(ERROR_CHARS).collect()
 }
 
-/// Looks names up and lets nothing through that is not allowed, names, numbers and any spelling of them alike.
+/// Resolves names and removes every address that is not allowed, for names, numbers and any spelling of them alike.
 #[derive(Debug)]
 struct Guard {
     inner: DefaultResolver,
@@ -177,7 +177,7 @@ mod tests {
     fn a_name_that_looks_harmless_is_stopped_where_it_leads() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
-        // Its text is let through, as that of a stranger's name would be.
+        // The text is allowed, as that of an unknown name would be.
         let mut sender = Sender::new(PrivateAddresses::Refused, Patience::default());
         sender.private = PrivateAddresses::Allowed;
         let url = format!("http://localhost:{}/", listener.local_addr().unwrap().port());

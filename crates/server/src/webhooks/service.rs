@@ -1,4 +1,4 @@
-//! What the service calls.
+//! The interface for the service.
 
 use std::io;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use super::send::Sender;
 use super::shared::{Counts, Entry, OnDisk, Pace, Parts, Shared, Thread, lock};
 use super::sign::{Secret, SecretError};
 
-/// Tries under way have so long to come to their end.
+/// Time limit for tries under way when the service stops.
 const STOPPING: Duration = Duration::from_secs(2);
 
-/// What the settings say.
+/// The settings of webhooks.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
-    /// Told of all runs.
+    /// Addresses that are notified of all runs.
     pub urls: Vec<String>,
     /// `whsec_<base64>`; without one, `webhook.secret` in the data folder.
     pub secret: Option<String>,
@@ -47,19 +47,19 @@ impl std::fmt::Debug for Setup {
 
 #[derive(Debug, thiserror::Error)]
 pub enum WebhookError {
-    #[error("settings of webhooks: {0}")]
+    #[error("invalid webhook settings: {0}")]
     Address(#[from] AddressError),
-    #[error("settings of webhooks: {0}")]
+    #[error("invalid webhook settings: {0}")]
     Secret(#[from] SecretError),
     #[error(transparent)]
     SecretFile(#[from] SecretFileError),
     #[error(transparent)]
     Outbox(#[from] OutboxError),
-    #[error("no thread for webhooks could be started ({0}); raise the limit of threads")]
+    #[error("failed to start a thread for webhooks ({0}); raise the limit of threads")]
     Thread(io::Error),
 }
 
-/// Tells addresses of ends and of questions, until it is stopped or dropped.
+/// Notifies addresses of the ends and questions of runs, until it is stopped or dropped.
 #[derive(Debug)]
 pub struct Webhooks {
     shared: Arc<Shared>,
@@ -69,7 +69,7 @@ pub struct Webhooks {
 }
 
 impl Webhooks {
-    /// Goes on with everything that was left. Nothing is told of a run before it is watched or was.
+    /// Resumes all pending deliveries. No message is sent for a run that has not been watched.
     pub fn start(setup: Setup) -> Result<Self, WebhookError> {
         Self::start_at(setup, Pace::default())
     }
@@ -101,7 +101,7 @@ impl Webhooks {
         shared.tell(|inbox| inbox.thread = Thread::Running);
         let started = thread::Builder::new().name("webhooks".to_owned()).spawn(move || deliverer.run());
         if let Err(error) = started {
-            // Nobody is there to be waited for.
+            // There is no thread to wait for.
             shared.tell(|inbox| inbox.thread = Thread::None);
             return Err(WebhookError::Thread(error));
         }
@@ -115,9 +115,10 @@ impl Webhooks {
         if all > MAX_ADDRESSES { Err(AddressError::TooMany { given: all }) } else { Ok(checked) }
     }
 
-    /// Tells these addresses and the configured ones of a run, from its first event on. On the disk when this returns.
+    /// Notifies these addresses and the configured ones of a run, from its first event on. On the disk when this
+    /// returns.
     ///
-    /// A run that was watched before keeps its addresses, and those here are added; one that is done stays done.
+    /// A run that was watched before keeps its addresses, and these are added; a finished record stays finished.
     pub fn watch(&self, run: RunId, urls: Vec<Url>) -> Result<(), WebhookError> {
         let mut records = lock(&self.shared.records);
         if let Some(entry) = records.get_mut(&run) {
@@ -147,12 +148,12 @@ impl Webhooks {
         Ok(())
     }
 
-    /// The Log of this run may have news. Returns at once, and may be called for any run.
+    /// The Log of this run may have new events. Returns at once, and may be called for any run.
     pub fn look(&self, run: RunId) {
         self.shared.look(run);
     }
 
-    /// All messages of a run, the first first.
+    /// All messages of a run, oldest first.
     pub fn records(&self, run: RunId) -> Result<Vec<Delivery>, WebhookError> {
         Ok(self.shared.outbox.load(run)?.map(|record| record.messages).unwrap_or_default())
     }
@@ -161,12 +162,12 @@ impl Webhooks {
         self.shared.counts()
     }
 
-    /// The last thing that went wrong here and was no receiver's fault.
+    /// The last error that was not caused by a receiver.
     pub fn last_trouble(&self) -> Option<String> {
         lock(&self.shared.trouble).clone()
     }
 
-    /// What messages are signed with; made now where there is none.
+    /// The secret that messages are signed with; created now if there is none.
     pub fn secret(&self) -> Result<Secret, WebhookError> {
         let mut known = lock(&self.shared.secret);
         if let Some(secret) = &*known {
@@ -176,7 +177,7 @@ impl Webhooks {
         Ok(known.insert(secret).clone())
     }
 
-    /// Begins no more tries and waits a little for those under way. What is not told stays on the disk.
+    /// Starts no more tries and waits briefly for those under way. Undelivered messages stay on the disk.
     pub fn stop(&self) {
         let until = Instant::now() + STOPPING;
         self.shared.tell(|inbox| {

@@ -1,4 +1,4 @@
-//! What the threads of the webhooks share: a box for news that is never locked for long, and the records.
+//! State that the webhook threads share: an inbox that is never locked for long, and the records.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,14 +18,14 @@ use super::secret_file::Random;
 use super::send::{Patience, Sender, Tried};
 use super::sign::Secret;
 
-/// How much is done at once, and how patiently.
+/// Limits on concurrency, and timeouts.
 #[derive(Debug, Clone)]
 pub(super) struct Pace {
     pub(super) schedule: Schedule,
     pub(super) patience: Patience,
-    /// Tries under way at the same time.
+    /// Maximum number of concurrent tries.
     pub(super) at_once: usize,
-    /// Of these, to the same host and port: one that never answers leaves room for others.
+    /// Of these, to the same host and port: a receiver that never responds leaves room for others.
     pub(super) at_once_to_one: usize,
 }
 
@@ -35,7 +35,7 @@ impl Default for Pace {
     }
 }
 
-/// What came of one try.
+/// The outcome of one try.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) run: RunId,
@@ -44,7 +44,7 @@ pub(super) struct Outcome {
     pub(super) tried: Tried,
 }
 
-/// News for the thread. Holds each run once and as many outcomes as there are tries under way.
+/// The inbox of the thread. Holds each run once and as many outcomes as there are tries under way.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     pub(super) watched: HashSet<RunId>,
@@ -54,7 +54,7 @@ pub(super) struct Inbox {
     pub(super) thread: Thread,
 }
 
-/// Whether anybody works on the news.
+/// Whether the thread is running.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Thread {
     #[default]
@@ -72,11 +72,11 @@ pub(super) struct Entry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnDisk {
     Same,
-    /// It could not be written. Nothing new is told before it can.
+    /// It could not be written. No new message is sent before it is.
     Older,
 }
 
-/// Since the start, and what is pending now.
+/// Counts since the start, and the number of pending messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counts {
     pub delivered: u64,
@@ -117,7 +117,7 @@ impl std::fmt::Debug for Shared {
     }
 }
 
-/// What a [`Shared`] is made with, beside empty boxes.
+/// What a [`Shared`] is created with, apart from empty boxes.
 pub(super) struct Parts {
     pub(super) log: Arc<FileLog>,
     pub(super) clock: Arc<dyn Clock>,
@@ -146,13 +146,13 @@ impl Shared {
         }
     }
 
-    /// Changes the inbox and wakes whoever waits for it.
+    /// Changes the inbox and wakes the thread that waits for it.
     pub(super) fn tell(&self, change: impl FnOnce(&mut Inbox)) {
         change(&mut lock(&self.inbox));
         self.bell.notify_all();
     }
 
-    /// Runs that nobody watches ring too; they wake nobody.
+    /// Runs without webhooks ring too; they do not wake the thread.
     pub(super) fn look(&self, run: RunId) {
         let mut inbox = lock(&self.inbox);
         if inbox.watched.contains(&run) && inbox.looks.insert(run) {
@@ -161,7 +161,7 @@ impl Shared {
         }
     }
 
-    /// Waits until `take` finds something, at most until the moment that it names.
+    /// Waits until `take` finds something, at most until the time that it returns.
     pub(super) fn wait<T>(&self, mut take: impl FnMut(&mut Inbox) -> Result<T, Instant>) -> T {
         let mut inbox = lock(&self.inbox);
         loop {

@@ -9,22 +9,22 @@ use sha2::Sha256;
 
 const PREFIX: &str = "whsec_";
 
-/// What the standard asks of a key.
+/// The key lengths that the standard requires.
 const SHORTEST: usize = 24;
 const LONGEST: usize = 64;
 
-/// A secret that is none.
+/// Why a text is not a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
-    #[error("a webhook secret begins with {PREFIX}; put that before the base64 of the key")]
+    #[error("a webhook secret must begin with {PREFIX}, followed by the base64 of the key")]
     Prefix,
-    #[error("what follows {PREFIX} is no base64; copy the secret again")]
+    #[error("the text after {PREFIX} is not base64; copy the secret again")]
     Base64,
-    #[error("the key has {bytes} bytes; use {SHORTEST} to {LONGEST} random ones")]
+    #[error("the key has {bytes} bytes; use {SHORTEST} to {LONGEST} random bytes")]
     Length { bytes: usize },
 }
 
-/// The key that receivers know too. Never shown by `Debug`.
+/// The key shared with receivers. Never shown by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret {
     key: Vec<u8>,
@@ -51,14 +51,14 @@ impl Secret {
         Self { key: key.to_vec() }
     }
 
-    /// As receivers are given it.
+    /// The form in which receivers get it.
     pub fn reveal(&self) -> String {
         format!("{PREFIX}{}", STANDARD.encode(&self.key))
     }
 
     /// The value of `webhook-signature`.
     pub(super) fn sign(&self, id: &str, unix_seconds: u64, body: &str) -> String {
-        // A key of any length is taken, so the other arm is never reached.
+        // A key of any length is accepted, so the other arm is never reached.
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.key) else { return String::new() };
         for part in [id, ".", &unix_seconds.to_string(), ".", body] {
             mac.update(part.as_bytes());

@@ -1,4 +1,4 @@
-//! Logs to tell of, event by event.
+//! Logs for the tests, event by event.
 
 use skillrun_model::codes::{Code, ErrorCategory};
 use skillrun_model::interaction::{DecisionPolicy, InteractionKind, OnDeadline, Pending, PolicySource, Scope};

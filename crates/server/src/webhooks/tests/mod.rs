@@ -1,7 +1,7 @@
 //! Webhooks with a real receiver on the loopback.
 //!
-//! - `events`: Logs to tell of. `receiver`: who is told. `world`: a data folder and everything in it.
-//! - `telling`: what arrives. `trouble`: what happens when it does not.
+//! - `events`: Logs for the tests. `receiver`: a webhook receiver. `world`: a data folder and everything in it.
+//! - `telling`: messages that arrive. `trouble`: messages that do not.
 
 pub(super) mod events;
 mod receiver;

@@ -1,4 +1,4 @@
-//! A receiver on the loopback. It says what it is told to, one answer for each request, the last for all that follow.
+//! A receiver on the loopback. It sends the configured responses, one for each request, the last for all that follow.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// A request that does not come in this time never comes.
+/// A request that does not arrive within this time never arrives.
 const SOON: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Clone)]
@@ -30,7 +30,7 @@ impl Request {
 #[derive(Debug, Clone)]
 pub(super) enum Answer {
     Status(&'static str),
-    /// Nothing, and the connection stays open.
+    /// No response, and the connection stays open.
     Silence,
 }
 
@@ -83,7 +83,7 @@ impl Receiver {
         self.requests.recv_timeout(SOON).expect("a request")
     }
 
-    /// What came and was not asked for.
+    /// Requests that arrived and were not expected.
     pub(super) fn rest(&self) -> usize {
         self.requests.try_iter().count()
     }

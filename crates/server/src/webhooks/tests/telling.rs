@@ -1,4 +1,4 @@
-//! What arrives.
+//! Messages that arrive.
 
 use std::os::unix::fs::PermissionsExt;
 

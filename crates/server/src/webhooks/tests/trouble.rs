@@ -1,4 +1,4 @@
-//! What happens when a message does not arrive, or the program does not last.
+//! Messages that do not arrive, and programs that exit early.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -80,7 +80,7 @@ fn a_redirect_is_not_followed() {
 fn what_was_written_and_not_sent_is_sent_after_a_restart_with_the_same_id() {
     let (mut world, receiver) = (World::new(), Receiver::answering(&[Answer::Status("200 OK")]));
     let run = world.write(&finished());
-    // It makes records and is ended before it can send.
+    // It creates records and is terminated before it can send.
     world.pace.at_once = 0;
     let webhooks = world.start();
     watch(&webhooks, run, &[receiver.url("/")]);
@@ -157,7 +157,7 @@ fn a_name_that_leads_to_the_loopback_is_refused() {
     watch(&webhooks, run, &[receiver.url("/"), receiver.url("/").replace("127.0.0.1", "localhost")]);
     until(&webhooks, run, |told| told.len() == 2);
     drop(webhooks);
-    // Taken when private addresses were allowed, and tried when they are not.
+    // Accepted when private addresses were allowed, and tried when they are not.
     world.pace.at_once = 4;
     world.config.private_addresses = PrivateAddresses::Refused;
     let webhooks = world.start();

@@ -53,7 +53,7 @@ impl World {
         Webhooks::start_at(setup, self.pace.clone())
     }
 
-    /// Makes the Log of a story, or adds what it has more.
+    /// Creates the Log of a story, or appends its further events.
     pub(super) fn write(&self, story: &Story) -> RunId {
         let run = story.events_run();
         let next = match self.log.create(run) {
@@ -76,7 +76,7 @@ impl World {
     }
 }
 
-/// Waits until the messages of a run are as they should be.
+/// Waits until the messages of a run satisfy a condition.
 pub(super) fn until(webhooks: &Webhooks, run: RunId, is_so: impl Fn(&[Delivery]) -> bool) -> Vec<Delivery> {
     until_true(|| Some(webhooks.records(run).unwrap()).filter(|records| is_so(records)))
 }
