@@ -1,4 +1,4 @@
-//! Who is woken when a run has news.
+//! Wakes subscribers when a run changes.
 //!
 //! A bell says "look again" and nothing else, so it can neither lose an event nor fall behind.
 
@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use skillrun_model::RunId;
 
-/// Called when there may be something new. It runs on the thread of whoever appended: it must be quick, and must not
-/// call the Log.
+/// Called when there may be something new. It runs on the thread that appended: it must be quick, and must not call the
+/// Log.
 pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
-/// The same for whoever wants to know about all runs: it is told which one.
+/// The same for subscribers to all runs: it gets the run.
 pub type WakeAll = Arc<dyn Fn(RunId) + Send + Sync>;
 
-/// Where news come from that nobody in this process brought.
+/// The source of changes by other processes.
 pub(crate) trait Outside: Send + Sync {
     fn watch(&self, run: RunId) -> io::Result<()>;
     fn unwatch(&self, run: RunId);
@@ -93,7 +93,7 @@ impl<O: Outside + 'static> Bells<O> {
         Subscription {
             end: Some(Box::new(move || {
                 if let Some(bells) = bells.upgrade() {
-                    // Dropped outside of the lock: a waker may own things that call us.
+                    // Dropped outside of the lock: a waker may own values that call this module.
                     let ended: Vec<_> = bells.lock().all.extract_if(.., |(other, _)| *other == id).collect();
                     drop(ended);
                 }
@@ -101,10 +101,9 @@ impl<O: Outside + 'static> Bells<O> {
         }
     }
 
-    /// Watches the outside for this run if anybody wants to know, or no longer.
+    /// Starts or stops watching the changes by other processes for this run, depending on its subscribers.
     pub(crate) fn look_outside(&self, run: RunId, has_writer_here: impl Fn() -> bool) -> io::Result<()> {
-        // Asked and done under the lock, so that whoever comes and whoever leaves at the same time do not undo each
-        // other's work.
+        // Checked and done under the lock, so that a concurrent subscribe and unsubscribe do not undo each other.
         let inner = self.lock();
         if inner.runs.contains_key(&run) && !has_writer_here() {
             self.outside.watch(run)
@@ -126,8 +125,8 @@ impl<O: Outside + 'static> Bells<O> {
     }
 }
 
-/// As long as it lives, its waker is called.
-#[must_use = "nobody is woken any more once this is dropped"]
+/// While it lives, its waker is called.
+#[must_use = "the waker is not called any more once this is dropped"]
 pub struct Subscription {
     end: Option<Box<dyn FnOnce() + Send + Sync>>,
 }
@@ -146,7 +145,7 @@ impl Drop for Subscription {
     }
 }
 
-/// For Logs that nobody else can reach.
+/// For Logs that no other process can reach.
 #[derive(Debug)]
 pub(crate) struct NoOutside;
 

@@ -5,19 +5,19 @@
 //! ```
 //!
 //! A hash is taken over the bytes of a line without its terminator. The first line has the hash of the run's id, so a
-//! Log cannot be given to another run. The hash of the last line is the head of the Log: whoever has noted it can tell
-//! later whether anything before it was changed, left out or added.
+//! Log cannot be passed off as that of another run. The hash of the last line is the head of the Log: a person who has
+//! noted it can check later whether anything before it was changed, removed or added.
 //!
-//! The link belongs to the line and not to the event: the same event, made again from its evidence, is the same event
-//! wherever it stands. Lines of versions before the chain have no `prev`; a later writer goes on after them, so the
-//! chain of such a Log begins in its middle.
+//! The link belongs to the line and not to the event: the same event, derived again from its evidence, is the same
+//! event at any position. Lines of versions before the chain have no `prev`; a later writer continues after them, so
+//! the chain of such a Log begins in its middle.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use skillrun_model::RunId;
 
-/// BLAKE3 of a line, or of what stands in for the line before the first.
+/// BLAKE3 of a line, or of the substitute for the line before the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineHash(blake3::Hash);
 
@@ -27,17 +27,17 @@ const KEY: &[u8] = b",\"prev\":\"";
 const END: &[u8] = b"\"}";
 
 impl LineHash {
-    /// The hash of a line, which is given without its terminator.
+    /// The hash of a line, passed without its terminator.
     pub fn of(json: &[u8]) -> Self {
         Self(blake3::hash(json))
     }
 
-    /// What the first line of a Log carries.
+    /// The link of the first line of a Log.
     pub fn before_first(run: RunId) -> Self {
         Self::of(run.to_string().as_bytes())
     }
 
-    /// None for what is not the 64 lowercase digits that are written.
+    /// None if the text is not 64 lowercase digits.
     pub fn from_hex(digits: &str) -> Option<Self> {
         let is_ours = digits.len() == DIGITS && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         if is_ours { blake3::Hash::from_hex(digits).ok().map(Self) } else { None }
@@ -61,9 +61,9 @@ pub(crate) fn link(bytes: &mut Vec<u8>, prev: LineHash) {
     }
 }
 
-/// A line, without its terminator, parted into its event and the link: the event lacks the brace that closes it where
-/// there is a link. In a line without one the last key is `raw_ref`, whose value is an object, so nothing else can look
-/// like a link.
+/// Splits a line, without its terminator, into its event and the link: if there is a link, the event lacks its closing
+/// brace. In a line without one the last key is `raw_ref`, whose value is an object, so nothing else can look like a
+/// link.
 pub fn split(json: &[u8]) -> (&[u8], Option<LineHash>) {
     let linked = || {
         let rest = json.strip_suffix(END)?;
@@ -85,7 +85,7 @@ pub fn without_link(json: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Whether a line, without its terminator, is that of an event that is written so, whatever line stands before it.
+/// Whether a line, without its terminator, is the line of this event, whatever the line before it.
 pub fn is_event(json: &[u8], event: &[u8]) -> bool {
     match split(json) {
         (front, Some(_)) => event.strip_suffix(b"}") == Some(front),

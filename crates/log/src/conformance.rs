@@ -1,6 +1,6 @@
 //! One suite over the trait, run against every implementation: [`suite!`] makes a test of each case.
 //!
-//! A case gets a function that makes an empty Log and something to keep alive as long as it.
+//! A case gets a function that creates an empty Log and a value that must live as long as it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ pub(crate) fn tailed(tailed: Tailed) -> Page {
     }
 }
 
-/// Everything, in pages of the given size.
+/// All events, in pages of the given size.
 pub(crate) fn read_all(log: &(impl EventLog + ?Sized), run: RunId, limits: Limits) -> Vec<Event> {
     let mut cursor = Cursor::BEGINNING;
     let mut all = Vec::new();
@@ -131,12 +131,12 @@ pub(crate) fn what_is_appended_is_read<L: EventLog, K>(make: impl Fn() -> (L, K)
     let line = all.lines().nth(1).expect("a line").json().to_vec();
     assert!(line.starts_with(br#"{"protocol_version":"rasp/1.0","run_id":""#), "as the model writes it");
     assert!(!line.contains(&b'\n') && String::from_utf8(line).expect("text").contains("\\u2028"));
-    // Another run knows nothing of this one.
+    // Another run is not affected by this one.
     log.create(run_id(2)).expect("a Log");
     assert_eq!(log.next_seq(run_id(2)).expect("a head"), Seq(1));
 }
 
-/// Whatever the batches are, and whoever appends them.
+/// Whatever the batches are, and whichever thread appends them.
 pub(crate) fn each_line_carries_the_hash_of_the_line_before<L: EventLog, K>(make: impl Fn() -> (L, K)) {
     let (log, _keep) = make();
     let run = run_id(1);
@@ -270,7 +270,7 @@ pub(crate) fn by_time_is_the_first_in_order_of_seq<L: EventLog, K>(make: impl Fn
         for at in (0..1_000_000).step_by(1_373).chain([9_907, 9_908, 900_000, 900_001]) {
             assert_eq!(log.first_at(run, moment(at)).expect("an answer"), expect(moment(at)), "at {at}");
         }
-        // Lines have microseconds: what is finer does not hide an event from its own moment.
+        // Lines have microseconds: a finer fraction does not hide an event from a search for its own time.
         assert_eq!(log.first_at(run, moment(900_000).plus_nanos(999)).expect("an answer"), Some(Seq(700)));
         assert_eq!(log.first_at(run, moment(900_000).plus_nanos(1_000)).expect("an answer"), None);
     }
@@ -459,7 +459,7 @@ pub(crate) fn of_writers_that_race_one_wins_each_seq<L: EventLog, K>(make: impl 
     let (log, _keep) = make();
     let run = run_id(1);
     log.create(run).expect("a Log");
-    // Each marks its events with a time of its own.
+    // Each writer marks its events with its own time.
     let won: Vec<BTreeSet<u64>> = thread::scope(|scope| {
         let writers: Vec<_> = (0..4_u64)
             .map(|writer| {
@@ -509,7 +509,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             .prop_map(|(events, bytes)| Limits { events, bytes })
     };
     let durability = prop_oneof![4 => Just(Durability::Derived), 1 => Just(Durability::Synced)];
-    // Long texts, so that the index is in play.
+    // Long texts, so that the index is used.
     let text = prop_oneof![8 => 0..200_usize, 1 => 10_000..30_000_usize];
     let stale_by = prop_oneof![5 => Just(0), 1 => -3..4_i64];
     let step = prop_oneof![

@@ -1,10 +1,10 @@
-//! Where an event stands in a Log, and where a reader does.
+//! Positions of events and of readers in a Log.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The number of an event in its run: from 1, without a gap. In a cursor, 0 stands for "nothing yet".
+/// The number of an event in its run: from 1, without a gap. In a cursor, 0 means "nothing yet".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seq(pub u64);
@@ -25,7 +25,7 @@ impl fmt::Display for Seq {
     }
 }
 
-/// Raised when seqs were lost that somebody may have seen: within one epoch a seq names one event for ever.
+/// Raised when seqs were lost that a reader may have seen: within one epoch a seq always refers to the same event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Epoch(pub u32);
@@ -56,7 +56,7 @@ pub struct Head {
 /// The last event a reader has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor {
-    /// The epoch in which it was seen; none when the reader does not know, and takes what there is.
+    /// The epoch in which it was seen; none when the reader does not know it, and accepts any.
     pub epoch: Option<Epoch>,
     pub after: Seq,
 }
@@ -69,7 +69,7 @@ impl Cursor {
         Self { epoch: Some(epoch), after }
     }
 
-    /// Whoever has nothing has seen nothing that was lost.
+    /// A reader without events has seen nothing that was lost.
     pub(crate) fn fits(self, epoch: Epoch) -> bool {
         self.after == Seq::BEFORE_FIRST || self.epoch.is_none_or(|seen| seen == epoch)
     }

@@ -1,24 +1,24 @@
 //! The Log: one append-only sequence of RASP events per run, one writer, read by many.
 //!
 //! - [`event_log`]: the trait [`EventLog`]: append, read by seq and by time, subscribe. No file in its signatures.
-//! - [`cursor`]: sequence numbers, epochs, and where a reader stands.
+//! - [`cursor`]: sequence numbers, epochs, and positions of readers.
 //! - [`page`]: what a reader gets: whole lines, as they were written, and their seqs.
 //! - [`tail`]: [`Tail`], a reader that waits for more, over any implementation.
-//! - [`mod@file`]: [`FileLog`], `runs/<run_id>/events.jsonl`; the formats of its files are told there.
+//! - [`mod@file`]: [`FileLog`], `runs/<run_id>/events.jsonl`; the formats of its files are described there.
 //! - [`memory`]: [`MemoryLog`], the same without a disk, for tests and embedders.
 //! - [`catalog`]: [`Catalog`], a view over all Logs of a folder, so that lists are fast.
 //! - [`chain`]: each line carries the hash of the line before it.
-//! - [`error`]: why something was refused, and what to do about it.
-//! - `lines`: events to lines and back. `bells`: who is woken when a run has news.
+//! - [`error`]: errors, and what to do about them.
+//! - `lines`: events to lines and back. `bells`: wakes subscribers when a run changes.
 //! - `conformance`: one suite of tests over the trait, run against both implementations.
 //!
-//! # What holds
+//! # Invariants
 //!
 //! - An event exists when its append returned. Readers in the process of the writer see a batch whole or not at all;
 //!   readers elsewhere see whole lines, in order, without a gap.
-//! - `seq` begins at 1 and has no gap. A writer says which seq it believes to be next; one that is wrong is refused.
-//! - What was appended as [`Durability::Synced`] survives a power failure, and with it everything before it.
-//! - A seq that somebody may have seen and that was lost is never given again in the same epoch. A cursor of another
+//! - `seq` begins at 1 and has no gap. A writer states which seq it expects next; a wrong one is refused.
+//! - An event appended as [`Durability::Synced`] survives a power failure, and so does everything before it.
+//! - A seq that was lost after a reader may have seen it is never assigned again in the same epoch. A cursor of another
 //!   epoch, or beyond the end, is answered with a reset.
 //! - Good lines are never rewritten, and each carries the hash of the line before it.
 

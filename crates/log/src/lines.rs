@@ -1,4 +1,4 @@
-//! Events to lines and back: what is appended, and the little of a line that the Log itself must understand.
+//! Events to lines and back: serialization, and the few fields of a line that the Log itself parses.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -15,13 +15,13 @@ use crate::cursor::Seq;
 use crate::error::{DamageKind, LogErrorKind};
 
 /// The longest line that is read, terminator included. An event holds at most a message of 4 MiB and a tool's input of
-/// about the same, which escapes can make six times as long. Smaller in our own tests, which need not take seconds.
+/// about the same, which escapes can make six times as long. Smaller in the tests of this crate, to keep them fast.
 pub const MAX_LINE: usize = if cfg!(test) { 8 * 1024 * 1024 } else { 64 * 1024 * 1024 };
 
-/// The largest batch, in bytes. No line can be longer than what a reader takes.
+/// Maximum size of a batch in bytes. So no line is longer than a reader accepts.
 pub const MAX_BATCH: usize = MAX_LINE;
 
-/// A batch as it will stand in the Log.
+/// A batch as it will be stored in the Log.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) bytes: Vec<u8>,
@@ -37,7 +37,7 @@ pub(crate) struct BatchLine {
     pub(crate) moment: Millis,
 }
 
-/// Milliseconds since 1970, rounded down; 0 for everything before. Enough to find the neighbourhood of a moment.
+/// Milliseconds since 1970, rounded down; 0 for everything before. Precise enough to find the vicinity of a time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Millis(pub(crate) u64);
 
@@ -47,12 +47,12 @@ impl From<Timestamp> for Millis {
     }
 }
 
-/// A moment as a line would tell it, so that an event is found by its own.
+/// A time with the precision of a line, so that an event is found by its own time.
 pub(crate) fn as_written(moment: Timestamp) -> Timestamp {
     moment.to_string().parse().unwrap_or(moment)
 }
 
-/// The buffer behind a [`LineWriter`], which wants to own what it writes to.
+/// The buffer behind a [`LineWriter`], which has to own its target.
 #[derive(Default, Clone)]
 struct Sink(Rc<RefCell<Vec<u8>>>);
 
@@ -67,7 +67,7 @@ impl Write for Sink {
 }
 
 impl Batch {
-    /// The lines of a batch that begins at `first`, after a line with the hash `head`; or what is wrong with it.
+    /// The lines of a batch that begins at `first`, after a line with the hash `head`; or the error.
     pub(crate) fn new(run: RunId, first: Seq, mut head: LineHash, events: &[Event]) -> Result<Self, LogErrorKind> {
         let sink = Sink::default();
         let mut lines = Vec::with_capacity(events.len());
@@ -99,8 +99,8 @@ impl Batch {
     }
 }
 
-/// JSON that an event carries as an engine wrote it may be spread over several lines. A bare line end is only ever
-/// space between tokens, so another space says the same.
+/// JSON embedded in an event as an engine wrote it may span several lines. An unescaped line end can only be whitespace
+/// between tokens, so a space is equivalent.
 fn keep_on_one_line(line: &mut [u8]) {
     let Some((_, inside)) = line.split_last_mut() else { return };
     if memchr::memchr(b'\n', inside).is_some() {
@@ -110,14 +110,14 @@ fn keep_on_one_line(line: &mut [u8]) {
     }
 }
 
-/// What the Log must know of a line.
+/// The fields of a line that the Log needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LineHead<'a> {
     pub(crate) seq: Seq,
     ts: Ts<'a>,
 }
 
-/// Only parsed where somebody asks.
+/// Parsed only on demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ts<'a> {
     Text(&'a str),
@@ -133,15 +133,15 @@ impl LineHead<'_> {
     }
 }
 
-/// Knows the lines of one run.
+/// Recognizes the lines of one run.
 #[derive(Debug)]
 pub(crate) struct LineReader {
     run: RunId,
-    /// How every line begins that we wrote, up to the number.
+    /// The beginning of every line that skillrun writes, up to the number.
     prefix: Vec<u8>,
 }
 
-/// The envelope, as far as it matters here. What else there is may be of a later version.
+/// The envelope, as far as it matters here. Other fields may be from a later version.
 #[derive(Deserialize)]
 struct Envelope {
     run_id: RunId,
@@ -156,7 +156,7 @@ impl LineReader {
         Self { run, prefix: prefix.into_bytes() }
     }
 
-    /// Whether a line, without its terminator, looks like the event that belongs here. Its inside is not read.
+    /// Whether a line, without its terminator, looks like the expected event. Its content is not parsed.
     pub(crate) fn glance<'a>(&self, line: &'a [u8], wanted: Seq) -> Result<LineHead<'a>, DamageKind> {
         match self.quick(line) {
             Some(head) if head.seq == wanted => Ok(head),
@@ -165,7 +165,7 @@ impl LineReader {
         }
     }
 
-    /// Whether a line is JSON from end to end and the event that belongs here.
+    /// Whether a line is valid JSON as a whole and the expected event.
     pub(crate) fn check<'a>(&self, line: &'a [u8], wanted: Seq) -> Result<LineHead<'a>, DamageKind> {
         let head = self.quick(line).filter(|head| head.seq == wanted);
         match head {
@@ -174,7 +174,7 @@ impl LineReader {
         }
     }
 
-    /// Whether a line is an event of this run, wherever it belongs.
+    /// Whether a line is an event of this run, at any position.
     pub(crate) fn is_event(&self, line: &[u8]) -> bool {
         self.envelope(line).is_ok_and(|envelope| envelope.run_id == self.run)
     }
@@ -187,7 +187,7 @@ impl LineReader {
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let seq = std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()?;
         let rest = rest[digits..].strip_prefix(b",\"ts\":\"")?;
-        // A moment has 27 characters here.
+        // A time has 27 characters here.
         let end = memchr::memchr(b'"', &rest[..rest.len().min(64)])?;
         let ts = std::str::from_utf8(&rest[..end]).ok()?;
         Some(LineHead { seq: Seq(seq), ts: Ts::Text(ts) })
@@ -207,7 +207,7 @@ impl LineReader {
 
     fn envelope(&self, line: &[u8]) -> Result<Envelope, DamageKind> {
         let zeros = || if memchr::memchr(0, line).is_some() { DamageKind::Zeros } else { DamageKind::NotAnEvent };
-        // Texts that are passed over are not looked at by the parser, so bytes that are no text would go unseen.
+        // The parser does not validate texts that it skips, so bytes that are not UTF-8 would go unnoticed.
         let text = std::str::from_utf8(line).map_err(|_| zeros())?;
         serde_json::from_str(text).map_err(|_| zeros())
     }
@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(reader.check(&broken, Seq(7)), Err(DamageKind::NotAnEvent));
     }
 
-    /// Found by fuzzing: a line with a flipped bit in its text was taken, and then could not be read as an event.
+    /// Found by fuzzing: a line with a flipped bit in its text was accepted, and then could not be parsed as an event.
     #[test]
     fn a_line_that_is_not_utf8_is_no_event() {
         let run = run_id(1);

@@ -1,4 +1,4 @@
-//! A Log in memory: the same lines and the same answers, and nothing that outlives it.
+//! A Log in memory: the same lines and the same answers, but not persistent.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -67,7 +67,7 @@ impl Lines {
         if !cursor.fits(head.epoch) || cursor.after >= head.next_seq {
             return Answer::Reset(head);
         }
-        // Not beyond the end, so it is the number of a line that is in memory.
+        // Not beyond the end, so it is the number of an existing line.
         let first = usize::try_from(cursor.after.0).unwrap_or(self.ends.len());
         let mut page = Page::new(run, head.epoch, cursor.after.plus(1), self.start(first) as u64);
         for i in first..self.ends.len() {
@@ -120,7 +120,7 @@ impl EventLog for MemoryLog {
     }
 
     fn release(&self, run: RunId) {
-        // Whoever has no Log is no writer either.
+        // Without a Log there is no writer either.
         if self.with(run, |lines| Ok(std::mem::take(&mut lines.is_open))).is_ok_and(|was_open| was_open) {
             self.bells.ring(run);
         }

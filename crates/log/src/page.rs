@@ -1,4 +1,4 @@
-//! What a reader gets: whole lines as they were written, in one buffer.
+//! A page for a reader: whole lines as they were written, in one buffer.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use crate::chain::{self, LineHash};
 use crate::cursor::{Cursor, Epoch, Head, Seq};
 use crate::error::{Damage, DamageKind, LogError, LogErrorKind};
 
-/// How much a reader wants at once. One event is always given if there is one, whatever its size: a reader with small
-/// limits must get on too.
+/// The limits of a page. One event is always returned if there is one, whatever its size, so that a reader with small
+/// limits makes progress too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     pub events: usize,
@@ -26,12 +26,12 @@ impl Default for Limits {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     Page(Page),
-    /// The cursor is of another epoch or beyond the end: what the reader has is not what the Log says. It must forget
-    /// all of it and read from the beginning.
+    /// The cursor is of another epoch or beyond the end: the events of the reader do not match the Log. It must discard
+    /// them and read from the beginning.
     Reset(Head),
 }
 
-/// Events in a row. Empty when the reader has everything.
+/// Consecutive events. Empty when the reader has everything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     run: RunId,
@@ -49,14 +49,14 @@ impl Page {
         Self { run, epoch, first, offset, bytes: Vec::new(), ends: Vec::new() }
     }
 
-    /// Adds the line of the next seq, terminator included; says whether the limits leave room for another.
+    /// Adds the line of the next seq, terminator included; returns whether the limits leave room for another.
     pub(crate) fn push(&mut self, line: &[u8], limits: Limits) -> bool {
         self.bytes.extend_from_slice(line);
         self.ends.push(self.bytes.len());
         self.ends.len() < limits.events && self.bytes.len() < limits.bytes
     }
 
-    /// There is room for this line; for the first there always is.
+    /// Whether there is room for this line; for the first there always is.
     pub(crate) fn has_room(&self, line: &[u8], limits: Limits) -> bool {
         self.ends.is_empty() || (self.ends.len() < limits.events && self.bytes.len() + line.len() <= limits.bytes)
     }
@@ -73,7 +73,7 @@ impl Page {
         self.ends.is_empty()
     }
 
-    /// Where a reader stands that has read this page.
+    /// The cursor of a reader that has read this page.
     pub fn cursor(&self) -> Cursor {
         // `first` is never 0: the first event has seq 1.
         Cursor::new(self.epoch, Seq(self.first.0 + self.ends.len() as u64 - 1))
@@ -87,7 +87,7 @@ impl Page {
         })
     }
 
-    /// The events, parsed; the first that cannot be ends it.
+    /// The parsed events; the iterator ends at the first that cannot be parsed.
     pub fn events(&self) -> Result<Vec<Event>, LogError> {
         self.lines().map(|line| line.event()).collect()
     }
@@ -98,7 +98,7 @@ impl Page {
     }
 }
 
-/// One event as it stands in the Log.
+/// One event as stored in the Log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogLine<'a> {
     run: RunId,
@@ -118,7 +118,7 @@ impl<'a> LogLine<'a> {
         LineHash::of(self.json())
     }
 
-    /// The hash of the line before, as this one has it; none in a line of a version before the chain.
+    /// The hash of the previous line, as stored in this one; none in a line of a version before the chain.
     pub fn prev(&self) -> Option<LineHash> {
         chain::split(self.json()).1
     }

@@ -1,4 +1,4 @@
-//! A reader that waits for more. It holds no event back and none in memory: whatever its speed, it reads from the Log.
+//! A reader that waits for more. It neither delays events nor buffers them: whatever its speed, it reads from the Log.
 
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -25,12 +25,12 @@ pub struct Tail<'l, L: ?Sized> {
 pub enum Tailed {
     /// At least one event.
     Page(Page),
-    /// See [`Answer::Reset`]. The tail goes on from the beginning.
+    /// See [`Answer::Reset`]. The tail restarts from the beginning.
     Reset(Head),
     TimedOut,
 }
 
-/// Counts how often it was rung.
+/// Counts how often the bell rang.
 #[derive(Default)]
 struct Bell {
     rung: Mutex<u64>,
@@ -56,7 +56,7 @@ impl<'l, L: EventLog + ?Sized> Tail<'l, L> {
         self.cursor
     }
 
-    /// What comes after the cursor, as soon as there is something.
+    /// The events after the cursor, as soon as there are any.
     pub fn next(&mut self, limits: Limits, timeout: Duration) -> Result<Tailed, LogError> {
         let deadline = Instant::now().checked_add(timeout);
         loop {
@@ -80,7 +80,7 @@ impl<'l, L: EventLog + ?Sized> Tail<'l, L> {
     }
 }
 
-/// There was a Log when the tail began.
+/// Whether there was a Log when the tail began.
 fn lost(error: LogError) -> LogError {
     error.kind.or_if_not_found(|| LogErrorKind::Gone).of(error.run)
 }
@@ -95,7 +95,7 @@ impl Bell {
         self.news.notify_all();
     }
 
-    /// Whether it was rung more than `seen` times before the deadline. Without one it waits for ever.
+    /// Whether the bell rang more than `seen` times before the deadline. Without a deadline it waits indefinitely.
     fn wait(&self, seen: u64, deadline: Option<Instant>) -> bool {
         let mut rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
         while *rung == seen {

@@ -1,4 +1,4 @@
-//! What is known about one run, and reading its Log on from there.
+//! The state of one run as folded from its Log, and how reading resumes from there.
 
 use serde::{Deserialize, Serialize};
 use skillrun_lifecycle::output::without_markers;
@@ -16,35 +16,35 @@ use crate::event_log::EventLog;
 use crate::file::FileLog;
 use crate::page::{Answer, Limits};
 
-/// Of [`Fold`] and of everything it is made with. Raise the number when a fold would come out differently, or look
-/// different as JSON: all rows are then made anew. So they are with another version of the program.
+/// Version of [`Fold`] and of everything it contains. Raise the number when a fold would have another result, or
+/// another form as JSON: all rows are then rebuilt. They are also rebuilt by another version of the program.
 pub(super) const FOLD_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " fold 5");
 
 /// Logs are read in pieces of about this size.
 const LIMITS: Limits = Limits { events: usize::MAX, bytes: 1024 * 1024 };
 
-/// What stands before a question in a message.
+/// The marker before a question in a message.
 const ASKS: &str = "<ASK_USER_YAML>";
 
-/// A Log that is cut again and again while it is read is left for the next time.
+/// Maximum number of retries for a Log that is truncated while it is read; after that it is left for the next refresh.
 const RESETS: u32 = 3;
 
-/// A run as far as its Log was read. The state is the one of the lifecycle; what stands beside it is told by single
-/// events and changes nothing about the run.
+/// A run as far as its Log was read. The state is that of the lifecycle; the other fields come from single events and
+/// do not affect the state.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Fold {
     pub(super) state: State,
     pub(super) started: Option<Started>,
     pub(super) ended: Option<Ended>,
-    /// Moment of the first event.
+    /// Time of the first event.
     pub(super) created_at: Option<Timestamp>,
-    /// Moment of the last event.
+    /// Time of the last event.
     pub(super) updated_at: Option<Timestamp>,
     pub(super) said: Option<Said>,
     pub(super) usage: Option<Usage>,
 }
 
-/// The last finished message of the agent, cut for lists.
+/// The last finished message of the agent, truncated for lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Said {
     message_id: String,
@@ -52,12 +52,12 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// None where it says nothing, or was cut off itself.
+    /// None if it is empty, or was itself truncated.
     fn of(message: &MessageFinal) -> Option<Self> {
         if message.partial {
             return None;
         }
-        // Where an agent begins to ask; the question itself is in the row.
+        // Where the question begins; the question itself is in the row.
         let said = message.text.split(ASKS).next().unwrap_or_default();
         let text = without_markers(said);
         let text = beginning(text.trim()).0.to_owned();
@@ -65,7 +65,7 @@ impl Said {
     }
 }
 
-/// What `run.started` says.
+/// The content of `run.started`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Started {
     pub(super) skill: Option<String>,
@@ -73,7 +73,7 @@ pub(super) struct Started {
     pub(super) mode: ExecutionMode,
 }
 
-/// What the terminal record says. A run can fail without a verdict, and be canceled after one.
+/// The content of the terminal record. A run can fail without a verdict, and be canceled after one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ended {
     pub(super) at: Timestamp,
@@ -97,7 +97,7 @@ impl Fold {
         } else if let Data::MessageFinal(message) = &event.data {
             self.said = Said::of(message).or(self.said.take());
         } else if let Data::ParserWarning(warning) = &event.data {
-            // What was taken back is shown no more; what was said before it is not kept.
+            // A retracted message is no longer shown; the message before it is not stored.
             let is_it = |said: &mut Said| Some(&said.message_id) == warning.message_id.as_ref();
             if warning.code == Code::MessageVoided {
                 self.said.take_if(is_it);
@@ -113,7 +113,7 @@ impl Fold {
 pub(super) struct Folded {
     pub(super) fold: Fold,
     pub(super) mark: Mark,
-    /// Why it goes no further.
+    /// Why it does not go further.
     pub(super) damage: Option<String>,
 }
 
@@ -123,7 +123,7 @@ impl Folded {
         Self { fold: Fold::default(), mark: Mark { bytes: 0, ..seen }, damage: None }
     }
 
-    /// The fold goes on in a Log that was seen as `seen`: nothing that was read can have changed.
+    /// Resumes a fold in a Log that was seen as `seen`: nothing that was read can have changed.
     pub(super) fn goes_on_in(&self, seen: Mark) -> bool {
         self.mark.bytes <= seen.bytes && (self.mark.inode, self.mark.epoch) == (seen.inode, seen.epoch)
     }
@@ -133,15 +133,16 @@ impl Folded {
 #[derive(Debug)]
 pub(super) struct Gone;
 
-/// Reads what is new. `seen` is from before; whatever came later is read now or next time.
+/// Reads new events. `seen` was taken before; later events are read now or next time.
 pub(super) fn read_on(log: &FileLog, run: RunId, folded: Folded, seen: Mark) -> Result<Folded, Gone> {
     let mut folded = if folded.goes_on_in(seen) { folded } else { Folded::nothing(seen) };
     folded.damage = None;
     let mut resets = 0;
-    // What came after the look is for the next one: a writer that never pauses must not keep us.
+    // Events appended after `seen` was taken are left for the next refresh: a writer that never pauses must not hold up
+    // this one.
     while folded.mark.bytes < seen.bytes {
         let after = Seq(folded.fold.state.last_seq);
-        // Whoever has nothing takes any epoch, and is told which.
+        // A reader without events accepts any epoch, and gets the current one.
         match log.read(run, Cursor::new(folded.mark.epoch, after), LIMITS) {
             Ok(Answer::Page(page)) if page.is_empty() => break,
             Ok(Answer::Page(page)) => {
@@ -149,7 +150,7 @@ pub(super) fn read_on(log: &FileLog, run: RunId, folded: Folded, seen: Mark) -> 
                 for line in page.lines() {
                     match line.event() {
                         Ok(event) => folded.fold.add(&event),
-                        // JSON, but no event that this version knows.
+                        // JSON, but not an event that this version knows.
                         Err(error) => {
                             folded.damage = Some(error.kind.to_string());
                             return Ok(folded);
@@ -158,15 +159,15 @@ pub(super) fn read_on(log: &FileLog, run: RunId, folded: Folded, seen: Mark) -> 
                     folded.mark.bytes = line.end();
                 }
             }
-            // Others read what our own writer has written and not yet told: their row is ahead of what we may read, and
-            // must not go back.
+            // Other processes read lines that the writer of this process has written and not yet published: their row
+            // is ahead of what may be read here, and must not go back.
             Ok(Answer::Reset(head)) if head.epoch == folded.mark.epoch && log.has_writer(run) => break,
             Ok(Answer::Reset(_)) if resets < RESETS => {
                 resets += 1;
                 folded = Folded::nothing(seen);
             }
             Ok(Answer::Reset(_)) => {
-                folded.damage = Some("is cut while it is read; look again".to_owned());
+                folded.damage = Some("was truncated while it was being read; try again".to_owned());
                 break;
             }
             Err(error) if matches!(error.kind, LogErrorKind::NotFound | LogErrorKind::Gone) => return Err(Gone),

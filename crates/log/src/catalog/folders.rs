@@ -1,4 +1,4 @@
-//! A look at `runs/`: which Logs there are, and how far they go. Nothing is read but the epochs.
+//! Scans `runs/`: which Logs there are, and how far they go. Only the epochs are read.
 
 use std::io;
 use std::path::Path;
@@ -21,16 +21,16 @@ pub(super) struct Mark {
     pub(super) bytes: u64,
 }
 
-/// What is found in the folder of a run.
+/// The content of the folder of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Seen {
-    /// No event: an acceptance that was cut, or a run that was removed.
+    /// No event: an acceptance that was interrupted, or a run that was removed.
     Nothing,
     Log(Mark),
     Unreadable(String),
 }
 
-/// The folder of all runs. None when there is no folder, and so no run.
+/// The folder of all runs. None when the folder does not exist, so there are no runs.
 #[derive(Debug)]
 pub(super) struct Runs {
     folder: Option<OwnedFd>,
@@ -70,7 +70,7 @@ impl Runs {
     }
 }
 
-/// Only the one spelling that we write ourselves: another one would be a second folder for the same run.
+/// Only the spelling that skillrun itself writes: another one would be a second folder for the same run.
 fn run_of(name: &[u8]) -> Option<RunId> {
     let is_ours = name.len() == 36 && !name.iter().any(u8::is_ascii_uppercase);
     std::str::from_utf8(name).ok().filter(|_| is_ours).and_then(|name| RunId::from_str(name).ok())
@@ -94,7 +94,7 @@ fn look(folder: &OwnedFd, name: &[u8], path: &mut Vec<u8>) -> Seen {
     };
     let bytes = u64::try_from(found.st_size).unwrap_or(0);
     if bytes == 0 {
-        // What there was of a first event was moved aside, and nobody came to write another.
+        // The partial first event was moved aside, and no other was written.
         let was_cut = statat(folder, at(path, name, b"events.torn.1"), AtFlags::empty()).is_ok();
         return match was_cut {
             true => Seen::Unreadable(format!("damaged: {}", DamageKind::FirstEventCut)),
@@ -108,7 +108,7 @@ fn look(folder: &OwnedFd, name: &[u8], path: &mut Vec<u8>) -> Seen {
 }
 
 fn epoch(folder: &OwnedFd, path: &[u8]) -> io::Result<Epoch> {
-    // Mostly there is none, and asking for it costs a third of trying to open it.
+    // Mostly there is none, and a `stat` costs a third of an `open`.
     if matches!(statat(folder, path, AtFlags::empty()), Err(Errno::NOENT)) {
         return Ok(Epoch::FIRST);
     }
@@ -120,5 +120,5 @@ fn epoch(folder: &OwnedFd, path: &[u8]) -> io::Result<Epoch> {
     let mut bytes = [0; 16];
     let read = rustix::io::read(&file, &mut bytes)?;
     let number = std::str::from_utf8(&bytes[..read]).ok().and_then(|text| text.trim_end().parse().ok());
-    number.map(Epoch).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "is no number"))
+    number.map(Epoch).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "is not a number"))
 }

@@ -1,42 +1,42 @@
 //! The catalog: one row per run over all Logs of a `runs/` folder, so that lists are fast. A view: it may lag behind the
 //! Logs, it never leads, and deleting it costs time and nothing else.
 //!
-//! Nobody writes to it when events are appended. Whoever wants to look calls [`Catalog::refresh`] first, which compares
-//! every Log with its row and reads what is new.
+//! Appending events does not write to the catalog. A reader calls [`Catalog::refresh`] first, which compares every Log
+//! with its row and reads new events.
 //!
-//! - `store`: the file: opened, made, made anew, or kept in memory where it cannot be written. `trouble`: what can be
-//!   wrong with it, and what follows.
-//! - `view`: [`Catalog`], which gets on whatever happens to the file.
-//! - `refresh`: which rows are behind, and bringing them up to date. `some`: the same for a few of them. `folders`: a
-//!   look at `runs/`.
-//! - `fold`: what is known about one run, and reading its Log on from there. `row`: what is shown of it.
-//! - `query`: what can be asked. `words`: finding runs by a piece of text.
+//! - `store`: the file: opened, created, rebuilt, or kept in memory if it cannot be written. `trouble`: errors of the
+//!   file, and their consequences.
+//! - `view`: [`Catalog`], which keeps working whatever happens to the file.
+//! - `refresh`: finds outdated rows and refreshes them. `some`: the same for a few rows. `folders`: scans `runs/`.
+//! - `fold`: the state of one run, and how reading its Log resumes. `row`: what is shown of a run.
+//! - `query`: the queries. `words`: text search.
 //!
 //! # The file
 //!
-//! SQLite, for its owner alone (0600). `PRAGMA user_version` is the version of the tables.
+//! SQLite, accessible only to its owner (0600). `PRAGMA user_version` is the version of the tables.
 //!
 //! ```text
-//! meta     one row: boot of the machine, version of the fold, a random number for this making of the tables
-//! runs     run_id; inode, epoch and bytes of its Log up to which the row goes; what lists are chosen by
-//! details  run_id; the row as JSON; the fold as JSON, from which the next refresh goes on; the words it is found by
+//! meta     one row: boot of the machine, version of the fold, a random number for this build of the tables
+//! runs     run_id; inode, epoch and bytes of its Log up to which the row goes; the columns that lists filter by
+//! details  run_id; the row as JSON; the fold as JSON, from which the next refresh continues; the words for text search
 //! ```
 //!
 //! A row is current when the Log has the inode and the epoch of the row and ends exactly where the row does. So a torn
-//! end or a damage is looked at again each time, which is cheap, and what comes after a mended end is never missed.
+//! end or a damage is checked again each time, which is cheap, and events after a repaired end are never missed.
 //!
-//! # Several processes, and what they leave
+//! # Several processes, and leftovers
 //!
-//! - Rollback journal, not WAL: WAL needs two more files and shared memory, which a folder of other file systems or
-//!   without write permission does not give, and its gain, reading during long writes, is not needed here.
-//! - `synchronous=OFF`: a process may be killed at any moment, since the journal is in the page cache and the next one
-//!   rolls it back. A power failure can leave anything, so the catalog of another boot is not believed; neither are the
-//!   sizes of Logs that were not synced.
-//! - Damage is mended in place, under the locks of SQLite. A file removed and made anew would share the name of its
-//!   journal with the old one, which other processes may still have open. Since they may find the tables emptied
-//!   between two questions, each making has a number, and whoever meets another one than before refreshes again.
-//! - Where the file cannot be read or written (no permission, no space, no turn within some seconds), the catalog is
-//!   kept in memory: slower, and as good.
+//! - Rollback journal, not WAL: WAL needs two more files and shared memory, which are not available on some file
+//!   systems or without write permission, and its advantage, reading during long writes, is not needed here.
+//! - `synchronous=OFF`: a process may be killed at any moment, since the journal is in the page cache and the next
+//!   process rolls it back. A power failure can leave anything, so the catalog of another boot is not trusted; neither
+//!   are the sizes of Logs that were not synced.
+//! - Damage is repaired in place, under the locks of SQLite. A file that is removed and recreated would share the name
+//!   of its journal with the old one, which other processes may still have open. Since they may find the tables emptied
+//!   between two queries, each build of the tables has a number, and a process that finds another number than before
+//!   refreshes again.
+//! - If the file cannot be read or written (no permission, no space, locked for some seconds), the catalog is kept in
+//!   memory: slower, with the same results.
 
 mod fold;
 mod folders;

@@ -1,4 +1,4 @@
-//! What can be asked. Everything is answered from the rows as they are; call [`Catalog::refresh`] first.
+//! The queries. All are answered from the rows as they are; call [`Catalog::refresh`] first.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -15,32 +15,32 @@ use super::trouble::CatalogError;
 use super::view::Catalog;
 use super::words;
 
-/// So many runs are named when a prefix fits more than one.
+/// Number of runs that are listed when a prefix matches more than one.
 const CANDIDATES: usize = 10;
 
-/// Which runs a list has. The default is all of them.
+/// The filter of a list. The default is all runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
-    /// One of these; any when there are none.
+    /// Any of these; all when empty.
     pub statuses: Vec<RunStatus>,
     pub skill: Option<String>,
     pub engine: Option<String>,
-    /// Somewhere in its id, skill, engine, codes, or in the question that waits; in any case. Only the first
+    /// Somewhere in its id, skill, engine, codes, or in the pending question; ignoring case. Only the first
     /// [`TEXT_MAX`](super::TEXT_MAX) characters count.
     pub text: Option<String>,
-    /// Begun at this moment or later. A run whose beginning cannot be read is not left out.
+    /// Begun at this time or later. A run whose beginning cannot be read is included.
     pub since: Option<Timestamp>,
     pub limit: Option<usize>,
-    /// The last run of the page before.
+    /// The last run of the previous page.
     pub after: Option<RunId>,
 }
 
-/// What the beginning of an id stands for.
+/// The runs that match the prefix of an id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Prefix {
     None,
     One(RunId),
-    /// Several, or more than fit here; the first of them.
+    /// Several runs; the first of them, up to the limit.
     Many(Vec<RunId>),
 }
 
@@ -48,7 +48,7 @@ pub enum Prefix {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     pub by_status: BTreeMap<RunStatus, u64>,
-    /// Runs whose Log cannot be read far enough to tell.
+    /// Runs whose Log cannot be read far enough to know the status.
     pub unknown: u64,
 }
 
@@ -58,7 +58,7 @@ impl Catalog {
         self.ask(|db| db.query_row("SELECT row FROM details WHERE run_id = ?1", [&id], |row| json(row, 0)).optional())
     }
 
-    /// The runs whose id begins so; with or without dashes, in any case.
+    /// The runs whose id has this prefix; with or without dashes, ignoring case.
     pub fn find_prefix(&mut self, prefix: &str) -> Result<Prefix, CatalogError> {
         let Some(from) = spelled(prefix) else { return Ok(Prefix::None) };
         // After every digit.
@@ -78,13 +78,13 @@ impl Catalog {
         })
     }
 
-    /// The newest first, which is the order of their ids: these begin with the time.
+    /// Newest first, which is the order of their ids: these begin with the time.
     pub fn list(&mut self, query: &Query) -> Result<Vec<Row>, CatalogError> {
         let (sql, values) = selection(query);
         self.ask(|db| db.prepare(&sql)?.query_map(params_from_iter(&values), |row| json(row, 0))?.collect())
     }
 
-    /// The question of one run, all of it.
+    /// The complete question of one run.
     pub fn pending(&mut self, run: RunId) -> Result<Option<Pending>, CatalogError> {
         let id = run.to_string();
         let fold: Option<Fold> = self.ask(|db| {
@@ -93,7 +93,7 @@ impl Catalog {
         Ok(fold.and_then(|fold| fold.state.question))
     }
 
-    /// All questions that wait, those with a deadline first, in its order.
+    /// All pending questions, those with a deadline first, in the order of the deadlines.
     pub fn waiting(&mut self) -> Result<Vec<Waiting>, CatalogError> {
         let mut waiting = self.ask(|db| {
             let sql = "SELECT run_id, fold FROM runs CROSS JOIN details USING (run_id) WHERE waits = 1";
@@ -130,7 +130,7 @@ impl Catalog {
         })
     }
 
-    /// Runs that are not over as far as is known, the oldest first; with those whose Log does not tell.
+    /// Unfinished runs, oldest first, including those whose status is unknown because of their Log.
     pub fn not_terminal(&mut self) -> Result<Vec<RunId>, CatalogError> {
         let over = RunStatus::ALL.iter().filter(|status| status.is_terminal());
         let over: Vec<_> = over.map(|status| format!("'{status}'")).collect();
@@ -141,14 +141,14 @@ impl Catalog {
         self.ask(|db| ids(&mut db.prepare(&sql)?, []))
     }
 
-    /// The same, told apart by what they need; with runs whose retry is missing and may still be made.
+    /// The same, grouped by what they need, including runs whose retry is missing and may still be created.
     pub fn unfinished(&mut self, now: Timestamp) -> Result<Unfinished, CatalogError> {
         let sql = "SELECT row FROM runs CROSS JOIN details USING (run_id) WHERE waits = 1";
         let rows: Vec<Row> = self.ask(|db| db.prepare(sql)?.query_map([], |row| json(row, 0))?.collect())?;
         let resting = |row: &Row| {
             let question = row.question.as_ref().filter(|_| row.rests)?;
             let Question { interaction_id, deadline, .. } = *question;
-            // Nothing is written for a run that rests, so its last event came with the question.
+            // Nothing is written for a run that waits, so its last event came with the question.
             Some(Resting { run_id: row.run_id, interaction_id, deadline, asked_at: row.updated_at })
         };
         let resting: Vec<Resting> = rows.iter().filter_map(resting).collect();
@@ -165,7 +165,7 @@ fn ids(statement: &mut rusqlite::Statement<'_>, params: impl rusqlite::Params) -
     statement.query_map(params, |row| run_id(row, 0))?.collect()
 }
 
-/// The beginning of an id as ids are spelled; none for what begins no id.
+/// The prefix of an id in canonical spelling; none if it is not a prefix of any id.
 fn spelled(prefix: &str) -> Option<String> {
     let digits: Vec<char> = prefix.trim().chars().filter(|character| *character != '-').collect();
     if digits.is_empty() || digits.len() > 32 || !digits.iter().all(char::is_ascii_hexdigit) {

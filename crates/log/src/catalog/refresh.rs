@@ -1,8 +1,8 @@
-//! Which rows are behind their Logs, and bringing them up to date.
+//! Finds the rows that are behind their Logs, and refreshes them.
 //!
-//! First a look without any lock: a row for every Log, and every Log as its row knows it. Mostly that is all. Else the
-//! rows that are behind are done one by one in one transaction, each from what the file says then: of several
-//! processes that refresh at once one does the work, and no row ever goes back.
+//! First a check without any lock: every Log has a row, and every Log is as its row states. Mostly that is all.
+//! Otherwise the outdated rows are refreshed one by one in one transaction, each from the content of the file at that
+//! time: of several processes that refresh at once, one does the work, and no row ever goes back.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ use crate::file::FileLog;
 /// What a refresh found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Refreshed {
-    /// Folders of runs in which there is a Log.
+    /// Folders of runs that contain a Log.
     pub runs: usize,
     /// Rows that were added or changed.
     pub changed: usize,
@@ -32,7 +32,7 @@ pub struct Refreshed {
     pub removed: usize,
 }
 
-/// Of each Log at most about `most` bytes are read; gives those runs too that have more.
+/// At most about `most` bytes of each Log are read; also returns the runs that have more.
 pub(super) fn refresh(store: &mut Store, log: &FileLog, most: u64) -> Result<(Refreshed, Vec<RunId>), Trouble> {
     let runs = Runs::open(log.runs()).map_err(Trouble::Other)?;
     let mut marks = store.read(marks)?;
@@ -52,7 +52,7 @@ pub(super) fn refresh(store: &mut Store, log: &FileLog, most: u64) -> Result<(Re
     if behind.is_empty() {
         return Ok((refreshed, Vec::new()));
     }
-    // In the order of the tables, so that one page is filled after the other.
+    // In the order of the tables, so that pages are filled one after the other.
     behind.sort_by_cached_key(RunId::to_string);
     store.write(|db| {
         let mut rows = Rows::prepare(db)?;
@@ -73,7 +73,7 @@ pub(super) fn refresh(store: &mut Store, log: &FileLog, most: u64) -> Result<(Re
     })
 }
 
-/// How far each row goes. A row with a damage is never known to be current.
+/// How far each row goes. A damaged row is never considered current.
 fn marks(db: &Connection) -> rusqlite::Result<HashMap<RunId, Option<Mark>>> {
     let mut statement = db.prepare("SELECT run_id, inode, epoch, bytes, damaged FROM runs")?;
     let mut rows = statement.query([])?;
@@ -91,7 +91,7 @@ pub(super) fn run_id(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result
     text.parse().map_err(|error| wrong(column, error))
 }
 
-/// Three columns from this one on. Inodes may be larger than what SQLite counts to; its bits are all that matters.
+/// Three columns from this one on. Inodes may exceed the integers of SQLite; only the bits matter.
 pub(super) fn mark(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Mark> {
     let bytes: i64 = row.get(first + 2)?;
     Ok(Mark {
@@ -114,21 +114,21 @@ fn as_json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
     serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
 }
 
-/// Whether a row goes as far as its Log did when it was looked at.
+/// Whether a row goes as far as its Log did when the Log was checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
     End,
-    /// There is more than was to be read at once.
+    /// There is more than is read at once.
     Limit,
 }
 
-/// What became of a row.
+/// The outcome for a row.
 pub(super) enum Change {
     Row,
-    /// It says what it said.
+    /// The row is unchanged.
     None,
     Removed,
-    /// There is no row, and no need for one.
+    /// There is no row, and none is needed.
     NoRun,
 }
 
@@ -180,12 +180,11 @@ impl<'db> Rows<'db> {
                 let to = seen.bytes.min(begin.saturating_add(most));
                 match read_on(log, run, before, Mark { bytes: to, ..seen }) {
                     Ok(mut folded) => {
-                        // The beginning of a first line, and no event. Whoever writes it now tells of it when it is
-                        // whole.
+                        // The beginning of a first line, not an event. Its writer announces it when it is complete.
                         if folded.fold.state.last_seq == 0 && folded.damage.is_none() && !log.has_writer(run) {
                             folded.damage = Some(format!("damaged: {}", DamageKind::FirstEventCut));
                         }
-                        // Without any progress there is a torn end, and nothing to come back for.
+                        // No progress means a torn end, and there is nothing more to read.
                         let has_more = folded.mark.bytes < seen.bytes && folded.mark.bytes > begin;
                         if to < seen.bytes && has_more && folded.damage.is_none() {
                             reach = Reach::Limit;
@@ -196,7 +195,7 @@ impl<'db> Rows<'db> {
                 }
             }
             Seen::Unreadable(damage) => {
-                // What was known stays.
+                // The known state is kept.
                 let unknown = Mark { inode: 0, epoch: Epoch(0), bytes: 0 };
                 let before = kept.as_ref().map_or_else(|| Folded::nothing(unknown), |kept| kept.folded.clone());
                 Folded { damage: Some(damage), ..before }
@@ -218,7 +217,7 @@ impl<'db> Rows<'db> {
         let found = self.find.query_row([run.to_string()], |row| {
             let shown: Row = json(row, 3)?;
             let mark = mark(row, 0)?;
-            // A fold that cannot be read back, whatever the reason, is made again from the beginning.
+            // A fold that cannot be deserialized, whatever the reason, is rebuilt from the beginning.
             let folded = match json::<Fold>(row, 4) {
                 Ok(fold) => Folded { fold, mark, damage: shown.damage.clone() },
                 Err(_) => Folded::nothing(mark),

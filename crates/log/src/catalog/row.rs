@@ -8,7 +8,7 @@ use skillrun_model::{AttemptNumber, ExecutionMode, InteractionId, RunId, RunStat
 
 use super::fold::Folded;
 
-/// So many characters of a text are shown in a list.
+/// Number of characters of a text that are shown in a list.
 const BEGINNING: usize = 200;
 
 /// One run, as lists show it.
@@ -16,56 +16,56 @@ const BEGINNING: usize = 200;
 #[schemars(rename = "RunSummary")]
 pub struct Row {
     pub run_id: RunId,
-    /// None when its Log cannot be read that far.
+    /// None when its Log cannot be read far enough.
     pub status: Option<RunStatus>,
-    /// Its name.
+    /// The name of the skill.
     pub skill: Option<String>,
-    /// Its name.
+    /// The name of the engine.
     pub engine: Option<String>,
     pub mode: Option<ExecutionMode>,
-    /// Moment of the first event.
+    /// Time of the first event.
     pub created_at: Option<Timestamp>,
-    /// Moment of the last event.
+    /// Time of the last event.
     pub updated_at: Option<Timestamp>,
-    /// Moment of the terminal record.
+    /// Time of the terminal record.
     pub ended_at: Option<Timestamp>,
-    /// The last one that began, which is also how many there were.
+    /// The number of the last attempt that began, which is also the number of attempts.
     pub attempt: AttemptNumber,
-    /// The question that waits.
+    /// The pending question.
     pub question: Option<Question>,
-    /// It waits for a person and for nothing else.
+    /// Whether the run waits only for a user.
     pub rests: bool,
-    /// Of the terminal record, before that of the last settled attempt.
+    /// From the terminal record, before that from the last settled attempt.
     pub reason_code: Option<Code>,
-    /// From the same place.
+    /// From the same source.
     pub error_code: Option<Code>,
     /// The beginning of the last finished message of the agent.
     pub last_words: Option<String>,
-    /// None while no engine has told any.
+    /// None while no engine has reported any.
     pub usage: Option<Usage>,
     /// The same as `auto_decision_count`, under the name that 0.1.0 had for it.
     pub auto_decisions: u32,
-    /// How many questions were decided without a person.
+    /// How many questions were answered automatically.
     #[serde(default)]
     pub auto_decision_count: u32,
-    /// Moment of the last of these decisions; null when there is none.
+    /// Time of the last automatic answer; null when there is none.
     #[serde(default)]
     pub last_auto_decision_at: Option<Timestamp>,
-    /// It does not begin before this.
+    /// The run does not begin before this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
-    /// The run that takes the place of this one, which failed.
+    /// The automatic retry of this run, which failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retried_as: Option<RunId>,
     /// Warnings of the last settled attempt.
     pub warnings: u64,
-    /// So much of its Log is in this row.
+    /// The last event of its Log that is in this row.
     pub log_bytes: u64,
-    /// Why the rest of its Log is not.
+    /// Why the rest of its Log is not in this row.
     pub damage: Option<String>,
 }
 
-/// Tokens of all turns together, as far as engines tell them.
+/// Tokens of all turns together, as far as engines report them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RunUsage")]
 pub struct Usage {
@@ -81,7 +81,7 @@ impl Usage {
     }
 }
 
-/// A question in a list, cut where it is long.
+/// A question in a list, truncated if it is long.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RunQuestion")]
 pub struct Question {
@@ -107,24 +107,24 @@ pub struct Waiting {
     pub question: Pending,
 }
 
-/// Runs that are not over.
+/// Unfinished runs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Unfinished {
-    /// They wait for a person, and no process waits with them.
+    /// Runs that wait for a user, without an owner process.
     pub resting: Vec<Resting>,
-    /// Somebody must look after them. The oldest first.
+    /// Runs that need an owner process, oldest first.
     pub restless: Vec<RunId>,
-    /// They are over, and the run that takes their place is not there. It may have been removed.
+    /// Finished runs whose automatic retry does not exist. It may have been removed.
     pub unretried: Vec<RunId>,
 }
 
-/// A question that only an answer or its time can bring on.
+/// A question that only an answer or its deadline can resolve.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Resting {
     pub run_id: RunId,
     pub interaction_id: InteractionId,
     pub deadline: Option<Timestamp>,
-    /// When it was asked, by the wall clock of that moment.
+    /// When it was asked, by the wall clock at that time.
     pub asked_at: Option<Timestamp>,
 }
 
@@ -183,7 +183,7 @@ impl Question {
     }
 }
 
-/// What is shown of a text, and whether that is not all of it.
+/// The part of a text that is shown, and whether it was truncated.
 pub(super) fn beginning(text: &str) -> (&str, bool) {
     match text.char_indices().nth(BEGINNING) {
         Some((end, _)) => (&text[..end], true),

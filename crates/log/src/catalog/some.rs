@@ -1,4 +1,4 @@
-//! A few rows, whatever the number of all: brought up to date, and told apart from what they said before.
+//! A few rows, independent of the total number: refreshed, and compared with their earlier state.
 
 use std::collections::HashMap;
 
@@ -13,14 +13,14 @@ use super::trouble::{CatalogError, Trouble};
 use super::view::Catalog;
 use crate::file::FileLog;
 
-/// What a row is made from. Rows of one run with equal states are equal.
+/// The state from which a row is made. Rows of one run with equal states are equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowState {
     mark: Mark,
     damage: Option<Box<str>>,
 }
 
-/// A run as its row says it now.
+/// A run as its row shows it now.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Current {
     pub run_id: RunId,
@@ -29,19 +29,18 @@ pub struct Current {
 }
 
 impl Catalog {
-    /// The rows of some runs as they are, in the order asked for; nothing is brought up to date.
+    /// The rows of some runs as they are, in the given order; nothing is refreshed.
     pub fn current(&mut self, runs: &[RunId]) -> Result<Vec<Current>, CatalogError> {
         self.ask(|db| current(db, runs))
     }
 
-    /// What every row is made from, as they are.
+    /// The state of every row, without a refresh.
     pub fn states(&mut self) -> Result<HashMap<RunId, RowState>, CatalogError> {
         self.ask(states)
     }
 }
 
-/// Brings the rows of some runs up to date with their Logs.
-/// Of each at most about `most` bytes are read at once.
+/// Brings the rows of some runs up to date with their Logs. At most about `most` bytes of each are read at once.
 pub(super) fn refresh(
     store: &mut Store,
     log: &FileLog,
@@ -94,7 +93,7 @@ fn current(db: &Connection, wanted: &[RunId]) -> rusqlite::Result<Vec<Current>> 
 }
 
 fn states(db: &Connection) -> rusqlite::Result<HashMap<RunId, RowState>> {
-    // Only rows with a damage are looked at: what it says may change while the Log does not.
+    // Only damaged rows are read: the description of the damage may change while the Log does not.
     let sql = "SELECT run_id, inode, epoch, bytes,
         CASE WHEN damaged THEN (SELECT json_extract(row, '$.damage') FROM details WHERE details.run_id = runs.run_id) END
         FROM runs";

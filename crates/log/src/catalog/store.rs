@@ -1,4 +1,4 @@
-//! The file of the catalog: opened, made, made anew, or kept in memory where it cannot be written.
+//! The file of the catalog: opened, created, rebuilt, or kept in memory if it cannot be written.
 
 use std::fmt;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -17,7 +17,7 @@ use crate::file::Boot;
 /// The version of the tables.
 const SCHEMA: i64 = 4;
 
-/// So long one process waits for another before it goes its own way.
+/// How long a process waits for another one before it falls back to memory.
 const PATIENCE: Duration = if cfg!(test) { Duration::from_millis(500) } else { Duration::from_secs(5) };
 
 const TABLES: &str = "
@@ -49,44 +49,44 @@ const TABLES: &str = "
     ) STRICT;
 ";
 
-/// What became of the catalog when it was opened, or later.
+/// What happened to the catalog when it was opened, or later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opened {
     Good,
-    /// There was none.
+    /// There was none; it was created.
     Made,
-    /// There was one that could not be used.
+    /// There was one that could not be used; it was rebuilt.
     Rebuilt {
         why: Rebuild,
     },
-    /// It cannot be read or written, and is kept in memory until it is opened again.
+    /// The file cannot be read or written; the catalog is kept in memory until it is opened again.
     InMemory {
         why: String,
     },
 }
 
-/// Why a catalog was made anew.
+/// Why a catalog was rebuilt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rebuild {
     Damaged(String),
-    /// Made by another version of this program.
+    /// Created by another version of this program.
     OtherVersion,
-    /// Made before the machine was started anew.
+    /// Created before the machine was rebooted.
     OtherBoot,
 }
 
 impl fmt::Display for Opened {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Good => f.write_str("the catalog is good"),
-            Self::Made => f.write_str("the catalog was made"),
-            Self::Rebuilt { why: Rebuild::Damaged(what) } => write!(f, "the catalog was damaged and made anew: {what}"),
+            Self::Good => f.write_str("the catalog is valid"),
+            Self::Made => f.write_str("the catalog was created"),
+            Self::Rebuilt { why: Rebuild::Damaged(what) } => {
+                write!(f, "the catalog was damaged and has been rebuilt: {what}")
+            }
             Self::Rebuilt { why: Rebuild::OtherVersion } => {
-                f.write_str("the catalog was of another version and made anew")
+                f.write_str("the catalog was of another version and has been rebuilt")
             }
-            Self::Rebuilt { why: Rebuild::OtherBoot } => {
-                f.write_str("the catalog was made anew after the start of the machine")
-            }
+            Self::Rebuilt { why: Rebuild::OtherBoot } => f.write_str("the catalog was rebuilt after a reboot"),
             Self::InMemory { why } => write!(f, "the catalog is kept in memory, which is slower: {why}"),
         }
     }
@@ -96,7 +96,7 @@ impl fmt::Display for Opened {
 #[derive(Debug)]
 pub(super) enum Known {
     Nothing,
-    /// Somebody met this in it.
+    /// An earlier query found this error in it.
     Damage(rusqlite::Error),
 }
 
@@ -104,7 +104,7 @@ pub(super) enum Known {
 pub(super) struct Store {
     db: Connection,
     place: Place,
-    /// The number of the tables we looked at last.
+    /// The number of the tables read last.
     making: i64,
 }
 
@@ -122,9 +122,9 @@ enum Unusable {
     Io(#[from] io::Error),
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
-    #[error("the system does not tell when it was started, so a catalog could not be believed later")]
+    #[error("the system does not provide a boot id, so a catalog could not be trusted later")]
     NoBoot,
-    #[error("others keep on making it anew")]
+    #[error("another process keeps recreating the catalog")]
     Contended,
 }
 
@@ -159,7 +159,7 @@ impl Store {
             reset(&db)?;
             opened = Opened::Rebuilt { why: Rebuild::Damaged(error.to_string()) };
         }
-        // Each round but the last changes something; others may do so too.
+        // Each round but the last changes something; other processes may do so too.
         for _ in 0..4 {
             match examine(&db, boot) {
                 Ok(Found::Good(making)) => {
@@ -190,7 +190,7 @@ impl Store {
         self.place == Place::Memory
     }
 
-    /// The file at `path` is still the one that is open.
+    /// Whether the file at `path` is still the one that is open.
     pub(super) fn is_at(&self, path: &Path) -> bool {
         match self.place {
             Place::Memory => true,
@@ -198,12 +198,12 @@ impl Store {
         }
     }
 
-    /// Asks something, all of it at one moment.
+    /// Runs queries in one consistent snapshot.
     pub(super) fn read<T>(&mut self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Trouble> {
         self.during(TransactionBehavior::Deferred, |transaction| ask(transaction).map_err(Trouble::from))
     }
 
-    /// Changes something; nobody else does meanwhile.
+    /// Runs changes in an exclusive transaction.
     pub(super) fn write<T>(&mut self, act: impl FnOnce(&Connection) -> Result<T, Trouble>) -> Result<T, Trouble> {
         self.during(TransactionBehavior::Immediate, |transaction| act(transaction))
     }
@@ -226,8 +226,8 @@ impl Store {
     }
 }
 
-/// Makes the file where there is none, so that SQLite does not make it for everybody to read. A file that is there is
-/// not opened here: closing it would give back the locks that SQLite has on it in this process.
+/// Creates the file if there is none, so that SQLite does not create it readable for all users. An existing file is not
+/// opened here: closing it would release the locks that SQLite has on it in this process.
 fn make_private(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -241,7 +241,7 @@ fn make_private(path: &Path) -> io::Result<()> {
     }
 }
 
-/// What a file is.
+/// The state of a file.
 enum Found {
     Good(i64),
     Empty,
@@ -249,7 +249,7 @@ enum Found {
 }
 
 fn examine(db: &Connection, boot: &Boot) -> rusqlite::Result<Found> {
-    // Even these read the file, so it is here that they may find it damaged.
+    // Even these statements read the file, so they may find it damaged.
     db.execute_batch("PRAGMA synchronous = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY")?;
     let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     if tables == 0 {
@@ -270,7 +270,7 @@ fn examine(db: &Connection, boot: &Boot) -> rusqlite::Result<Found> {
     })
 }
 
-/// Empties a file whatever is in it, as SQLite does it: under its locks, so that nobody reads half of it.
+/// Empties a file whatever its content, by means of SQLite: under its locks, so that no process reads half of it.
 fn reset(db: &Connection) -> rusqlite::Result<()> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_RESET_DATABASE, true)?;
     let emptied = db.execute_batch("VACUUM");
@@ -278,7 +278,7 @@ fn reset(db: &Connection) -> rusqlite::Result<()> {
     emptied
 }
 
-/// Makes the tables, unless somebody was quicker.
+/// Creates the tables, unless another process was quicker.
 fn create(db: &mut Connection, boot: &str) -> rusqlite::Result<i64> {
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;

@@ -1,4 +1,4 @@
-//! The catalog as it is used: every question gets its answer, whatever happens to the file meanwhile.
+//! The catalog as seen by callers: every query is answered, whatever happens to the file meanwhile.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ use super::store::{Known, Opened, Store};
 use super::trouble::{CatalogError, Trouble};
 use crate::file::{Boot, FileLog};
 
-/// So often something is tried with the file before it is done in memory.
+/// Number of tries with the file before the catalog falls back to memory.
 const TRIES: u32 = 3;
 
-/// A view over all Logs of a folder. It shows what they said at the last [`Catalog::refresh`], or later.
+/// A view over all Logs of a folder. It shows their state at the last [`Catalog::refresh`], or later.
 #[derive(Debug)]
 pub struct Catalog {
     path: PathBuf,
@@ -26,7 +26,7 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Opens or makes the catalog at `path` over the Logs in `runs`. It may be empty or behind; see
+    /// Opens or creates the catalog at `path` over the Logs in `runs`. It may be empty or behind; see
     /// [`Catalog::refresh`].
     pub fn open(path: &Path, runs: &Path) -> Result<(Self, Opened), CatalogError> {
         Self::in_boot(path, runs, Boot::current())
@@ -37,7 +37,7 @@ impl Catalog {
         Ok((Self { path: path.to_owned(), runs: runs.to_owned(), boot, store, news: None }, opened))
     }
 
-    /// What happened to the file since it was opened or since this was asked, for one line to the user.
+    /// What happened to the file since it was opened or since the last call, for a one-line message to the user.
     pub fn news(&mut self) -> Option<Opened> {
         self.news.take()
     }
@@ -47,10 +47,10 @@ impl Catalog {
         self.refresh_all_within(log, u64::MAX).map(|(refreshed, _)| refreshed)
     }
 
-    /// The same, and of each Log about `most` bytes are read at once; gives those runs too whose Logs have more.
+    /// The same, but about `most` bytes of each Log are read at once; also returns the runs whose Logs have more.
     pub fn refresh_all_within(&mut self, log: &FileLog, most: u64) -> Result<(Refreshed, Vec<RunId>), CatalogError> {
         if !self.store.is_at(&self.path) {
-            // Deleted: made again, the same.
+            // Deleted: it is recreated with the same content.
             self.open_again(Known::Nothing)?;
         }
         let mut tried = 0;
@@ -63,20 +63,20 @@ impl Catalog {
         }
     }
 
-    /// Brings one row up to date with its Log and gives it; what that costs does not depend on how many runs there are.
-    /// None when there is no such run.
+    /// Brings one row up to date with its Log and returns it; the cost does not depend on the number of runs. None when
+    /// there is no such run.
     pub fn refresh_run(&mut self, log: &FileLog, run: RunId) -> Result<Option<Row>, CatalogError> {
         let current = self.refresh_some(log, &[run])?;
         Ok(current.into_iter().find_map(|current| current.row).map(|(_, row)| row))
     }
 
-    /// The same for some runs, in the order asked for.
+    /// The same for some runs, in the given order.
     pub fn refresh_some(&mut self, log: &FileLog, runs: &[RunId]) -> Result<Vec<Current>, CatalogError> {
         self.refresh_within(log, runs, u64::MAX).map(|(current, _)| current)
     }
 
-    /// The same, and of each Log about `most` bytes are read at once; gives those runs too whose Logs have more. So one
-    /// that writes without a pause keeps nobody waiting.
+    /// The same, but about `most` bytes of each Log are read at once; also returns the runs whose Logs have more. So a
+    /// run that writes without a pause does not delay the others.
     pub fn refresh_within(
         &mut self,
         log: &FileLog,
@@ -92,14 +92,14 @@ impl Catalog {
                 Ok(current) => return Ok(current),
                 Err(trouble) => self.mend(trouble, tried)?,
             }
-            // The tables may be empty now, and the rows of all other runs must not stay missing.
+            // The tables may be empty now, and the rows of all other runs must not remain missing.
             self.refresh(log)?;
             tried += 1;
         }
     }
 
-    /// Asks the file. Where that fails, or the tables were made anew by somebody, the catalog is brought up to date
-    /// once more first: nobody is shown an empty list because of somebody else's repair.
+    /// Queries the file. If that fails, or another process has rebuilt the tables, the catalog is refreshed first: no
+    /// caller sees an empty list because of a repair by another process.
     pub(super) fn ask<T>(&mut self, ask: impl Fn(&Connection) -> rusqlite::Result<T>) -> Result<T, CatalogError> {
         let mut tried = 0;
         loop {
@@ -112,7 +112,7 @@ impl Catalog {
         }
     }
 
-    /// Does what helps against a trouble; an error where nothing does.
+    /// Handles a trouble; an error if that is impossible.
     fn mend(&mut self, trouble: Trouble, tried: u32) -> Result<(), CatalogError> {
         let is_last = self.store.is_in_memory();
         match trouble {
@@ -120,7 +120,7 @@ impl Catalog {
             Trouble::Damaged(error) | Trouble::Unusable(error) if is_last => Err(CatalogError::Memory(error.into())),
             Trouble::Changed if tried < TRIES => self.open_again(Known::Nothing),
             Trouble::Damaged(error) if tried < TRIES => self.open_again(Known::Damage(error)),
-            Trouble::Changed => self.go_into_memory("others keep on making it anew".to_owned()),
+            Trouble::Changed => self.go_into_memory("another process keeps recreating the catalog".to_owned()),
             Trouble::Damaged(error) | Trouble::Unusable(error) => self.go_into_memory(error.to_string()),
         }
     }

@@ -1,21 +1,21 @@
-//! Finding runs by a piece of text. The words of a run are kept in lower case, and looked for in lower case, so that no
-//! character has a meaning of its own: there is no pattern that would have to be escaped.
+//! Finds runs by a piece of text. The words of a run are stored and searched in lower case by plain comparison, so that
+//! no character has a special meaning: there is no pattern that would have to be escaped.
 
 use skillrun_model::codes::Code;
 use skillrun_model::interaction::Pending;
 
 use super::row::Row;
 
-/// So many characters of a text are looked for; it is cut there.
+/// Maximum number of characters of a search text; longer ones are truncated.
 pub const TEXT_MAX: usize = 200;
 
-/// So many characters of a question are looked through.
+/// Number of characters of a question that are searched.
 const PROMPT_MAX: usize = 4_000;
 
-/// Between two words. A text that has it in it finds nothing.
+/// The separator of words. A search text that contains it finds nothing.
 const BETWEEN: char = '\u{1f}';
 
-/// Everything a run is found by.
+/// All words of a run.
 pub(super) fn of(row: &Row, question: Option<&Pending>) -> String {
     let prompt: Option<String> = question.map(|question| question.prompt.chars().take(PROMPT_MAX).collect());
     let id = row.run_id.to_string();
@@ -23,7 +23,7 @@ pub(super) fn of(row: &Row, question: Option<&Pending>) -> String {
     let words = [Some(id.as_str()), row.skill.as_deref(), row.engine.as_deref(), prompt.as_deref(), codes[0], codes[1]];
     let mut all = String::new();
     for word in words.into_iter().flatten() {
-        // Whatever stands between words stands nowhere else, and never twice in a row.
+        // The separator occurs only between words, and never twice in a row.
         let before = all.len();
         all.extend(word.to_lowercase().chars().filter(|character| !is_apart(*character)));
         if all.len() > before {
@@ -33,14 +33,14 @@ pub(super) fn of(row: &Row, question: Option<&Pending>) -> String {
     all
 }
 
-/// A text as it stands in the words of a run, if it does.
+/// A search text in the form of the stored words.
 pub(super) fn wanted(text: &str) -> String {
     let text = text.chars().take(TEXT_MAX).collect::<String>().to_lowercase();
-    // Two of them stand nowhere.
+    // Two separators in a row occur nowhere.
     text.chars().flat_map(|c| if is_apart(c) { vec![BETWEEN, BETWEEN] } else { vec![c] }).collect()
 }
 
-/// SQLite may take a NUL for the end of a text.
+/// SQLite may treat a NUL as the end of a text.
 fn is_apart(character: char) -> bool {
     matches!(character, BETWEEN | '\0')
 }

@@ -1,9 +1,9 @@
 //! The writer of one Log.
 //!
-//! Appends of one run come one after the other, through the sync too: each names the seq it expects, so a second one
-//! could only be right after the first has returned. Runs do not wait for each other. Their syncs go to the system side
-//! by side, and its journal commits those that come together as one; that is the group commit. Readers wait for
-//! neither: they ask for the published end, which moves when an append returns.
+//! Appends of one run are serialized, including the sync: each states the seq it expects, so a second one could only be
+//! valid after the first has returned. Runs do not wait for each other. Their syncs are issued concurrently, and the
+//! journal of the file system commits concurrent ones together; that is the group commit. Readers wait for neither:
+//! they use the published end, which moves when an append returns.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -27,7 +27,7 @@ use crate::lines::Batch;
 #[derive(Debug)]
 pub(super) struct Writer {
     published: Mutex<Published>,
-    /// None once it was released.
+    /// None after the release.
     state: Mutex<Option<State>>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Published {
 struct State {
     run: RunId,
     folder: Folder,
-    /// Given back when the state is dropped.
+    /// Released when the state is dropped.
     _lock: Lock,
     /// Open while the run is busy; see [`Writer::close_file`].
     file: Option<File>,
@@ -54,9 +54,9 @@ struct State {
     head: LineHash,
     index: IndexWriter,
     damage: Option<Damage>,
-    /// A sync failed, or the file is not what it was: nobody knows what is on the disk.
+    /// A sync failed, or the file was changed by another process: the content of the disk is unknown.
     has_failed: bool,
-    /// Lines were cut that a reader in another process may have seen.
+    /// Lines were truncated that a reader in another process may have seen.
     needs_epoch: bool,
     /// The name of the file is on the disk.
     is_named: bool,
@@ -113,12 +113,12 @@ impl Writer {
         Batch::new(state.run, expected, state.head, events).map(|batch| batch.head)
     }
 
-    /// Waits for an append that is under way; later ones are refused. The lock is given back.
+    /// Waits for an append that is under way; later ones are refused. The lock is released.
     pub(super) fn release(&self) {
         drop(lock(&self.state).take());
     }
 
-    /// Gives the descriptor back until the next append. False when the run is busy.
+    /// Closes the descriptor until the next append. False when the run is busy.
     pub(super) fn close_file(&self) -> bool {
         let Ok(mut state) = self.state.try_lock() else { return false };
         if let Some(state) = state.as_mut() {
@@ -185,7 +185,7 @@ impl State {
         }
         if found.len() != self.len {
             self.has_failed = true;
-            return Err(failed(&path, io::Error::other("was changed by somebody else; open it again")));
+            return Err(failed(&path, io::Error::other("was changed by another process; open it again")));
         }
         Ok(())
     }
@@ -197,10 +197,10 @@ impl State {
         if log.set_len(self.len).is_err() {
             self.has_failed = true;
         }
-        // Whoever reads in another process may have seen a line before it was cut.
+        // A reader in another process may have seen a line before it was truncated.
         self.needs_epoch = memchr::memchr(b'\n', &batch.bytes[..written]).is_some();
         let error = failed(&self.folder.events(), error);
-        // Tried now, for readers' sake; if there is no space for it, the next append tries again and comes after it.
+        // Tried now, for the readers; if there is no space for it, the next append retries it first.
         self.raise_epoch().ok();
         Err(error)
     }
@@ -227,7 +227,7 @@ impl State {
     }
 }
 
-/// On an error also tells how much was written before it.
+/// On an error, also returns how much was written before it.
 fn write_all(file: &mut File, bytes: &[u8]) -> Result<(), (io::Error, usize)> {
     let mut done = 0;
     while done < bytes.len() {

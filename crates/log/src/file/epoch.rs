@@ -1,4 +1,4 @@
-//! The epoch of a Log: a number in a file that is there whole or not at all.
+//! The epoch of a Log: a number in a file that is written atomically.
 
 use std::fs;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ pub(super) fn read(folder: &Folder) -> Result<Epoch, LogErrorKind> {
     let path = folder.epoch();
     match fs::read_to_string(&path) {
         Ok(text) => text.trim_end().parse().map(Epoch).map_err(|_| {
-            let advice = "is no number; write one larger than any it ever had, or all cursors could be wrong";
+            let advice = "is not a number; write one larger than any it ever had, or all cursors could be wrong";
             failed(&path, io::Error::new(io::ErrorKind::InvalidData, advice))
         }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Epoch::FIRST),
@@ -19,13 +19,13 @@ pub(super) fn read(folder: &Folder) -> Result<Epoch, LogErrorKind> {
     }
 }
 
-/// Raises the epoch; it is on the disk when this returns. Nothing is written where lines were cut before this is done,
-/// so a reader who finds the same epoch before and after it read has not read old and new lines together.
+/// Raises the epoch; it is on the disk when this returns. Nothing is written in place of truncated lines before this is
+/// done, so a reader that finds the same epoch before and after its read has not mixed old and new lines.
 pub(super) fn raise(folder: &Folder) -> Result<Epoch, LogErrorKind> {
     let next = read(folder)?.next();
     let path = folder.epoch();
     let beside = path.with_extension("tmp");
-    // Left behind by whoever died while raising it.
+    // Left behind by a process that died while raising it.
     fs::remove_file(&beside).ok();
     let written = (|| {
         let mut file = folder::open(&beside, For::Making)?;

@@ -1,4 +1,4 @@
-//! The folder of one run: names, places, and files as they are opened here.
+//! The folder of one run: names, paths, and how files are opened.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
@@ -9,7 +9,7 @@ use skillrun_model::RunId;
 
 use crate::error::LogErrorKind;
 
-/// Logs hold what engines and users wrote.
+/// Logs contain text of engines and users, so only the owner may read them.
 const PRIVATE: u32 = 0o600;
 
 #[derive(Debug, Clone)]
@@ -42,13 +42,13 @@ impl Folder {
         self.path.join(format!("events.torn.{number}"))
     }
 
-    /// Makes the folder where it is missing; the runtime may have been there first.
+    /// Creates the folder if it is missing; the runtime may have created it before.
     pub(super) fn make(&self) -> Result<(), LogErrorKind> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.path);
         made.map_err(|error| failed(&self.path, error))
     }
 
-    /// Makes the names in the folder, and its own, survive a power failure.
+    /// Syncs the names in the folder, and its own, so that they survive a power failure.
     pub(super) fn sync(&self) -> Result<(), LogErrorKind> {
         let parent = self.path.parent().unwrap_or(Path::new("."));
         for path in [self.path.as_path(), parent] {
@@ -58,17 +58,17 @@ impl Folder {
     }
 }
 
-/// What is done with a file. A closed list, so that every file here is opened with the same mode and flags.
+/// How a file is opened. A closed list, so that every file is opened with the same mode and flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum For {
     Reading,
-    /// To read it and write anywhere; made when it is missing.
+    /// Read, and write anywhere; created if missing.
     Writing,
-    /// To read it and cut its end; it must be there.
+    /// Read, and truncate; it must exist.
     Mending,
-    /// To add to its end; it must be there.
+    /// Append; it must exist.
     Adding,
-    /// A file that must not be there yet.
+    /// A new file, which must not exist yet.
     Making,
 }
 

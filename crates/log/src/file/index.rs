@@ -1,6 +1,6 @@
-//! `events.idx`: where to begin reading. The format is told in the module above.
+//! `events.idx`: where to begin reading. The format is described in the parent module.
 //!
-//! It is a view: every record is proved against the line it points to before anybody relies on it.
+//! It is a view: every record is verified against the line it points to before it is used.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -10,13 +10,14 @@ use super::scan::read_at;
 use crate::cursor::Seq;
 use crate::lines::Millis;
 
-/// A line gets a record when it begins so many bytes after the last one that has one: a reader passes over at most so
-/// many bytes, and the index takes a five-hundredth of the Log.
+/// Minimum distance in bytes between two lines that have a record: a reader skips at most this many bytes, and the
+/// index takes a five-hundredth of the Log.
 const INTERVAL: u64 = 16 * 1024;
 
 const HEADER: &[u8; 32] = b"skillrun events.idx 1\n\0\0\0\0\0\0\0\0\0\0";
 const RECORD: usize = 32;
-/// So much of a line proves that it is the one a record was made for: it has the run, the seq and the time.
+/// Number of bytes of a line that identify it as the one a record was made for: they contain the run, the seq and the
+/// time.
 const PROOF: usize = 128;
 
 /// A place in the Log where a line begins.
@@ -24,7 +25,7 @@ const PROOF: usize = 128;
 pub(super) struct Place {
     pub(super) seq: Seq,
     pub(super) offset: u64,
-    /// The latest moment of all events before it.
+    /// The latest time of all events before it.
     pub(super) before: Millis,
 }
 
@@ -70,7 +71,7 @@ pub(super) struct Index<'l> {
 }
 
 impl<'l> Index<'l> {
-    /// None when there is none, or it is something else.
+    /// None when there is no index, or the file is something else.
     pub(super) fn open(folder: &Folder, log: &'l File, end: u64) -> Option<Self> {
         Self::over(folder::open(&folder.index(), For::Reading).ok()?, log, end)
     }
@@ -85,8 +86,8 @@ impl<'l> Index<'l> {
         Some(Self { file, records, log, end })
     }
 
-    /// The last place that `fits`, where those that fit come first. The beginning fits always. What is returned is
-    /// proved; where the index is wrong it is an earlier place, and there is more to read.
+    /// The last place that `fits`, where those that fit come first. The beginning always fits. The returned place is
+    /// verified; if the index is wrong it is an earlier place, and there is more to read.
     pub(super) fn last(&self, fits: impl Fn(&Place) -> bool) -> Place {
         let (mut low, mut high) = (0, self.records);
         while low < high {
@@ -96,7 +97,7 @@ impl<'l> Index<'l> {
                 Some(_) | None => high = middle,
             }
         }
-        // Wrong records come in droves, after a power failure or in the index of another Log.
+        // Wrong records come in large numbers, after a power failure or in the index of another Log.
         let mut step = 1;
         while low > 0 {
             if let Some(place) = self.proved(low - 1).filter(&fits) {
@@ -134,14 +135,14 @@ pub(super) struct IndexWriter {
     records: u64,
     /// Where the last record points.
     last: u64,
-    /// The latest moment so far.
+    /// The latest time so far.
     latest: Millis,
-    /// Made and not written.
+    /// Records not yet written.
     waiting: Vec<u8>,
 }
 
 impl IndexWriter {
-    /// Goes on after the last record that can be proved, or from the beginning. Returns the place to read from.
+    /// Resumes after the last record that can be verified, or from the beginning. Returns the place to read from.
     pub(super) fn resume(folder: &Folder, log: &File, end: u64) -> (Self, Place) {
         let index = Index::open(folder, log, end);
         let found = index.as_ref().and_then(|index| {
@@ -150,7 +151,8 @@ impl IndexWriter {
         });
         let (records, place) = found.unwrap_or((0, Place::BEGINNING));
         let writer = Self { records, last: place.offset, latest: place.before, waiting: Vec::new() };
-        // What cannot be proved goes; where that fails it is written over, and not believed until then.
+        // Records that cannot be verified are removed; if that fails they are overwritten later, and not trusted until
+        // then.
         match index {
             Some(_) => drop(
                 folder::open(&folder.index(), For::Mending)
@@ -161,13 +163,14 @@ impl IndexWriter {
         (writer, place)
     }
 
-    /// Forgets all records.
+    /// Discards all records.
     pub(super) fn anew(folder: &Folder) -> Self {
         fs::remove_file(folder.index()).ok();
         Self { records: 0, last: 0, latest: Millis(0), waiting: Vec::new() }
     }
 
-    /// A line was added to the Log. Lines that have a record already are told again after [`IndexWriter::resume`].
+    /// A line was appended to the Log. After [`IndexWriter::resume`] this is also called for lines that have a record
+    /// already.
     pub(super) fn add(&mut self, seq: Seq, offset: u64, line: &[u8], moment: Millis) {
         if offset >= self.last + INTERVAL {
             let place = Place { seq, offset, before: self.latest };
@@ -177,20 +180,20 @@ impl IndexWriter {
         self.latest = self.latest.max(moment);
     }
 
-    /// So many records are made and not written.
+    /// The number of records not yet written.
     pub(super) fn waiting(&self) -> usize {
         self.waiting.len() / RECORD
     }
 
-    /// Writes what waits. A view that cannot be written is no reason to refuse an event: readers pass over more.
+    /// Writes the pending records. A view that cannot be written is not a reason to refuse an event: readers skip more.
     ///
-    /// The file is opened for it, which is rare, and made with the first record: a short Log has none.
+    /// The file is opened for this, which is rare, and created with the first record: a short Log has none.
     pub(super) fn write(&mut self, folder: &Folder) {
         let written = folder::open(&folder.index(), For::Writing).and_then(|file| {
             if self.records == 0 {
                 file.write_all_at(HEADER, 0)?;
             }
-            // At its place, not at the end: what an earlier attempt left is written over.
+            // At its position, not at the end: what an earlier attempt left is overwritten.
             file.write_all_at(&self.waiting, HEADER.len() as u64 + self.records * RECORD as u64)
         });
         if written.is_ok() {

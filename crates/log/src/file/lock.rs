@@ -1,7 +1,7 @@
-//! One writer per run: a lock on the file `lock`, for as long as the writer lives. Readers need none.
+//! One writer per run: a lock on the file `lock`, held while the writer lives. Readers need none.
 //!
-//! The system gives the lock back when its process dies, however it dies. The file itself stays: whoever removed and
-//! made it again could lock another file than the others do.
+//! The system releases the lock when its process dies, however it dies. The file itself stays: a process that removed
+//! and recreated it could lock another file than the others do.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::folder::{self, Folder, For, failed};
 use crate::error::LogErrorKind;
 
-/// The name of this boot of the machine. None when the system does not tell; then no two boots are the same.
+/// The id of this boot of the machine. None when the system does not provide it; then no two boots count as the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Boot(pub(crate) Option<String>);
 
@@ -28,25 +28,25 @@ impl Boot {
     }
 }
 
-/// What the file holds.
+/// The content of the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Note {
     pid: Option<u32>,
     boot: Option<String>,
 }
 
-/// The note is padded to this length, so that it can be written where the disk has no more space.
+/// The note is padded to this length, so that it can be written when the disk is full.
 const NOTE: usize = 128;
 
 #[derive(Debug)]
 pub(super) struct Lock {
     file: File,
-    /// The last writer worked in this boot of the machine: nothing it wrote can be lost.
+    /// Whether the last writer worked in this boot of the machine: nothing it wrote can be lost.
     pub(super) is_same_boot: bool,
 }
 
 impl Lock {
-    /// Takes the lock or says who has it. The folder must be there.
+    /// Acquires the lock, or returns who has it. The folder must exist.
     pub(super) fn take(folder: &Folder, boot: &Boot) -> Result<Self, LogErrorKind> {
         let path = folder.lock();
         loop {
@@ -57,7 +57,7 @@ impl Lock {
                 Err(rustix::io::Errno::WOULDBLOCK) => return Err(LogErrorKind::Held { pid: note.pid }),
                 Err(error) => return Err(failed(&path, error.into())),
             }
-            // Somebody may have removed the run while we waited for nothing but the system.
+            // Another process may have removed the run during the system call.
             let is_there = fs::metadata(&path)
                 .and_then(|there| file.metadata().map(|ours| (there.dev(), there.ino()) == (ours.dev(), ours.ino())));
             match is_there {
@@ -67,13 +67,13 @@ impl Lock {
                 Err(error) => return Err(failed(&path, error)),
             }
             let is_same_boot = boot.is(note.boot.as_deref());
-            // The boot is that of the last writer until its Log was seen to.
+            // The boot is that of the last writer until its Log is repaired.
             write(&file, &Note { pid: Some(std::process::id()), boot: note.boot });
             return Ok(Self { file, is_same_boot });
         }
     }
 
-    /// The Log was seen to: from here on it is written in this boot.
+    /// The Log is repaired: from here on it is written in this boot.
     pub(super) fn stamp(&self, boot: &Boot) {
         if !self.is_same_boot {
             write(&self.file, &Note { pid: Some(std::process::id()), boot: boot.0.clone() });
@@ -81,7 +81,8 @@ impl Lock {
     }
 }
 
-/// The process that took the lock last; it may have given it back. Takes no lock to find out, so it is in nobody's way.
+/// The process that acquired the lock last; it may have released it. Acquires no lock, so it does not block any
+/// process.
 pub(super) fn last_holder(folder: &Folder) -> Option<u32> {
     folder::open(&folder.lock(), For::Reading).ok().and_then(|file| read(&file).pid)
 }
@@ -92,7 +93,7 @@ fn read(file: &File) -> Note {
     serde_json::from_slice(&bytes[..len]).unwrap_or_default()
 }
 
-/// A note that could not be written costs a pid in a message, and an epoch that need not have been raised.
+/// If the note cannot be written, a message lacks a pid, and an epoch is raised unnecessarily.
 fn write(file: &File, note: &Note) {
     let Ok(mut bytes) = serde_json::to_vec(note) else { return };
     bytes.resize(bytes.len().max(NOTE - 1), b' ');

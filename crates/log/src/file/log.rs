@@ -22,7 +22,7 @@ use crate::error::{Damage, LogError, LogErrorKind};
 use crate::event_log::{Durability, EventLog, Recovered};
 use crate::page::{Answer, Limits};
 
-/// So many runs keep their file open between two appends.
+/// Number of runs whose file stays open between two appends.
 const BUSY_RUNS: usize = 64;
 
 /// Logs in `runs/<run_id>/`.
@@ -44,7 +44,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl FileLog {
-    /// `runs` is the folder of all runs; it is made with the first Log.
+    /// `runs` is the folder of all runs; it is created with the first Log.
     pub fn new(runs: impl Into<PathBuf>) -> Self {
         Self::in_boot(runs.into(), Boot::current())
     }
@@ -58,13 +58,13 @@ impl FileLog {
         &self.runs
     }
 
-    /// Calls `wake` with the run after everything that this process does to any Log: append, open, release, remove. News
-    /// of other processes are told only of runs that somebody here is subscribed to.
+    /// Calls `wake` with the run after everything that this process does to any Log: append, open, release, remove.
+    /// Changes by other processes are reported only for runs with a subscription in this process.
     pub fn subscribe_all(&self, wake: WakeAll) -> Subscription {
         self.bells.subscribe_all(wake)
     }
 
-    /// Reads every line of a Log and tells the first that is not what belongs there.
+    /// Reads every line of a Log and returns the first that is not the expected one.
     pub fn check(&self, run: RunId) -> Result<Option<Damage>, LogError> {
         let folder = self.folder(run);
         let path = folder.events();
@@ -74,20 +74,20 @@ impl FileLog {
         checked.map_err(|kind| kind.of(run))
     }
 
-    /// The hash that the last line of a Log would have after these events, which are not appended. For the writer alone:
+    /// The hash that the last line of a Log would have after these events, which are not appended. Only for the writer:
     /// `expected_next` is the seq of the first of them.
     pub fn hash_after(&self, run: RunId, expected_next: Seq, batch: &[Event]) -> Result<LineHash, LogError> {
         let hash = self.writer(run).ok_or(LogErrorKind::NotOpen).and_then(|it| it.hash_after(expected_next, batch));
         hash.map_err(|kind| kind.of(run))
     }
 
-    /// The process that opened a Log for writing last. It need not be its writer any more, nor alive.
+    /// The process that opened a Log for writing last. It may no longer be the writer, or may be dead.
     pub fn last_writer(&self, run: RunId) -> Option<u32> {
         lock::last_holder(&self.folder(run))
     }
 
-    /// Moves everything from the first damage on aside, on somebody's word, and gives the Log a new epoch. It must not
-    /// be open; it is not open afterwards.
+    /// Moves everything from the first damage on aside, at the request of a user, and gives the Log a new epoch. The
+    /// Log must not be open; it is not open afterwards.
     pub fn cut_at_damage(&self, run: RunId) -> Result<Recovered, LogError> {
         let cut = self.locked(run).and_then(|lock| {
             let mended = recover::mend(&self.folder(run), run, lock.is_same_boot, OnDamage::Cut)?;
@@ -125,7 +125,7 @@ impl FileLog {
         failed(path, error).or_if_not_found(|| remove::why_missing(&self.runs, run))
     }
 
-    /// The lock of a Log that is there.
+    /// The lock of an existing Log.
     fn locked(&self, run: RunId) -> Result<Lock, LogErrorKind> {
         if self.writer(run).is_some() {
             return Err(LogErrorKind::Held { pid: Some(std::process::id()) });
@@ -133,7 +133,8 @@ impl FileLog {
         let folder = self.folder(run);
         let path = folder.events();
         let find = || std::fs::metadata(&path).map_err(|error| self.missing(run, &path, error));
-        // Before the lock, so that no lock is made where there is nothing to lock; after it, since it may be gone.
+        // Checked before the lock, so that no lock file is created without a Log, and after it, since the Log may be
+        // gone.
         find()?;
         let lock = Lock::take(&folder, &self.boot)?;
         find()?;
@@ -150,7 +151,7 @@ impl FileLog {
         Ok(recovered)
     }
 
-    /// Whether news of this run come from inside or outside may have changed.
+    /// The source of the changes of this run, inside or outside of this process, may be another one now.
     fn look_outside(&self, run: RunId) -> io::Result<()> {
         self.bells.look_outside(run, || self.has_writer(run))
     }
@@ -171,13 +172,13 @@ impl FileLog {
         }
     }
 
-    /// What `ask` makes of the Log as it is now.
+    /// The result of `ask` on the current Log.
     fn view<T>(&self, run: RunId, ask: impl Fn(&View) -> Result<T, LogErrorKind>) -> Result<T, LogError> {
         let answer = || loop {
             let published = self.writer(run).map(|writer| writer.published());
             let view = View::open(run, self.folder(run), published)?;
             let answer = ask(&view);
-            // Cut while it was read, by another process: what was read may be half old and half new.
+            // Truncated by another process while it was read: the result may be half old and half new.
             if view.still_holds()? {
                 return answer;
             }
@@ -220,8 +221,8 @@ impl EventLog for FileLog {
     fn release(&self, run: RunId) {
         let Some(writer) = lock(&self.writers).remove(&run) else { return };
         lock(&self.busy).retain(|other| *other != run);
-        // Watched before the lock is free: whoever writes next is heard. Where that fails, readers look when their
-        // time is up.
+        // Watched before the lock is released: the next writer is noticed. If that fails, readers check when their
+        // timeout expires.
         self.look_outside(run).ok();
         writer.release();
         self.bells.ring(run);

@@ -1,4 +1,4 @@
-//! Everything readers ask. Nothing here writes, and nothing takes a lock for longer than to copy three numbers.
+//! The read operations. Nothing here writes, and no lock is held for longer than it takes to copy three numbers.
 
 use std::fs::File;
 
@@ -23,13 +23,13 @@ pub(super) struct View {
     epoch: Epoch,
     /// Where it ends: what the writer in this process published, or the end of the file.
     end: u64,
-    /// Told by the writer, if it is in this process.
+    /// Reported by the writer, if it is in this process.
     next: Option<Seq>,
 }
 
 /// What ended a walk over lines.
 enum End {
-    /// The reader had enough.
+    /// The reader needs no more.
     Enough,
     /// There are no more whole lines; this seq would be next.
     OfLog(Seq),
@@ -52,7 +52,7 @@ impl View {
         Ok(Self { run, folder, log, epoch, end, next })
     }
 
-    /// What was read is of one epoch. With the writer in this process, what is published is never cut.
+    /// Whether everything read is of one epoch. With the writer in this process, published lines are never truncated.
     pub(super) fn still_holds(&self) -> Result<bool, LogErrorKind> {
         Ok(self.next.is_some() || epoch::read(&self.folder)? == self.epoch)
     }
@@ -62,7 +62,7 @@ impl View {
             Some(next) => next,
             None => match self.walk(self.place(|_| true), Some(Seq::FIRST), |_, _| true)? {
                 End::OfLog(next) => next,
-                // What can be read ends here.
+                // The readable part ends here.
                 End::Damage(damage) => damage.seq,
                 End::Enough => Seq::FIRST,
             },
@@ -117,8 +117,8 @@ impl View {
         Index::open(&self.folder, &self.log, self.end).map_or(Place::BEGINNING, |index| index.last(fits))
     }
 
-    /// Goes from line to line until `each` has enough. Every line is seen to be the one that belongs there; those from
-    /// `given` on, which leave this crate, are read from end to end.
+    /// Walks the lines until `each` stops. Every line is checked to be the expected one; lines from `given` on, which
+    /// leave this crate, are parsed completely.
     fn walk(
         &self,
         from: Place,
@@ -147,8 +147,8 @@ impl View {
                 Item::TooLong { offset } => (offset, DamageKind::TooLong { limit: MAX_LINE }),
                 Item::Rest { .. } => return Ok(End::OfLog(next)),
             };
-            // A bad line that no event follows is a torn end, which the next writer moves aside. Nobody has to wait for that.
-            // With nothing before it either there is no run to show, and that is told.
+            // A bad line that no event follows is a torn end, which the next writer moves aside. Readers need not wait
+            // for that. If nothing is before it either, there is no run to show, and that is reported.
             let has_event = scan.has_event(&reader).map_err(|error| failed(&self.folder.events(), error))?;
             let is_damage = has_event || next == Seq::FIRST;
             return Ok(if is_damage { End::Damage(Damage { seq: next, offset, kind }) } else { End::OfLog(next) });

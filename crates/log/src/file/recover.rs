@@ -1,11 +1,11 @@
-//! What is done when a Log is opened for writing: its end is looked at, and mended.
+//! Opens a Log for writing: checks its end, and repairs it.
 //!
-//! Read is what comes after the last record of the index, so opening costs the same for a long Log as for a short one.
-//! A damage before that is found by whoever reads across it, or by [`check`].
+//! Only the part after the last record of the index is read, so opening costs the same for a long Log as for a short
+//! one. A damage before that is found by a reader that reaches it, or by [`check`].
 //!
-//! A bad line with no event of the run after it is a torn end: it is moved aside, and the Log goes on before it. A bad
-//! line with events after it is a damage, and nobody's to mend unasked: those events may be the only witnesses of what
-//! happened.
+//! A bad line with no event of the run after it is a torn end: it is moved aside, and the Log continues before it. A
+//! bad line with events after it is a damage, and is not repaired without a request: those events may be the only
+//! record of what happened.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -23,14 +23,14 @@ use crate::error::{Damage, DamageKind, LogErrorKind};
 use crate::event_log::{IndexState, Recovered, Torn};
 use crate::lines::{LineReader, MAX_LINE, Millis};
 
-/// So many records of the index are held in memory.
+/// Maximum number of index records held in memory.
 const RECORDS_AT_ONCE: usize = 1_024;
 
 /// What to do with a damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnDamage {
     Report,
-    /// Everything from there on is moved aside, on somebody's word. All lines are read.
+    /// Everything from there on is moved aside, at the request of a user. All lines are read.
     Cut,
 }
 
@@ -45,17 +45,17 @@ pub(super) struct Mended {
     pub(super) index: IndexWriter,
 }
 
-/// The first line that is not what belongs there.
+/// The first line that is not the expected one.
 #[derive(Debug)]
 struct Bad {
     damage: Damage,
-    /// It has a terminator, so a reader may have come across it.
+    /// It has a terminator, so a reader may have seen it.
     is_line: bool,
     /// Events of the run come after it.
     has_events_after: bool,
 }
 
-/// What reading a Log to its end tells.
+/// The result of reading a Log to its end.
 struct Reading {
     next: Seq,
     /// Where the last good line begins, if one was read.
@@ -65,7 +65,7 @@ struct Reading {
     bad: Option<Bad>,
 }
 
-/// Mends the Log. The caller has the lock.
+/// Repairs the Log. The caller holds the lock.
 pub(super) fn mend(
     folder: &Folder,
     run: RunId,
@@ -99,8 +99,8 @@ pub(super) fn mend(
         Some(bad) if on_damage == OnDamage::Report && bad.has_events_after => (None, Some(bad.damage)),
         Some(bad) => (Some(bad), None),
     };
-    // Before anything is cut. What has no terminator was shown to nobody, what has one may have been good once; and
-    // after a power failure events may be gone without leaving a trace.
+    // Before anything is truncated. A line without a terminator was never shown to a reader, one with a terminator may
+    // have been valid once; and after a power failure events may be lost without a trace.
     let is_power_failure = !is_same_boot && size > 0;
     let is_new_epoch = is_power_failure || torn.as_ref().is_some_and(|bad| bad.is_line);
     let epoch = if is_new_epoch { epoch::raise(folder)? } else { epoch::read(folder)? };
@@ -117,7 +117,8 @@ pub(super) fn mend(
     Ok(Mended { recovered, len: found.end, head: last_line, index })
 }
 
-/// Reads every line; nothing is changed. None when all are good. A torn end is no damage, unless nothing is before it.
+/// Reads every line; nothing is changed. None when all are good. A torn end is not a damage, unless nothing is before
+/// it.
 pub(super) fn check(folder: &Folder, run: RunId, end: u64) -> Result<Option<Damage>, LogErrorKind> {
     let path = folder.events();
     let log = folder::open(&path, For::Reading).map_err(|error| failed(&path, error))?;
@@ -168,11 +169,12 @@ fn last_hash(log: &File, run: RunId, found: &Reading) -> io::Result<LineHash> {
     let last = match found.last {
         Some(last) => Some(last),
         None if found.end == 0 => None,
-        // The line that the last record of the index points to was cut off: the one before it is found by reading all.
+        // The line that the last record of the index points to was truncated: the line before it is found by reading
+        // everything.
         None => read(log, run, Place::BEGINNING, found.end, |_, _, _, _| {})?.last,
     };
     let Some(last) = last else { return Ok(LineHash::before_first(run)) };
-    // No good line is longer than what is read at once.
+    // No valid line is longer than one read.
     let mut line = vec![0; usize::try_from(found.end - last).unwrap_or(MAX_LINE)];
     let length = read_at(log, &mut line, last)?;
     let line = &line[..length];
@@ -190,7 +192,7 @@ fn cut(folder: &Folder, log: &File, from: u64, size: u64) -> Result<Torn, LogErr
         Ok(bytes)
     })();
     let bytes = copied.map_err(|error| {
-        // Half a copy is of no use, and on a full disk in the way.
+        // Half a copy is useless, and takes space on a full disk.
         std::fs::remove_file(&path).ok();
         failed(&path, error)
     })?;

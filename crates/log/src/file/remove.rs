@@ -1,4 +1,4 @@
-//! Logs that are gone. `removed.jsonl` tells them from those that never were.
+//! Removed Logs. `removed.jsonl` distinguishes them from those that never existed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -48,13 +48,13 @@ pub(super) fn is_removed(runs: &Path, run: RunId) -> io::Result<bool> {
     }
 }
 
-/// Removes the files of a Log; the rest of the folder is the caller's. First it is noted, on the disk, so that nobody
-/// is ever told that the run never was.
+/// Removes the files of a Log; the rest of the folder is up to the caller. The removal is first noted on the disk, so
+/// that the run is never reported as one that did not exist.
 pub(super) fn remove(runs: &Path, folder: &Folder, run: RunId, at: Timestamp) -> Result<(), LogErrorKind> {
     let path = list(runs);
     note(&path, &Removed { run_id: run, removed_at: at }).map_err(|error| failed(&path, error))?;
     folder.sync()?;
-    // The events last: as long as they are there, the removal can be done again.
+    // The events last: while they exist, the removal can be repeated.
     let mut files = vec![folder.index(), folder.epoch()];
     files.extend((1..).map(|number| folder.torn(number)).take_while(|path| path.exists()));
     files.push(folder.events());
@@ -71,7 +71,7 @@ pub(super) fn remove(runs: &Path, folder: &Folder, run: RunId, at: Timestamp) ->
 fn note(path: &Path, removed: &Removed) -> io::Result<()> {
     let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
     let mut line = Vec::new();
-    // Somebody may have died in the middle of a line.
+    // A process may have died in the middle of a line.
     let len = file.metadata()?.len();
     let mut last = [b'\n'];
     if len > 0 {

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 
 use crate::lines::{LineReader, MAX_LINE};
 
-/// The first read is small, since most readers want little; it doubles up to the second.
+/// Size of the first read, which is small since most readers need little, and the maximum to which it doubles.
 const FIRST_CHUNK: usize = 32 * 1024;
 const CHUNK: usize = 256 * 1024;
 
@@ -29,7 +29,7 @@ pub(super) enum Item<'a> {
     Line { offset: u64, line: &'a [u8] },
     /// A line longer than [`MAX_LINE`]; the next item comes after it.
     TooLong { offset: u64 },
-    /// What is left has no terminator; often it is nothing.
+    /// The rest has no terminator; often it is empty.
     Rest { offset: u64 },
 }
 
@@ -60,7 +60,7 @@ impl<'f> Scan<'f> {
         }
     }
 
-    /// An event of the run comes later. Behind a bad line this tells a damage from a torn end.
+    /// Whether an event of the run comes later. After a bad line this distinguishes a damage from a torn end.
     pub(super) fn has_event(&mut self, reader: &LineReader) -> io::Result<bool> {
         loop {
             match self.next()? {
@@ -71,8 +71,8 @@ impl<'f> Scan<'f> {
         }
     }
 
-    /// Reads on. What there is of the line is read again: a line put together from two moments could be made of two
-    /// lines, if a torn end was cut and written over in between.
+    /// Reads more. The partial line is read again: a line assembled from two reads could consist of two lines, if a
+    /// torn end was truncated and overwritten in between.
     fn refill(&mut self, offset: u64, have: usize) -> io::Result<()> {
         let left = usize::try_from(self.end - offset).unwrap_or(usize::MAX);
         let want = self.chunk.max(have * 2).min(MAX_LINE + CHUNK).min(left);
@@ -88,7 +88,7 @@ impl<'f> Scan<'f> {
         Ok(())
     }
 
-    /// Goes behind the end of a line that is not kept; false when it has none.
+    /// Skips to the end of a line that is not kept; false when it has none.
     fn skip_line(&mut self, offset: u64) -> io::Result<bool> {
         let mut from = offset;
         self.buffer.resize(CHUNK, 0);
@@ -109,7 +109,7 @@ impl<'f> Scan<'f> {
     }
 }
 
-/// Fills the buffer, or as much of it as there is.
+/// Fills the buffer as far as there is data.
 pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut done = 0;
     while done < buffer.len() {

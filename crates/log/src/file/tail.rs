@@ -1,8 +1,8 @@
-//! News from other processes: one thread and one inotify descriptor for all runs, made when the first reader waits for
-//! a run that another process writes. Runs whose writer is in this process need neither.
+//! Changes by other processes: one thread and one inotify descriptor for all runs, created when the first reader waits
+//! for a run that another process writes. Runs whose writer is in this process need neither.
 //!
-//! The system limits how many files a user may watch. A run for which it refuses is looked at four times a second: a
-//! reader that is late is better than one that is turned away.
+//! The system limits how many files a user may watch. A run for which it refuses is polled four times a second: a late
+//! reader is better than a refused one.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -31,9 +31,9 @@ pub(super) struct Watcher {
 }
 
 struct Watch {
-    /// None when the system refused: then every run is looked at.
+    /// None when the system refused: then every run is polled.
     inotify: Option<OwnedFd>,
-    /// Wakes the thread, to see that it is over or that it has to look at a run.
+    /// Wakes the thread, so that it stops or polls a run.
     wake: OwnedFd,
     state: Mutex<Watched>,
 }
@@ -111,12 +111,12 @@ impl Drop for Watcher {
 
 impl Watch {
     fn add(&self, run: RunId, folder: &Folder) {
-        // Held while the system adds the watch, so that the thread knows the descriptor before it hears of it.
+        // Held while the system adds the watch, so that the thread knows the descriptor before it gets an event for it.
         let mut state = lock(&self.state);
         if state.by_run.contains_key(&run) || state.refused.contains(&run) {
             return;
         }
-        // A file that is removed while somebody has it open only changes its attributes.
+        // A file that is removed while a process has it open only changes its attributes.
         let news = WatchFlags::MODIFY | WatchFlags::ATTRIB | WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
         let added = self.inotify.as_ref().map(|inotify| inotify::add_watch(inotify, folder.events(), news));
         match added {
@@ -138,14 +138,14 @@ impl Watch {
         if let Some(descriptor) = state.by_run.remove(&run) {
             state.by_descriptor.remove(&descriptor);
             if let Some(inotify) = &self.inotify {
-                // Already gone when the file is.
+                // The watch is already gone when the file is.
                 inotify::remove_watch(inotify, descriptor).ok();
             }
         }
     }
 
     fn ring(&self) {
-        // Refused only when it was rung 2^64 times and not heard.
+        // Fails only after 2^64 wakes that were not read.
         rustix::io::write(&self.wake, &1_u64.to_ne_bytes()).ok();
     }
 
@@ -176,7 +176,7 @@ impl Watch {
         }
     }
 
-    /// Runs that have news, each once however many there are.
+    /// Runs that have changes, each once.
     fn heard(&self) -> HashSet<RunId> {
         let mut news = HashSet::new();
         let Some(inotify) = &self.inotify else { return news };
@@ -185,7 +185,7 @@ impl Watch {
         while let Ok(event) = reader.next() {
             let mut state = lock(&self.state);
             if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
-                // Something was lost, so everybody looks.
+                // Events were lost, so all runs are reported.
                 news.extend(state.by_run.keys());
             } else if event.events().contains(ReadFlags::IGNORED) {
                 if let Some(run) = state.by_descriptor.remove(&event.wd()) {

@@ -1,4 +1,4 @@
-//! A file that is no catalog, a folder that cannot be written, a disk that is full: lists are right all the same.
+//! A file that is not a catalog, a folder that cannot be written, a full disk: lists are still right.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -17,7 +17,7 @@ fn filled() -> (World, Vec<Row>) {
     (world, rows)
 }
 
-/// All that can be read of a catalog is right; says what became of it.
+/// Checks that everything read from a catalog is right; returns what happened to it.
 fn is_right(world: &World, rows: &[Row]) -> Vec<Opened> {
     let (mut catalog, opened) = world.open();
     assert_eq!(world.rows(&mut catalog), rows);
@@ -54,7 +54,7 @@ fn a_file_that_is_no_catalog_is_made_anew() {
     }
     fs::write(world.path(), "").expect("written");
     assert_eq!(is_right(&world, &rows), [Opened::Made]);
-    // A journal that belongs to nothing.
+    // A journal without a database.
     fs::write(world.path().with_extension("sqlite-journal"), noise(5_000)).expect("written");
     assert_eq!(is_right(&world, &rows), []);
 }
@@ -84,7 +84,7 @@ fn a_damage_met_by_a_question_is_mended_before_it_is_answered() {
     assert_eq!(opened, Opened::Good);
     assert_eq!(world.rows(&mut catalog), rows);
     let mut bytes = fs::read(world.path()).expect("a file");
-    // The counter of changes, so that nobody relies on what is in memory.
+    // The change counter, so that no connection relies on its cache.
     bytes[27] ^= 1;
     bytes[4_096..].fill(0xff);
     fs::write(world.path(), &bytes).expect("written");
@@ -115,7 +115,7 @@ fn other_versions_boots_and_tables_are_made_anew() {
             None => assert!(is_rebuilt(&news), "{sql}: {news:?}"),
         }
     }
-    // A fold that cannot be read is made again with its row, and the file is good.
+    // A fold that cannot be read is rebuilt with its row, and the file is valid.
     let spoil = "UPDATE details SET fold = '{}'";
     rusqlite::Connection::open(world.path()).expect("opened").execute_batch(spoil).expect("spoiled");
     let (mut catalog, _) = world.open();
@@ -175,7 +175,7 @@ fn whoever_gets_no_turn_goes_its_own_way() {
     assert_eq!(world.rows(&mut catalog), world.rows_from_scratch());
 }
 
-/// Root writes where it may not, so the folder lies on a disk that is read-only, and before that full.
+/// Root ignores permissions, so the folder is on a file system that is first full and then read-only.
 #[test]
 fn a_disk_that_is_full_or_read_only_hides_no_run() {
     let folder = TempDir::new().expect("a folder");
@@ -206,7 +206,7 @@ pub(super) fn on_a_small_disk(folder: &Path) {
         let mounted = Command::new("mount").args(["-o", how]).arg(folder).status().expect("mount");
         assert!(mounted.success());
     };
-    // Full: new rows find no place.
+    // Full: there is no space for new rows.
     for number in 20..40 {
         world.append(run_id(number), &life());
     }

@@ -1,4 +1,4 @@
-//! A fold that was stored goes on as one that was not.
+//! A fold that was stored continues like one that was not.
 
 use super::super::fold::{FOLD_VERSION, Fold};
 use super::*;
@@ -26,7 +26,7 @@ proptest! {
     }
 }
 
-/// Options that are new in the state would be read from old rows as none, and nobody would notice.
+/// New optional fields of the state would be read from old rows as none, without an error.
 #[test]
 fn whoever_changes_the_fold_raises_its_version() {
     let json = serde_json::to_string(&Fold::default()).expect("JSON");

@@ -1,4 +1,4 @@
-//! A catalog is what its Logs say, whatever happened to it.
+//! A catalog agrees with its Logs, whatever happened to it.
 
 mod damage;
 mod fold;
@@ -51,7 +51,7 @@ impl World {
         self.log.runs().join(run.to_string()).join("events.jsonl")
     }
 
-    /// Adds events to a Log, which is made if need be, as one batch. Nobody holds it afterwards.
+    /// Appends events to a Log, which is created if needed, as one batch. It has no writer afterwards.
     fn append(&self, run: RunId, data: &[Data]) {
         let next = if self.events(run).exists() {
             self.log.open(run).expect("opened").head.next_seq
@@ -77,7 +77,7 @@ impl World {
         catalog.list(&Query::default()).expect("a list")
     }
 
-    /// All rows as a catalog tells them that has never seen anything.
+    /// All rows as an empty catalog computes them.
     fn rows_from_scratch(&self) -> Vec<Row> {
         let (mut catalog, opened) = Catalog::open(Path::new("/dev/null/catalog"), self.log.runs()).expect("a catalog");
         assert!(matches!(opened, Opened::InMemory { .. }));

@@ -1,4 +1,4 @@
-//! What can be asked.
+//! Queries.
 
 use super::*;
 
@@ -70,7 +70,7 @@ fn a_piece_of_text_finds_runs_whatever_stands_in_it() {
     let long = "é".repeat(200);
     assert_eq!((find(&long), find(&format!("{long}and more"))), (runs(&[13, 7]), runs(&[13, 7])), "bounded");
     assert_eq!(find("").len(), 8, "nothing is everywhere");
-    // With other conditions, and gone with the question.
+    // With other conditions, and not found once the question is answered.
     world.append(run_id(12), &[completed()]);
     catalog.refresh(&world.log).expect("refreshed");
     let query = Query { text: Some("schöne".to_owned()), ..Query::default() };
@@ -143,7 +143,7 @@ fn runs_are_counted_and_those_that_go_on_are_known() {
     assert_eq!(catalog.not_terminal().expect("ids"), [5, 7, 9, 10].map(run_id));
 }
 
-/// A run that takes the place of another is told from when its row is there; until then somebody has to make it.
+/// A retry is recognized once its row exists; until then it still has to be created.
 #[test]
 fn a_retry_that_is_missing_is_told() {
     let world = World::new();

@@ -74,7 +74,7 @@ fn delete_it_and_it_is_the_same_again() {
     let rows = world.rows(&mut catalog);
     assert_eq!(rows.len(), 5);
     assert_eq!(rows, world.rows_from_scratch());
-    // While it is open: the next look makes it again.
+    // While it is open: the next refresh recreates it.
     fs::remove_file(world.path()).expect("removed");
     assert_eq!(catalog.list(&Query::default()).expect("a list"), rows);
     assert_eq!(catalog.refresh(&world.log).expect("refreshed").changed, 5);
@@ -96,7 +96,7 @@ fn only_what_is_new_is_read() {
     world.append(run, &life());
     let (mut catalog, _) = world.open();
     world.rows(&mut catalog);
-    // Nobody reads the third line any more, so nobody sees that it says something else now.
+    // The third line is not read again, so its changed content is not noticed.
     let mut bytes = fs::read(world.events(run)).expect("a Log");
     let at = memchr::memmem::find(&bytes, b"haiku").expect("the skill");
     bytes[at] = b'H';
@@ -115,7 +115,7 @@ fn a_torn_end_is_no_news_and_what_comes_after_it_is() {
     let good = fs::read(world.events(run)).expect("a Log");
     world.append(run, &[completed()]);
     let whole = fs::read(world.events(run)).expect("a Log");
-    // As long as the line that comes later: the size alone would say that nothing has changed.
+    // The same length as the later line: by size alone nothing has changed.
     let torn = [&good[..], &vec![b'x'; whole.len() - good.len()]].concat();
     fs::write(world.events(run), &torn).expect("written");
     let (mut catalog, _) = world.open();
@@ -137,7 +137,7 @@ fn a_damage_is_told_and_stops_nobody_else() {
     let starts = starts(&bytes);
     bytes[starts[4]] = b'!';
     fs::write(world.events(runs[1]), &bytes).expect("written");
-    // Not one event can be read of this one.
+    // Not a single event of this one can be read.
     fs::write(world.events(runs[2]), "no event\n").expect("written");
     let (mut catalog, _) = world.open();
     let row = catalog_row(&world, &mut catalog, runs[1]);
@@ -149,12 +149,12 @@ fn a_damage_is_told_and_stops_nobody_else() {
     assert_eq!(catalog.get(runs[0]).expect("asked").expect("a row").status, Some(RunStatus::WaitingUser));
     let again = catalog.refresh(&world.log).expect("refreshed");
     assert_eq!(again, Refreshed { runs: 3, changed: 0, removed: 0 });
-    // Cut by hand, without a word to anybody.
+    // Truncated by hand, without a new epoch.
     fs::OpenOptions::new().write(true).open(world.events(runs[1])).expect("opened").set_len(starts[4] as u64).ok();
     assert_eq!(catalog_row(&world, &mut catalog, runs[1]).damage, None);
     fs::write(world.events(runs[1]), &bytes).expect("written");
     assert!(catalog_row(&world, &mut catalog, runs[1]).damage.is_some());
-    // Cut as it should be.
+    // Truncated correctly.
     world.log.cut_at_damage(runs[1]).expect("cut");
     let row = catalog_row(&world, &mut catalog, runs[1]);
     assert_eq!((row.status, row.damage), (Some(RunStatus::Running), None));
@@ -168,7 +168,7 @@ fn a_log_that_cannot_be_read_keeps_what_was_known() {
     world.append(run, &life());
     let (mut catalog, _) = world.open();
     let before = catalog_row(&world, &mut catalog, run);
-    // Root may read everything, so something else is in the way.
+    // Root may read everything, so the test uses another obstacle.
     let epoch = world.events(run).with_file_name("epoch");
     fs::create_dir(&epoch).expect("a folder");
     let row = catalog_row(&world, &mut catalog, run);
@@ -246,11 +246,11 @@ fn what_is_no_run_is_passed_over_and_what_is_gone_goes() {
     assert!(error.to_string().contains("cannot be listed"), "{error}");
 }
 
-/// What may happen to the Logs between two looks.
+/// What may happen to the Logs between two refreshes.
 #[derive(Debug, Clone)]
 enum Happening {
     Append(u8, Vec<Data>),
-    /// So many bytes of a line that never was.
+    /// A number of bytes of a line that was never written.
     Tear(u8, usize),
     /// A byte somewhere.
     Damage(u8, usize),
@@ -280,7 +280,7 @@ proptest! {
     fn step_by_step_is_as_from_scratch(happenings in prop::collection::vec(happening(), 1..25)) {
         let world = World::new();
         let (mut catalog, _) = world.open();
-        // Removed runs never come back, and a damaged one takes nothing until it is cut.
+        // Removed runs never come back, and a damaged one accepts nothing until it is truncated.
         let (mut removed, mut damaged) = (Vec::new(), Vec::new());
         for happening in happenings.into_iter().chain([Happening::Look]) {
             match happening {

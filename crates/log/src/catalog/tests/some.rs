@@ -1,4 +1,4 @@
-//! A few rows at a time, and what a row says in short.
+//! A few rows at a time, and their short states.
 
 use super::*;
 
@@ -91,7 +91,7 @@ fn a_state_changes_with_its_row() {
     world.append(run, &[text(3)]);
     let second = state();
     assert_ne!(second.0, first.0);
-    // The Log stays as long as it is; what is wrong with it does not stay the same.
+    // The length of the Log is unchanged; its damage is not.
     let mut bytes = fs::read(world.events(run)).expect("a Log");
     let at = bytes.len() - 2;
     let mut damaged = Vec::new();
@@ -105,8 +105,8 @@ fn a_state_changes_with_its_row() {
     assert_eq!(damaged[2].1, second.1);
 }
 
-/// Another process reads lines that our writer has written and not yet told anybody. Its row is ahead of what we may
-/// read; it went back to what we knew, found by thinking it through.
+/// Another process reads lines that the writer of this process has written and not yet published. Its row is ahead of
+/// what may be read here. Regression, found by analysis: the row went back to the published state.
 #[test]
 fn a_row_that_is_ahead_of_our_own_writer_does_not_go_back() {
     let world = World::new();
@@ -114,7 +114,7 @@ fn a_row_that_is_ahead_of_our_own_writer_does_not_go_back() {
     world.append(run, &[started(None, "codex"), text(1)]);
     let (mut catalog, _) = world.open();
     world.log.open(run).expect("opened");
-    // As they lie in the file during an append: one line whole, and the beginning of the next.
+    // As in the file during an append: one whole line, and the beginning of the next.
     let whole = serde_json::to_string(&event_of(run, 3, status(RunStatus::Running))).expect("JSON") + "\n";
     let mut file = fs::OpenOptions::new().append(true).open(world.events(run)).expect("opened");
     std::io::Write::write_all(&mut file, whole.as_bytes()).expect("written");

@@ -1,5 +1,5 @@
-//! Several at once: threads with catalogs of their own, and processes that are killed. A child is this test binary
-//! again, told by its environment what to do.
+//! Concurrent use: threads with their own catalogs, and processes that are killed. A child is this test binary again;
+//! its environment states its role.
 
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ pub(super) const ROLE: &str = "SKILLRUN_CATALOG_TEST_ROLE";
 pub(super) const FOLDER: &str = "SKILLRUN_CATALOG_TEST_FOLDER";
 pub(super) const CHILD: &str = "catalog::tests::together::child";
 
-/// What a child does. Without a role this is no test of anything.
+/// What a child does. Without a role this tests nothing.
 #[test]
 fn child() {
     let (Ok(role), Ok(folder)) = (std::env::var(ROLE), std::env::var(FOLDER)) else { return };
@@ -35,7 +35,7 @@ fn whole_lines(path: &Path) -> u64 {
     memchr::memrchr(b'\n', &bytes).map_or(0, |at| at as u64 + 1)
 }
 
-/// What somebody has seen of a run is never taken back, whoever refreshes.
+/// A state that a reader has seen is never taken back, whichever process refreshes.
 #[test]
 fn many_refresh_at_once_and_no_row_goes_back() {
     let world = World::new();
@@ -46,7 +46,7 @@ fn many_refresh_at_once_and_no_row_goes_back() {
         for _ in 0..3 {
             scope.spawn(|| {
                 let (mut catalog, _) = world.open();
-                // As another process would, it reads what is in the file.
+                // Like another process, it reads the file.
                 let log = FileLog::new(world.log.runs());
                 let mut seen = [0; 8];
                 while !is_over.load(Ordering::SeqCst) {
@@ -93,7 +93,7 @@ fn many_who_find_a_damaged_file_at_once_all_see_every_run() {
                     let (mut catalog, _) = world.open();
                     catalog.refresh(&world.log).expect("refreshed");
                     for _ in 0..20 {
-                        // Without a refresh: somebody else's repair must not show.
+                        // Without a refresh: a repair by another process must not be visible.
                         assert_eq!(catalog.list(&Query::default()).expect("a list"), rows);
                     }
                 });

@@ -1,4 +1,4 @@
-//! What runs cost that nobody works on.
+//! The cost of idle runs.
 
 use super::*;
 

@@ -25,7 +25,7 @@ fn a_long_log_is_opened_and_read_without_reading_it_all() {
     let run = fixture.run;
     let records = fs::metadata(fixture.path("events.idx")).expect("an index").len() / 32 - 1;
     assert!(records > 20, "{records} records");
-    // Nobody who reads all of it could miss this.
+    // A reader of the whole Log could not miss this.
     let mut bytes = fixture.bytes();
     let len = bytes.len();
     bytes[1_000..len / 2].fill(b'#');

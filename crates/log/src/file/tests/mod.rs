@@ -1,4 +1,4 @@
-//! The suite of all Logs, and what only files can suffer.
+//! The suite of all Logs, and failures that only files can have.
 
 mod descriptors;
 mod index;
@@ -29,7 +29,7 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// A Log of so many events, which nobody writes.
+    /// A Log with a number of events and without a writer.
     fn new(count: u64) -> Self {
         let fixture = Self { folder: TempDir::new().expect("a folder"), run: run_id(1) };
         let log = fixture.log();
@@ -49,7 +49,7 @@ impl Fixture {
         FileLog::new(self.runs())
     }
 
-    /// The same folder after the machine was started again.
+    /// The same folder after a reboot.
     fn log_in_boot(&self, boot: &str) -> FileLog {
         FileLog::in_boot(self.runs(), Boot(Some(boot.to_owned())))
     }

@@ -1,4 +1,4 @@
-//! News that another writer brings; here it stands for another process, with a Log of its own over the same folder.
+//! Changes by another writer, which stands for another process here: it has its own Log over the same folder.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -83,7 +83,7 @@ fn a_tail_hears_of_a_removal_elsewhere() {
         there.remove(run, moment(0)).expect("removed");
         assert!(matches!(reader.join().expect("a reader").expect_err("gone").kind, LogErrorKind::Gone));
     });
-    // The list may be lost with the whole data folder; whoever had the run still knows that it was.
+    // The list may be lost with the whole data folder; a process that had the run still knows that it existed.
     let fixture = Fixture::new(3);
     let here = fixture.log();
     let mut tail = Tail::new(&here, run, Cursor::new(Epoch::FIRST, Seq(3))).expect("a tail");
@@ -129,7 +129,7 @@ fn a_second_log_over_the_folder_is_no_second_writer() {
 #[test]
 fn a_run_that_cannot_be_watched_is_looked_at() {
     let folder = TempDir::new().expect("a folder");
-    // The system refuses to watch what is not there, as it does when there are too many.
+    // The system refuses to watch a missing file, as it does when there are too many watches.
     let runs = folder.path().to_owned();
     let bells = Arc::new_cyclic(|bells| Bells::new(Watcher::new(runs, bells.clone())));
     let count = Arc::new(AtomicUsize::new(0));

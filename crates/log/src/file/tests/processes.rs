@@ -1,5 +1,5 @@
 //! Real processes: killed in the middle of an append, writing at the same time, without space. A child is this test
-//! binary again, told by its environment what to do.
+//! binary again; its environment states its role.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -24,7 +24,7 @@ fn this_program() -> PathBuf {
     std::env::current_exe().expect("a program")
 }
 
-/// What a child does. Without a role this is no test of anything.
+/// What a child does. Without a role this tests nothing.
 #[test]
 fn child() {
     let (Ok(role), Ok(folder)) = (std::env::var(ROLE), std::env::var(FOLDER)) else { return };
@@ -37,7 +37,7 @@ fn child() {
     }
 }
 
-/// Every event is known beforehand, so that whoever reads can tell a wrong one.
+/// Every event is known beforehand, so that a reader can detect a wrong one.
 fn expected_event(run: RunId, seq: u64) -> skillrun_model::rasp::Event {
     let text = usize::try_from(seq * 7_919 % 30_000).expect("small");
     text_event(run, seq, seq, format!("{seq}{}", "e".repeat(text)))
@@ -105,7 +105,7 @@ fn a_writer_that_is_killed_loses_nothing_that_was_appended() {
                 assert!(start.elapsed() < LONG, "the child does not append");
             }
         } else {
-            // Anywhere, while somebody reads.
+            // Anywhere, while a reader reads.
             for _ in 0..=round % 4 {
                 let from = tail.cursor().after.0 + 1;
                 let page = tailed(tail.next(Limits::default(), LONG).expect("more"));
@@ -214,7 +214,7 @@ fn on_a_small_disk(folder: &Path) {
         assert_eq!(log.next_seq(run).expect("a head"), next);
         assert_eq!(read_all(log, run, MANY).len() as u64, next.0 - 1);
     }
-    // Still full, still the same, and a small batch may find a place.
+    // Still full, still the same, and a small batch may fit.
     assert!(log.append(run, next, &batch(next.0, 3_000), Durability::Derived).is_err());
     fs::remove_file(folder.join("other")).expect("removed");
     let after = log.append(run, next, &batch(next.0, 4_000), Durability::Synced).expect("space again");

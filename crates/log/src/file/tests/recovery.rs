@@ -119,7 +119,7 @@ fn a_damage_in_the_middle_is_told_and_nothing_is_appended() {
         log.release(run);
         assert!(is_told(log.read(run, Cursor::new(Epoch::FIRST, Seq(9)), MANY).expect_err("told")));
         assert_eq!(fixture.bytes(), bytes, "nothing is mended unasked");
-        // On somebody's word.
+        // At the request of a user.
         let cut = log.cut_at_damage(run).expect("cut");
         assert_eq!((cut.head, cut.damage), (Head { epoch: Epoch(2), next_seq: Seq(10) }, None));
         assert_eq!(fixture.bytes(), before);
@@ -164,7 +164,7 @@ fn a_power_failure_gives_a_new_epoch_and_readers_a_reset() {
     log.release(run);
     assert!(!log.open(run).expect("opened").is_new_epoch, "the same boot");
     drop(log);
-    // A note that did not reach the disk is no reason to trust.
+    // A note that did not reach the disk is not trusted.
     fs::write(fixture.path("lock"), "{\"pid\":1,\"bo").expect("written");
     assert_eq!(fixture.log_in_boot("b").open(run).expect("opened").head.epoch, Epoch(3));
 }
@@ -192,7 +192,7 @@ fn a_log_that_somebody_else_changed_is_not_appended_to() {
     log.release(run);
     assert_eq!(log.open(run).expect("opened").torn.expect("torn").bytes, 3);
     log.append(run, Seq(5), &events(run, 5, 6), Durability::Derived).expect("goes on");
-    // The folder of the run is removed by somebody who does not ask.
+    // The folder of the run is removed without the lock.
     fs::remove_dir_all(fixture.path("")).expect("removed");
     let error = log.append(run, Seq(6), &events(run, 6, 7), Durability::Derived).expect_err("refused");
     assert!(matches!(error.kind, LogErrorKind::Gone), "{error}");
@@ -249,7 +249,7 @@ fn the_chain_goes_on_after_a_torn_end() {
     });
 }
 
-/// The index proves the beginning of a line alone. Where the rest of that line is torn, nothing good comes after the
+/// The index verifies only the beginning of a line. If the rest of that line is torn, nothing valid comes after the
 /// record, and the line before it is the last.
 #[test]
 fn the_chain_goes_on_where_the_line_of_the_last_record_is_torn() {
@@ -271,7 +271,7 @@ fn the_chain_goes_on_where_the_line_of_the_last_record_is_torn() {
     assert_chained(&fixture, 1);
 }
 
-/// A Log of a version before the chain goes on chained, and what it has is not touched.
+/// A Log of a version before the chain is continued with the chain, and its existing lines are unchanged.
 #[test]
 fn a_log_without_a_chain_is_gone_on_with() {
     let fixture = Fixture::new(0);
