@@ -232,7 +232,7 @@ fn a_recording_has_nothing_of_the_machine_and_is_read_like_the_run() {
     assert!(!String::from_utf8_lossy(&read.stdout).contains("CHUNK_INDEX_TORN"));
     let again = lab.run(&record);
     assert_eq!(again.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&again.stderr).contains("out/fake-interactive: is there already"));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("out/fake-interactive: already exists"));
 }
 
 /// The index of every attempt covers its streams without a gap.

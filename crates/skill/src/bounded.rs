@@ -1,4 +1,4 @@
-//! Reading text that is not ours: ordinary files only, up to a size, and where asked for only inside a folder.
+//! Reading untrusted text: regular files only, up to a size limit, and optionally only inside a folder.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -23,7 +23,7 @@ pub(crate) fn read_text_inside(root: &Path, relative: &Path, max: u64) -> Result
     read_text(&root.join(relative), max)
 }
 
-/// Says that a file is there, is an ordinary one, and really lies in the folder.
+/// Checks that a file exists, is a regular file, and really is in the folder.
 pub(crate) fn check_inside(root: &Path, relative: &Path) -> Result<(), SkillError> {
     let path = root.join(relative);
     let failed = |kind: SkillErrorKind| SkillError::new(&path, kind);
@@ -32,7 +32,7 @@ pub(crate) fn check_inside(root: &Path, relative: &Path) -> Result<(), SkillErro
     if !real.starts_with(&real_root) {
         return Err(failed(SkillErrorKind::Outside));
     }
-    // Before anybody opens it: a pipe without a writer would hold the reader for ever.
+    // Before it is opened: opening a pipe without a writer would block forever.
     if !real.metadata().map_err(|e| failed(e.into()))?.is_file() {
         return Err(failed(SkillErrorKind::NotAFile));
     }

@@ -1,8 +1,8 @@
 //! The copy of a skill inside a run. It alone is patched, and only through [`SkillCopy`].
 //!
-//! Files keep their content and whether they can be executed. A link is copied as a link when it stays inside the skill
-//! on every way of looking at it, and refused otherwise: in the copy it would lead somewhere else, or out to files that
-//! the skill's author never had. Nothing that exists is overwritten, and a copy that fails leaves nothing.
+//! Files keep their content and their executable bit. A link is copied as a link if it stays inside the skill by its
+//! text and by its target, and refused otherwise: in the copy it would lead somewhere else, or out to files that the
+//! skill's author never had. Nothing that exists is overwritten, and a copy that fails leaves nothing behind.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::error::{SkillError, SkillErrorKind};
 use crate::package::tree::{self, BYTES_MAX, Entry, EntryKind};
 
-/// A skill that is ours to change.
+/// A copy of a skill that may be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillCopy {
     root: PathBuf,
@@ -26,7 +26,7 @@ impl SkillCopy {
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent).map_err(|e| SkillError::new(parent, e))?;
         }
-        // Ours from here on: `create_dir` is refused for whatever is there, a link that points nowhere too.
+        // The folder is new: `create_dir` fails for anything that exists, even a dangling link.
         fs::create_dir(target).map_err(|e| SkillError::new(target, or_exists(e)))?;
         let copied = copy_all(source, target, &entries);
         if copied.is_err() {
@@ -45,7 +45,7 @@ impl SkillCopy {
     }
 }
 
-/// Says whether a skill could be copied.
+/// Checks whether a skill can be copied.
 pub fn check_copyable(source: &Path) -> Result<(), SkillError> {
     check(source, &tree::walk(source)?)
 }
@@ -73,7 +73,7 @@ enum Leads {
 }
 
 fn where_to(root: &Path, link: &Path, target: &Path) -> Leads {
-    // By its words: a way that leads out and back in again is a way out.
+    // By its text: a path that leads out and back in again leads out.
     let mut depth = link.components().count().saturating_sub(1);
     for part in target.components() {
         match part {
@@ -87,7 +87,7 @@ fn where_to(root: &Path, link: &Path, target: &Path) -> Leads {
             Component::RootDir | Component::Prefix(_) => return Leads::Out,
         }
     }
-    // And by where it ends: the words may go through other links.
+    // And by its target: the path may go through other links.
     match (root.canonicalize(), root.join(link).canonicalize()) {
         (Ok(root), Ok(end)) if end.starts_with(&root) => Leads::Inside,
         (Ok(_), Ok(_)) => Leads::Out,
@@ -185,8 +185,8 @@ mod tests {
                     .with_link("demo/l", "a/b/c/top/../other"),
                 "demo/l: is a link to a/b/c/top/../other, which is outside",
             ),
-            (Folder::skill("demo").with_link("demo/l", "none"), "demo/l: is a link to none, where there is nothing"),
-            (Folder::skill("demo").with_link("demo/l", "l"), "where there is nothing"),
+            (Folder::skill("demo").with_link("demo/l", "none"), "demo/l: is a link to none, which does not exist"),
+            (Folder::skill("demo").with_link("demo/l", "l"), "which does not exist"),
             (Folder::skill("demo").with("demo/.git/x", "").with_link("demo/l", ".git/x"), "which is outside"),
         ];
         for (folder, expected) in cases {

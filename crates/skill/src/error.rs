@@ -32,18 +32,18 @@ pub enum SkillErrorKind {
     TooLarge(u64),
     #[error("is empty")]
     Empty,
-    #[error("lies outside of the skill's folder")]
+    #[error("is outside of the skill's folder")]
     Outside,
     #[error("is not usable: {0}")]
     BadRunner(String),
     #[error(transparent)]
     Schema(SchemaErrorKind),
-    /// The first of the findings that stand in the way.
+    /// The first of the findings that are errors.
     #[error("cannot be run as it is: {0}")]
     Unusable(String),
     #[error("is a link to {}, which is outside of the skill or could be; a skill is copied as a whole", .0.display())]
     LinkOut(PathBuf),
-    #[error("is a link to {}, where there is nothing", .0.display())]
+    #[error("is a link to {}, which does not exist", .0.display())]
     LinkBroken(PathBuf),
     #[error("is neither file nor folder nor link, and is not copied")]
     Special,
@@ -53,15 +53,15 @@ pub enum SkillErrorKind {
     TooMuchData(u64),
     #[error("is nested more than {0} folders deep")]
     TooDeep(usize),
-    #[error("exists already, and nothing is overwritten")]
+    #[error("already exists, and is not overwritten")]
     Exists,
     #[error("the name \"{0}\" {1}")]
     BadName(String, NameProblem),
-    #[error("this layer must say {0}")]
+    #[error("this layer must contain {0}")]
     LayerLacks(&'static str),
-    #[error("this layer must not hold the line {0}, which marks where it begins or ends")]
+    #[error("this layer must not contain the line {0}, which marks where it begins or ends")]
     LayerMarker(&'static str),
-    #[error("this layer has the placeholder {{{{{0}}}}}, for which there is nothing")]
+    #[error("this layer has the placeholder {{{{{0}}}}}, which is unknown")]
     LayerPlaceholder(String),
 }
 

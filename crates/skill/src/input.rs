@@ -64,7 +64,7 @@ fn told(misfits: &[Misfit]) -> String {
     misfits.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// Says whether input and parameter fit what the skill asks for. All that does not is told at once.
+/// Checks input and parameter against the schemas of the skill. All problems are reported at once.
 pub fn check(skill: &Skill, input: &Map<String, Value>, parameter: &Map<String, Value>) -> Result<(), InputError> {
     let mut misfits = Vec::new();
     for (part, role, given) in

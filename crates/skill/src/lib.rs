@@ -3,7 +3,7 @@
 //! - `package`: reads a skill; its front matter, its `runner.json`, its hash, what is wrong with it.
 //! - `search`: finds skills in an ordered list of folders.
 //! - `schema`, `input`: JSON Schemas; input and parameter are checked before anything starts.
-//! - `template`, `prompt`: what the engine is told.
+//! - `template`, `prompt`: the prompt for the engine.
 //! - `copy`, `patch`: the copy inside a run, and the rules that are added to it. The source is never changed.
 //! - `archive`: zip packages. `scaffold`: a new skill. `validate`: everything that is wrong with one, as data.
 //!

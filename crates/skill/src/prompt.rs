@@ -1,4 +1,4 @@
-//! What the engine is told first: the skill's own template for the engine, its common one, or the default.
+//! The first prompt for the engine: the skill's own template for the engine, its common one, or the default.
 //!
 //! Placeholders of templates (see [`crate::template`]):
 //!
@@ -49,9 +49,9 @@ pub struct PromptError {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PlaceholderProblem {
-    #[error("for which there is nothing")]
+    #[error("which is unknown")]
     Unknown,
-    #[error("but this run was given no such value")]
+    #[error("but this run has no such value")]
     NotGiven,
 }
 
@@ -128,8 +128,8 @@ fn value_of(placeholder: &Placeholder<'_>, skill_name: &str, values: &PromptValu
     })
 }
 
-/// What an engine will be told first, as far as it is known without a run: placeholders stay, and input, parameter and
-/// files are not there. Without an engine: what those are told for which the skill has no words of their own.
+/// The first prompt for an engine, as far as it is known without a run: placeholders stay, and input, parameter and
+/// files are missing. Without an engine: the prompt for engines without a template of their own.
 pub fn unfilled(skill: &Skill, engine: Option<&EngineName>) -> String {
     let prompts = &skill.runner.prompts;
     let own = match engine {
@@ -273,10 +273,10 @@ mod tests {
         let told = |template| filled(template).unwrap_err().to_string();
         let unknown = told("x {{ nobody }}");
         let place = "demo/assets/runner.json: entrypoint.prompts.common has the placeholder";
-        assert!(unknown.ends_with(&format!("{place} {{{{nobody}}}}, for which there is nothing")), "{unknown}");
+        assert!(unknown.ends_with(&format!("{place} {{{{nobody}}}}, which is unknown")), "{unknown}");
         let not_given = told("{{input.other}}");
         assert!(
-            not_given.ends_with(&format!("{place} {{{{input.other}}}}, but this run was given no such value")),
+            not_given.ends_with(&format!("{place} {{{{input.other}}}}, but this run has no such value")),
             "{not_given}"
         );
         assert!(filled("{{input.}}").is_err());

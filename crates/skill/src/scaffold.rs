@@ -1,4 +1,4 @@
-//! A new skill: small, complete, and without a fault.
+//! A new skill: small, complete and valid.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ const FILES: [(&str, &str); 3] = [
     ("assets/output.schema.json", include_str!("scaffold/output.schema.json")),
 ];
 
-/// Writes a skill of this name into a new folder of this name in `dir`, and says where it is.
+/// Writes a skill of this name into a new folder of this name in `dir`, and returns its path.
 pub fn new(name: &str, dir: &Path) -> Result<PathBuf, SkillError> {
     name::check(name).map_err(|problem| SkillError::new(dir, SkillErrorKind::BadName(name.to_owned(), problem)))?;
     let root = dir.join(name);

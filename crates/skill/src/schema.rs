@@ -34,7 +34,7 @@ const PARTS_MAX: u64 = 100_000;
 /// Deepest nesting of parts, in the same way. A validator calls itself for each, and for each level of a value again.
 const DEPTH_MAX: usize = 128;
 
-/// Compiling a part takes as much of the stack as judging it on so many levels of a value.
+/// Compiling a part takes as much of the stack as validating this many levels of a value against it.
 const COMPILE_LEVELS: u64 = 10;
 
 /// How often a regular expression may go back in one text. A value can have a hundred thousand texts, and the million
@@ -245,7 +245,7 @@ mod tests {
         assert!(doubled(8).is_ok());
     }
 
-    /// Found by fuzzing: what was not a plain pointer was not counted, and went on for hours.
+    /// Found by fuzzing: references other than plain pointers were not counted, and validation ran for hours.
     #[test]
     fn however_references_are_written_they_are_counted() {
         type Way = (fn(usize) -> Value, Option<&'static str>);

@@ -2,7 +2,7 @@
 //! same name is reported, not hidden.
 //!
 //! Which folders are looked at, and in which order, is for the caller to say: `.agents/skills` and `.claude/skills` of
-//! the project, configured folders, the user's own. A folder that is not there is no fault.
+//! the project, configured folders, the user's own. A missing folder is not an error.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -17,7 +17,7 @@ use crate::package::Skill;
 
 /// Most entries of one folder that are looked at.
 const ENTRIES_MAX: usize = 10_000;
-/// Most names that are offered when there is no skill of the name asked for.
+/// Most names that are suggested if there is no skill with the given name.
 const OFFERED_MAX: usize = 20;
 
 /// Whose folder it is.
@@ -93,7 +93,7 @@ impl SearchPath {
     pub fn list(&self) -> Listing {
         let mut listing = Listing::default();
         let mut first: HashMap<String, PathBuf> = HashMap::new();
-        // One folder may be reached on two ways, by a link or by being given twice. That is no second skill.
+        // A folder may be reached in two ways, by a link or by being listed twice. That is not a second skill.
         let mut seen: HashSet<PathBuf> = HashSet::new();
         for folder in &self.folders {
             let roots = match skill_folders(&folder.path) {
@@ -133,7 +133,7 @@ impl SearchPath {
         Err(FindError::NotFound { name: name.to_owned(), known, searched })
     }
 
-    /// A name, or a path: whatever has a slash in it, and `.` and `..`. `base` is where relative paths begin.
+    /// A name, or a path: anything that contains a slash, and `.` and `..`. Relative paths start at `base`.
     pub fn resolve(&self, wanted: &str, base: &Path) -> Result<Skill, FindError> {
         if wanted.contains('/') || wanted == "." || wanted == ".." {
             Ok(Skill::load(&base.join(wanted))?)

@@ -1,7 +1,7 @@
 //! Templates: text with placeholders, `{{name}}`.
 //!
 //! A placeholder is `{{`, anything but braces and line ends, and `}}`; spaces around the name do not count. What is put
-//! in is not looked at again. There is no escape: whoever needs two braces in a text writes them with a space between.
+//! in is not scanned again. There is no escape: a text that needs two braces has a space between them.
 //! `{{` that is never closed on its line is text.
 
 /// A stretch of a template.

@@ -38,7 +38,7 @@ pub fn validate(root: &Path) -> Report {
 fn findings_of(skill: Skill) -> Vec<Finding> {
     let mut more = Vec::new();
     for role in SchemaRole::ALL {
-        // A path that leads to no file was told when the skill was loaded.
+        // A path without a file was reported when the skill was loaded.
         match skill.schema(*role) {
             Err(error) if matches!(error.kind, SkillErrorKind::Schema(_)) => {
                 more.push(finding(FindingKind::SchemaInvalid, &skill.root, &error));
@@ -51,7 +51,7 @@ fn findings_of(skill: Skill) -> Vec<Finding> {
     }
     if skill.text().is_ok_and(|text| patch::has_block(&text)) {
         let kind = FindingKind::PatchBlock;
-        let message = "SKILL.md holds the block that is added to copies; it is replaced in each, so take it out";
+        let message = "SKILL.md contains the block that is added to copies; it is replaced in each copy, so remove it";
         more.push(Finding { severity: kind.severity(), kind, file: SKILL_FILE.into(), message: message.to_owned() });
     }
     let mut findings = skill.findings;

@@ -1,5 +1,5 @@
-//! One run from request to end, by hand of a program: questions get the answers that were given beforehand, and a run
-//! that asks something nobody has an answer for is canceled, so that nothing is left behind.
+//! Drives one run from request to end: questions are answered with the given answers, and a run with a question that has
+//! no answer is canceled, so that nothing is left behind.
 
 use std::fmt;
 use std::io;
@@ -19,7 +19,7 @@ use skillrun_runtime::{AcceptError, NewRun, Reply, Runtime, RuntimeError};
 
 use crate::cases::Answer;
 
-/// How often it is looked whether everything is to stop, or a run is stuck.
+/// Interval of the checks whether everything is to stop, or the run is stuck.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// How long a run that is over may take to write its result.
@@ -33,7 +33,7 @@ const ANSWERS_MAX: usize = 100;
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// One that somebody else sets, such as a signal.
+    /// A flag that is set elsewhere, such as by a signal handler.
     pub fn of(flag: Arc<AtomicBool>) -> Self {
         Self(flag)
     }
@@ -59,11 +59,11 @@ pub struct Conduct<'a> {
 #[derive(Debug, Clone, Copy)]
 pub enum CancelWhen<'a> {
     Never,
-    /// In the middle of the first tool call: when the Log tells of one, or somebody else knows.
+    /// In the middle of the first tool call: when the Log shows one, or the condition holds.
     InTool(When<'a>),
 }
 
-/// Somebody who is asked again and again.
+/// A condition that is polled.
 #[derive(Clone, Copy)]
 pub struct When<'a>(pub &'a dyn Fn() -> bool);
 
@@ -86,9 +86,9 @@ impl CancelWhen<'_> {
 #[derive(Debug, Clone)]
 pub struct Ended {
     pub run: RunId,
-    /// As it was left: waiting, where nobody had an answer.
+    /// As it was left: waiting, if there was no answer.
     pub status: RunStatus,
-    /// The question that nobody had an answer for.
+    /// The question that had no answer.
     pub question: Option<String>,
     pub result: Option<RunResult>,
     pub because: Because,
@@ -115,7 +115,7 @@ pub enum DriveError {
     Log(#[from] LogError),
     #[error("the result of run {run} cannot be read ({error})")]
     Result { run: RunId, error: io::Error },
-    #[error("run {run} does not get on: {why}")]
+    #[error("run {run} makes no progress: {why}")]
     Stuck { run: RunId, why: String },
 }
 
@@ -124,7 +124,7 @@ pub fn drive(runtime: &Runtime, new: NewRun, conduct: Conduct<'_>) -> Result<End
     let run = runtime.submit(new)?;
     let (bell, rung) = channel();
     let wake = move || {
-        // Nobody listens any more when the run is over.
+        // The receiver is gone when the run is over.
         bell.send(()).ok();
     };
     let subscription = runtime.log().subscribe(run, Arc::new(wake))?;
@@ -173,7 +173,7 @@ impl Driving<'_> {
                 return Ok(());
             }
             self.act()?;
-            // Whoever rings has gone, or nobody has rung: it is looked again either way.
+            // A timeout or a disconnected sender: the state is checked either way.
             if rung.recv_timeout(LOOK).is_err() {
                 self.check_stuck()?;
             }
@@ -224,11 +224,11 @@ impl Driving<'_> {
     fn answer(&mut self, question: &Pending) -> Result<(), DriveError> {
         let Some(text) = self.answers.to(&question.prompt) else {
             return match question.on_deadline {
-                // It goes on without us.
+                // The run decides the question itself.
                 OnDeadline::AutoReply => Ok(()),
                 OnDeadline::Wait | OnDeadline::FailRun => {
                     self.question = Some(question.prompt.clone());
-                    self.cancel("nobody has an answer")
+                    self.cancel("no answer is given for the question")
                 }
             };
         };
@@ -243,7 +243,7 @@ impl Driving<'_> {
         settled(self.runtime.cancel(self.run, by))
     }
 
-    /// Nobody works on it, and nobody is asked anything.
+    /// Fails if no process works on the run and no question is open.
     fn check_stuck(&mut self) -> Result<(), DriveError> {
         if self.runtime.has(self.run) {
             return Ok(());
@@ -252,12 +252,12 @@ impl Driving<'_> {
         if self.state.is_over() || self.state.question.is_some() {
             return Ok(());
         }
-        let why = self.runtime.trouble(self.run).unwrap_or_else(|| "nobody works on it".to_owned());
+        let why = self.runtime.trouble(self.run).unwrap_or_else(|| "no process works on it".to_owned());
         Err(DriveError::Stuck { run: self.run, why })
     }
 }
 
-/// A run that went on meanwhile is as good.
+/// A run that has moved on meanwhile does not count as an error.
 fn settled(said: Result<(), RuntimeError>) -> Result<(), DriveError> {
     match said {
         Err(error) if matches!(error.kind(), Kind::Stale | Kind::Repeated | Kind::Over) => Ok(()),

@@ -12,7 +12,7 @@ use skillrun_skill::Schema;
 use crate::cases::Expect;
 use crate::drive::Ended;
 
-/// Longest value that is told, and most differences of one output.
+/// Longest value that is quoted, and most differences of one output.
 const VALUE_MAX: usize = 120;
 const DIFFERENCES_MAX: usize = 5;
 
@@ -120,7 +120,7 @@ pub fn checks(expect: &Expect, ended: &Ended, validity: Validity) -> Vec<Check> 
         let problem = match took {
             Some(took) if took <= most.as_millis() => None,
             Some(took) => Some(format!("it took {took} ms; at most {} were expected", most.as_millis())),
-            None => Some("nobody knows how long it took".to_owned()),
+            None => Some("it is unknown how long it took".to_owned()),
         };
         add("duration".to_owned(), problem);
     }
@@ -133,7 +133,7 @@ fn status(expect: &Expect, ended: &Ended) -> Option<String> {
     }
     let mut words = format!("it is {}, not {}", ended.status, expect.status);
     if let Some(question) = &ended.question {
-        let _ = write!(words, "; nobody had an answer to: {}", short(question));
+        let _ = write!(words, "; no answer was given to: {}", short(question));
     } else if let Some(error) = ended.result.as_ref().and_then(|result| result.error.as_ref()) {
         let _ = write!(words, "; {}: {}", error.code, short(&error.message));
     }
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(found, ["there is no artifact artifacts/b.md", late]);
         let waiting = result("canceled", Value::Null, Value::Null, "CANCELED");
         let found = problems(&Expect::default(), &ended(RunStatus::WaitingUser, Some("Which?"), waiting));
-        assert_eq!(found, ["it is waiting_user, not succeeded; nobody had an answer to: Which?"]);
+        assert_eq!(found, ["it is waiting_user, not succeeded; no answer was given to: Which?"]);
         let failing = Expect { status: RunStatus::Failed, error: Some(Code::OutputSchemaInvalid), ..Expect::default() };
         let failed = result("failed", Value::Null, misfit(), "OUTPUT_MISSING");
         assert_eq!(problems(&failing, &ended(RunStatus::Failed, None, failed.clone())), Vec::<String>::new());

@@ -36,11 +36,11 @@ pub struct World {
     pub unset: Vec<String>,
     /// Variables that lead it to the model; set after those are gone.
     pub set: Vec<(String, String)>,
-    /// The engine is trusted: it talks to nobody, and works in an empty folder.
+    /// The engine is trusted: it has no network peer but the model, and works in an empty folder.
     pub consent: String,
 }
 
-/// Makes a runtime. It lives as long as somebody has it.
+/// Creates a runtime. It lives as long as it is referenced.
 pub type Start<'a> = &'a (dyn Fn(&World) -> Result<Arc<Runtime>, String> + Sync);
 
 /// Where an engine is tried.
@@ -59,7 +59,7 @@ impl std::fmt::Debug for Lab<'_> {
 
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    #[error("{0} cannot be pointed at a scripted model: its file has no [probe]")]
+    #[error("{0} cannot be connected to a scripted model: its description file has no [probe] table")]
     NoProbe(String),
     #[error("{}: cannot be written ({error})", path.display())]
     Write { path: PathBuf, error: io::Error },
@@ -71,14 +71,14 @@ pub enum LabError {
     Drive(#[from] DriveError),
 }
 
-/// A run that was made, and who has it.
+/// A run, and the runtime that owns it.
 #[derive(Debug)]
 pub struct Tried {
     pub runtime: Arc<Runtime>,
     pub ended: Ended,
 }
 
-/// Some engines tell of a tool only when it is done; then so much is left to it after the model asked for it.
+/// Some engines report a tool call only when it is done; they have this long after the model asked for the tool.
 const TOOL_BEGINS: Duration = Duration::from_secs(2);
 
 /// Knows when the model has asked for a tool, and the tool has had time to begin.
@@ -105,7 +105,7 @@ impl<'a> ToolWatch<'a> {
 }
 
 impl<'a> Lab<'a> {
-    /// `scratch` is an empty folder of ours.
+    /// `scratch` is an empty temporary folder.
     pub fn make(descriptor: &'a Descriptor, scratch: &'a Path, start: Start<'a>) -> Result<Self, LabError> {
         let root = skill_in(scratch);
         for (name, text) in SKILL {

@@ -26,11 +26,11 @@ pub struct Report {
     /// How often each case was run on each engine.
     pub times: u32,
     pub rows: Vec<Row>,
-    /// Cases on which engines do not tell the same.
+    /// Cases with different outcomes on different engines.
     pub disagreements: Vec<Disagreement>,
     /// Cases that passed on an engine at one time and not at another.
     pub flaky: Vec<Flaky>,
-    /// Where the runs lie, if they were kept.
+    /// Where the runs are, if they were kept.
     pub folder: Option<String>,
 }
 
@@ -67,7 +67,7 @@ pub struct Row {
     pub met: usize,
     /// The median of all runs.
     pub duration_ms: Option<u64>,
-    /// The same, input and output together; none where the engine tells nothing.
+    /// The same, input and output together; none if the engine reports no tokens.
     pub tokens: Option<u64>,
     pub attempts: Option<u64>,
     pub runs: Vec<OneRun>,
@@ -118,7 +118,7 @@ pub struct OneRun {
     met: usize,
 }
 
-/// What each engine tells about a case, where they do not tell the same.
+/// The outcome of a case on each engine, where the outcomes differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Disagreement {
     pub case: String,
@@ -237,7 +237,7 @@ fn disagreements(plan: Plan<'_>, rows: &[Row]) -> Vec<Disagreement> {
             status: telling(&row.runs).and_then(|run| run.status),
             output: row.output,
         };
-        // A row that was interrupted tells nothing about its engine.
+        // An interrupted row says nothing about its engine.
         let tell = |row: &&Row| row.case == case.name && row.verdict != RowVerdict::Interrupted;
         let told: BTreeMap<String, Told> =
             rows.iter().filter(tell).map(|row| (row.engine.clone(), told(row))).collect();
@@ -248,7 +248,7 @@ fn disagreements(plan: Plan<'_>, rows: &[Row]) -> Vec<Disagreement> {
     plan.cases.iter().filter_map(of_case).collect()
 }
 
-/// The run that tells most.
+/// The most informative run.
 fn telling(runs: &[OneRun]) -> Option<&OneRun> {
     runs.iter().find(|run| run.verdict != Verdict::Passed).or_else(|| runs.first())
 }

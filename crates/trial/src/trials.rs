@@ -1,4 +1,4 @@
-//! Many runs: every case on every engine, so often, a few at the same time.
+//! Many runs: every case on every engine, N times, a few at the same time.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -11,7 +11,7 @@ use crate::cases::Case;
 use crate::drive::{Because, CancelWhen, Conduct, Ended, Stop, drive};
 use crate::judge::{Check, Validity, checks, hindrance};
 
-/// How often it is looked whether everything is to stop.
+/// Interval of the checks whether everything is to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// What is tried on what.
@@ -20,9 +20,9 @@ pub struct Plan<'a> {
     pub skill: &'a Skill,
     pub cases: &'a [Case],
     pub engines: &'a [Engine],
-    /// Each case on each engine, so often.
+    /// How many times each case is run on each engine.
     pub times: u32,
-    /// So many at the same time.
+    /// Maximum number of concurrent runs.
     pub at_once: usize,
     /// Of every run; the model is the engine's.
     pub options: &'a Options,
@@ -62,7 +62,7 @@ pub enum Came {
         ended: Box<Ended>,
         checks: Vec<Check>,
         validity: Validity,
-        /// Why this tells nothing about the skill.
+        /// Why this says nothing about the skill.
         hindrance: Option<String>,
     },
     /// It could not be run, or not to its end.
@@ -107,7 +107,7 @@ impl Trial {
     }
 }
 
-/// What is told while it goes on.
+/// What is reported while the trials run.
 #[derive(Debug)]
 pub enum Progress<'a> {
     /// One more is done.
@@ -163,7 +163,7 @@ pub fn run_all(
             }
         }
     });
-    // A thread that died has told why; what it had is as good as not run.
+    // A thread that panicked has printed why; its trials count as not run.
     let lost = |&(time, case, engine): &(u32, usize, usize)| Trial { case, engine, time, came: Came::NotRun };
     let mut trials: Vec<Trial> =
         trials.into_iter().zip(&places).map(|(trial, place)| trial.unwrap_or_else(|| lost(place))).collect();

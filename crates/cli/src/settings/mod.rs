@@ -43,7 +43,7 @@ use key::Key;
 const DATA_VARIABLE: &str = "SKILLRUN_DATA";
 const PROGRAMS_VARIABLE: &str = "SKILLRUN_PROGRAMS";
 
-/// Every setting, with its default where nobody says anything.
+/// Every setting, with its default if it is not set.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) data: DataFolder,

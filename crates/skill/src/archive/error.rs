@@ -29,21 +29,21 @@ pub enum ArchiveErrorKind {
     SameName,
     #[error("unpacks to more than {TOTAL_MAX} bytes")]
     TooLarge,
-    #[error("has entries that lie over each other")]
+    #[error("has entries that overlap")]
     Overlap,
-    #[error("has no SKILL.md at its root or in its one folder; a package holds one skill")]
+    #[error("has no SKILL.md at its root or in its only folder; a package contains one skill")]
     Layout,
-    #[error("holds no usable skill: {0}")]
+    #[error("contains no usable skill: {0}")]
     BadSkill(String),
-    #[error("gives the skill no name that can be used; put one in the front matter of its SKILL.md")]
+    #[error("gives the skill no usable name; put one in the front matter of its SKILL.md")]
     NoName,
-    #[error("the skill \"{0}\" is there already")]
+    #[error("the skill \"{0}\" already exists")]
     Exists(String),
-    #[error("\"{0}\" is there and is no skill of ours to replace: it is a link or a file")]
+    #[error("\"{0}\" exists and cannot be replaced: it is a link or a file, not an installed skill")]
     InTheWay(String),
     #[error("there is no skill \"{0}\" in this folder")]
     NotInstalled(String),
-    #[error("the skill \"{0}\" is a link; remove it yourself, so that nothing else goes with it")]
+    #[error("the skill \"{0}\" is a link; remove it yourself, so that nothing else is removed with it")]
     IsLink(String),
 }
 

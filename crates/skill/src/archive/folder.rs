@@ -1,4 +1,4 @@
-//! A folder of installed skills: who may change it, what killed processes left in it, what is in it.
+//! A folder of installed skills: its lock, the leftovers of killed processes, and its content.
 //!
 //! ```text
 //! NAME/                    a skill
@@ -7,8 +7,8 @@
 //! .skillrun-gone/          being removed
 //! ```
 //!
-//! The folder itself is locked while it is changed, so whatever hidden folder is there then was left by a process that
-//! is no more.
+//! The folder itself is locked while it is changed, so a hidden folder that exists then was left by a process that
+//! died.
 
 use std::fs::{self, File};
 use std::io;
@@ -21,16 +21,16 @@ const NEW: &str = ".skillrun-new";
 const OLD: &str = ".skillrun-old-";
 const GONE: &str = ".skillrun-gone";
 
-/// A folder that nobody else changes as long as this lives.
+/// A folder that no other process changes as long as this value lives.
 #[derive(Debug)]
 pub(super) struct Held {
     path: PathBuf,
-    /// The lock goes with it.
+    /// Holds the lock.
     _lock: File,
 }
 
 impl Held {
-    /// Waits until nobody else has it, and puts it in order.
+    /// Waits until no other process holds the lock, and cleans the folder up.
     pub(super) fn take(path: &Path) -> io::Result<Self> {
         let lock = File::open(path)?;
         lock.lock()?;
@@ -48,7 +48,7 @@ impl Held {
                 fs::remove_dir_all(entry.path())?;
             } else if let Some(replaced) = name.strip_prefix(OLD) {
                 let place = self.path.join(replaced);
-                // Killed between the two renames: the one before comes back.
+                // Killed between the two renames: the previous skill is restored.
                 if place.symlink_metadata().is_err() {
                     fs::rename(entry.path(), place)?;
                 } else {
@@ -64,7 +64,7 @@ impl Held {
         self.path.join(NEW)
     }
 
-    /// Puts what was unpacked in its place.
+    /// Moves the unpacked skill to its place.
     pub(super) fn place(&self, name: &str) -> io::Result<PathBuf> {
         let place = self.path.join(name);
         let old = self.path.join(format!("{OLD}{name}"));
@@ -79,14 +79,14 @@ impl Held {
             return Err(error);
         }
         if replaces {
-            // It is replaced already; what cannot be removed now is removed the next time.
+            // The skill is already replaced; leftovers that cannot be removed now are removed the next time.
             fs::remove_dir_all(&old).ok();
         }
         Ok(place)
     }
 
     fn remove(&self, root: &Path) -> io::Result<()> {
-        // By renaming first, so that it is there as a whole or not at all.
+        // By renaming first, so that it exists completely or not at all.
         let gone = self.path.join(GONE);
         fs::rename(root, &gone)?;
         fs::remove_dir_all(gone)
@@ -102,7 +102,7 @@ pub fn installed(folder: &Path) -> Vec<Found> {
     listing(folder).skills
 }
 
-/// Removes a skill from a folder, and says where it was.
+/// Removes a skill from a folder and returns its former path.
 pub fn remove(name: &str, folder: &Path) -> Result<PathBuf, ArchiveError> {
     let failed = |kind: ArchiveErrorKind| ArchiveError::new(folder, kind);
     let not_there = || failed(ArchiveErrorKind::NotInstalled(name.to_owned()));

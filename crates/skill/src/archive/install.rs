@@ -12,7 +12,7 @@ use super::plan::{Archive, Plan, PlannedFile, plan};
 use crate::copy::write_new;
 use crate::package::{Skill, name};
 
-/// What to do when a skill of the name is there.
+/// What to do if a skill of the same name exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     Refuse,
@@ -25,7 +25,7 @@ pub struct Installed {
     pub replaced: bool,
 }
 
-/// Installs the skill in a zip file into a folder of skills, which is made when it is not there.
+/// Installs the skill in a zip file into a folder of skills, which is created if it is missing.
 pub fn install(package: &Path, folder: &Path, existing: Existing) -> Result<Installed, ArchiveError> {
     let mut plan = plan(package).map_err(|kind| ArchiveError::new(package, kind))?;
     let made = !folder.exists();
@@ -36,7 +36,7 @@ pub fn install(package: &Path, folder: &Path, existing: Existing) -> Result<Inst
     if installed.is_err() {
         fs::remove_dir_all(held.new_folder()).ok();
         if made {
-            // Refused while it is not empty, which is as it should be.
+            // Fails if the folder is not empty, which is intended.
             fs::remove_dir(folder).ok();
         }
     }
@@ -73,7 +73,7 @@ fn install_into(
         },
     };
     let root = held.place(name).map_err(|e| ArchiveError::new(&place, e))?;
-    // Again, because only now it has the name by which it is judged.
+    // Again, because only now it has the name that is checked.
     let skill = Skill::load(&root)
         .map_err(|error| ArchiveError::new(error.path, ArchiveErrorKind::BadSkill(error.kind.to_string())))?;
     Ok(Installed { skill, replaced })
@@ -93,17 +93,17 @@ fn unpack(plan: &mut Plan, target: &Path) -> Result<(), ArchiveErrorKind> {
 fn unpack_file(archive: &mut Archive, path: &Path, file: &PlannedFile, target: &Path) -> Result<(), ArchiveErrorKind> {
     let failed = |problem| ArchiveErrorKind::Entry { name: path.display().to_string(), problem };
     let damaged = |error: &dyn std::fmt::Display| failed(EntryProblem::Damaged(error.to_string()));
-    // An entry has two heads, and a file that says different things in them means to be read in different ways.
+    // An entry has two headers, and a file with different values in them is meant to be read in different ways.
     let options = ZipReadOptions::new().enforce_header_consistency(true);
     let entry = archive.by_index_with_options(file.index, options).map_err(|e| damaged(&e))?;
-    // The size was judged by what the entry says; it gets no more than that.
+    // The declared size was checked, so no more than that is written.
     let mut content = Watched { inner: entry.take(file.size + 1), read: 0, failed: None };
     let written = write_new(&target.join(path), file.executable, &mut content);
     if let Some(error) = content.failed {
         return Err(damaged(&error));
     }
     written?;
-    if content.read == file.size { Ok(()) } else { Err(damaged(&"its size is not what it says")) }
+    if content.read == file.size { Ok(()) } else { Err(damaged(&"its size is not the declared size")) }
 }
 
 /// Keeps the errors of reading apart from those of writing: one is the package's fault, the other the disk's.

@@ -1,11 +1,11 @@
 //! Zip packages of skills: install, list, remove.
 //!
-//! A package holds one skill: its files at the root, or all in one folder. It is hostile input. `plan` looks at every
-//! entry before a byte is written, `install` unpacks into a hidden folder beside the others and renames it when it is
-//! whole. So a package is installed or it is not, also when the process is killed; what a killed one left is hidden
-//! from every search and put in order by the next that installs or removes.
+//! A package contains one skill: its files at the root, or all in one folder. It is hostile input. `plan` checks every
+//! entry before a byte is written, `install` unpacks into a hidden folder next to the others and renames it when it is
+//! complete. So a package is installed or not, even if the process is killed; the leftovers of a killed process are
+//! hidden from every search and cleaned up by the next process that installs or removes.
 //!
-//! Left out, wherever they stand: `.git`, and what macOS adds (`__MACOSX`, `.DS_Store`).
+//! Left out, wherever they are: `.git`, and the files that macOS adds (`__MACOSX`, `.DS_Store`).
 
 mod error;
 mod folder;

@@ -17,9 +17,9 @@ use crate::schema::shorten;
 pub(super) const ENTRIES_MAX: usize = tree::FILES_MAX;
 pub(super) const ENTRY_MAX: u64 = 64 * 1024 * 1024;
 pub(super) const TOTAL_MAX: u64 = tree::BYTES_MAX;
-/// Text that repeats itself reaches fifty; deflate cannot go beyond a thousand.
+/// Repetitive text reaches fifty; deflate cannot exceed a thousand.
 pub(super) const RATIO_MAX: u64 = 200;
-/// Below this, nobody is hurt by a good ratio.
+/// Below this size, a high ratio does no harm.
 const RATIO_FROM: u64 = 1024 * 1024;
 const PATH_MAX: usize = 1024;
 const PART_MAX: usize = 255;
@@ -49,7 +49,7 @@ pub(super) struct PlannedFile {
 }
 
 pub(super) fn plan(path: &Path) -> Result<Plan, ArchiveErrorKind> {
-    // Before it is opened: a pipe without a writer would hold us for ever.
+    // Before it is opened: opening a pipe without a writer would block forever.
     if !path.metadata()?.is_file() {
         return Err(ArchiveErrorKind::NotZip("it is not an ordinary file".to_owned()));
     }
@@ -105,7 +105,7 @@ pub(super) fn plan(path: &Path) -> Result<Plan, ArchiveErrorKind> {
 }
 
 fn not_zip(error: ZipError) -> ArchiveErrorKind {
-    // The end of the file where more should be is the file's fault, anything else that fails is not.
+    // An unexpected end of the file is a fault of the file, any other error is not.
     let of_reading = |error: &io::Error| error.kind() != io::ErrorKind::UnexpectedEof;
     if let ZipError::Io(error) = error {
         return if of_reading(&error) { error.into() } else { ArchiveErrorKind::NotZip(error.to_string()) };
@@ -113,9 +113,9 @@ fn not_zip(error: ZipError) -> ArchiveErrorKind {
     ArchiveErrorKind::NotZip(shorten(&error.to_string()))
 }
 
-/// Looks at the end of the file by itself, because the library reads the whole directory into memory first, and a
-/// directory can have millions of entries. All places that could be the end are looked at, as the library may choose
-/// another than we would.
+/// Reads the end of the file separately, because the library reads the whole directory into memory first, and a
+/// directory can have millions of entries. All places that could be the end record are checked, as the library may
+/// choose another one.
 fn check_end(file: &mut File, length: u64) -> Result<(), ArchiveErrorKind> {
     const END: [u8; 4] = *b"PK\x05\x06";
     const END_LEN: usize = 22;

@@ -126,7 +126,7 @@ fn installed_photo(bytes: &[u8]) -> Vec<(String, String)> {
     photo(&folder.at("skills")).into_iter().map(|(path, what)| (path.display().to_string(), what)).collect()
 }
 
-/// Refused, in these words, and nothing is there afterwards: not in a new folder, not beside what was there before.
+/// Refused with this text, and nothing is left behind: neither in a new folder nor next to existing files.
 fn refused(bytes: &[u8], sentence: &str) -> ArchiveErrorKind {
     let empty = Folder::new();
     let error = install_bytes(&empty, bytes, Existing::Refuse).unwrap_err();
@@ -276,7 +276,7 @@ fn bombs() {
     assert!(matches!(refused(&many.bytes(), "unpacks to more than 268435456 bytes"), ArchiveErrorKind::TooLarge));
 
     let over = by_hand(Said { size: Some(1_000_000), packed: Some(1_000_000), ..Said::plain("f", "x") });
-    assert!(matches!(refused(&over, "lie over each other"), ArchiveErrorKind::Overlap));
+    assert!(matches!(refused(&over, "overlap"), ArchiveErrorKind::Overlap));
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn layouts_that_hold_no_skill_or_several() {
         &[("skill.md", SKILL)],
         &[],
     ] {
-        let kind = refused(&zipped(files), "has no SKILL.md at its root or in its one folder");
+        let kind = refused(&zipped(files), "has no SKILL.md at its root or in its only folder");
         assert!(matches!(kind, ArchiveErrorKind::Layout), "{files:?}");
     }
 }
@@ -337,7 +337,7 @@ fn what_is_no_package() {
 #[test]
 fn a_skill_that_cannot_be_read() {
     let broken = zipped(&[("SKILL.md", SKILL), ("assets/runner.json", "{")]);
-    refused(&broken, "holds no usable skill: assets/runner.json: is not usable: it is not JSON");
+    refused(&broken, "contains no usable skill: assets/runner.json: is not usable: it is not JSON");
 }
 
 #[test]
@@ -347,7 +347,7 @@ fn what_is_there_is_replaced_only_when_asked_for() {
     assert!(!install_bytes(&folder, &package("1"), Existing::Replace).unwrap().replaced);
     let before = folder.photo();
     let error = install_bytes(&folder, &package("2"), Existing::Refuse).unwrap_err();
-    assert!(error.to_string().ends_with("the skill \"demo\" is there already"), "{error}");
+    assert!(error.to_string().ends_with("the skill \"demo\" already exists"), "{error}");
     assert_eq!(folder.photo(), before);
     assert!(install_bytes(&folder, &package("2"), Existing::Replace).unwrap().replaced);
     assert_eq!(fs::read_to_string(folder.at("skills/demo/a")).unwrap(), "2");
@@ -385,8 +385,8 @@ fn list_and_remove() {
     assert_eq!(names(&skills), ["b"]);
 }
 
-/// What a process leaves that is killed while it unpacks, while it removes, and between the two renames of a
-/// replacement: hidden from every list, and put in order by whoever comes next.
+/// The leftovers of a process that is killed while it unpacks, while it removes, and between the two renames of a
+/// replacement: hidden from every list, and cleaned up by the next process.
 #[test]
 fn after_a_kill() {
     let leftovers = || {

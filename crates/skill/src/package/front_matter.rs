@@ -7,7 +7,7 @@
 //! license: MIT                  optional, as the following
 //! compatibility: needs python   up to 500 characters
 //! metadata: {author: me}
-//! allowed-tools: Read Bash      as written; nobody here acts on it
+//! allowed-tools: Read Bash      kept as written, without effect
 //! ---
 //! ```
 //!
@@ -22,7 +22,7 @@ use super::finding::{FindingKind, Findings};
 use super::name;
 use crate::schema::shorten;
 
-/// A head that needs more is no head.
+/// A longer front matter is not accepted as one.
 const HEAD_MAX: usize = 64 * 1024;
 const DESCRIPTION_MAX: usize = 1024;
 const COMPATIBILITY_MAX: usize = 500;
@@ -74,7 +74,7 @@ pub(super) fn read(text: &str, folder: &Path, findings: &mut Findings<'_>) -> Fr
     if body.trim().is_empty() {
         findings.add(FindingKind::BodyEmpty, "SKILL.md has no instructions after its front matter");
     }
-    // One sentence for one fault: that without front matter there is no name either need not be said.
+    // One message for one fault: without front matter there is no name either, which is not reported again.
     let Some(fields) = fields else { return FrontMatter::default() };
     let front_matter = take_fields(fields, findings);
     check(&front_matter, folder, findings);
@@ -152,7 +152,7 @@ fn read_plain_lines(yaml: &str) -> Map<String, Value> {
     let mut fields = Map::new();
     for (key, value) in yaml.lines().filter_map(|line| line.split_once(": ")) {
         let value = value.trim().trim_matches(['"', '\'']);
-        // A block scalar, an anchor or an alias is no plain value, and taking it for one would show nonsense.
+        // A block scalar, an anchor or an alias is not a plain value; taking it for one would show nonsense.
         if plain.contains(&key) && !value.starts_with(['|', '>', '&', '*', '[', '{']) && !value.is_empty() {
             fields.entry(key).or_insert_with(|| Value::from(value));
         }
@@ -189,7 +189,7 @@ fn text(key: &str, value: Value, findings: &mut Findings<'_>) -> Option<String> 
     match value {
         Value::Null => None,
         Value::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
-        // `name: 2024` is a number to YAML and a name to whoever wrote it.
+        // `name: 2024` is a number in YAML, but meant as a name by the author.
         Value::Number(number) => Some(number.to_string()),
         Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
             findings.add(FindingKind::WrongType, format!("{key} must be text, and was left out"));

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! Unknown keys are warnings. What decides how the skill is run and cannot be read is an error: dropping a schema or a
-//! limit in silence would give results that nobody asked for.
+//! limit silently would give unwanted results.
 
 #[cfg(test)]
 mod tests;
@@ -347,7 +347,7 @@ fn read_prompts(prompts: Map<String, Value>, runner: &mut Runner, findings: &mut
             Value::String(template) => {
                 for unknown in prompt::unknown_placeholders(&template) {
                     let message =
-                        format!("{} has the placeholder {{{{{unknown}}}}}, for which there is nothing", key(&name));
+                        format!("{} has the placeholder {{{{{unknown}}}}}, which is unknown", key(&name));
                     findings.add(FindingKind::PromptPlaceholder, message);
                 }
                 if name == COMMON {

@@ -181,7 +181,7 @@ mod tests {
             (Folder::new().with("d/SKILL.md", big), "SKILL.md: is larger than 1048576 bytes"),
             (
                 Folder::new().with_link("d/SKILL.md", outside.path().join("SKILL.md")),
-                "SKILL.md: lies outside of the skill's folder",
+                "SKILL.md: is outside of the skill's folder",
             ),
             (
                 Folder::skill("d").with("d/assets/runner.json", "{,}"),

@@ -20,7 +20,7 @@ use crate::template;
 #[derive(Debug, Clone, Copy)]
 pub struct Patch<'a> {
     pub mode: ExecutionMode,
-    /// As the agent is told it.
+    /// As it is given to the agent.
     pub artifacts_dir: &'a Path,
 }
 

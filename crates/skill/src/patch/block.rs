@@ -21,7 +21,7 @@ pub(super) fn content_start(patched: &str, content: &str) -> usize {
     patched.len() - content.trim().len() - 1 - END.len() - 1
 }
 
-/// The text without any block, whoever put it there: a skill may have been published from a patched copy.
+/// The text without any block, including foreign ones: a skill may have been published from a patched copy.
 ///
 /// Markers pair like brackets, so that what is left can never pair up with a block that is added later.
 fn strip(text: &str) -> String {

@@ -1,7 +1,7 @@
 //! The four layers: what is added to a skill, each in a Markdown file of its own.
 //!
 //! The files in `src/layers/` are shipped in the program. An operator may have a folder with others: then it has to
-//! hold all four, and they are checked before the first run, because an agent that was never told how to finish costs
+//! hold all four, and they are checked before the first run, because an agent without instructions how to finish costs
 //! hours to find out about.
 
 use std::path::Path;
@@ -61,7 +61,7 @@ impl Layer {
         }
     }
 
-    /// Words without which a layer cannot do its work, whoever wrote it.
+    /// Texts that every layer needs for its purpose, whether built in or configured.
     fn must_say(self) -> &'static [&'static str] {
         match self {
             Self::Artifacts => &["{{artifacts_dir}}"],
@@ -163,7 +163,7 @@ mod tests {
     fn says(layer: Layer, statements: &[(&str, &str)]) {
         let text = flat(layer);
         for (statement, words) in statements {
-            assert!(text.contains(words), "{} must tell the agent: {statement}", layer.file_name());
+            assert!(text.contains(words), "{} must instruct the agent: {statement}", layer.file_name());
         }
     }
 
@@ -174,7 +174,7 @@ mod tests {
         }
     }
 
-    // contract R10.5, row by row. Whoever rewords a layer finds here what it still has to say.
+    // contract R10.5, row by row: what a reworded layer still has to contain.
 
     #[test]
     fn artifacts_says_what_it_must() {
@@ -298,13 +298,13 @@ mod tests {
             (Layer::Auto, b" \n".to_vec(), "auto.md: is empty"),
             (Layer::Interactive, b"\xff".to_vec(), "interactive.md: is not UTF-8 text"),
             (Layer::Auto, vec![b'x'; LAYER_MAX as usize + 1], "auto.md: is larger than 65536 bytes"),
-            (Layer::Completion, b"Finish.".to_vec(), "completion.md: this layer must say \"__SKILL_DONE__\": true"),
-            (Layer::Interactive, b"Ask.".to_vec(), "interactive.md: this layer must say <ASK_USER_YAML>"),
-            (Layer::Artifacts, b"There.".to_vec(), "artifacts.md: this layer must say {{artifacts_dir}}"),
+            (Layer::Completion, b"Finish.".to_vec(), "completion.md: this layer must contain \"__SKILL_DONE__\": true"),
+            (Layer::Interactive, b"Ask.".to_vec(), "interactive.md: this layer must contain <ASK_USER_YAML>"),
+            (Layer::Artifacts, b"There.".to_vec(), "artifacts.md: this layer must contain {{artifacts_dir}}"),
             (
                 Layer::Auto,
                 b"{{x}}".to_vec(),
-                "auto.md: this layer has the placeholder {{x}}, for which there is nothing",
+                "auto.md: this layer has the placeholder {{x}}, which is unknown",
             ),
             (Layer::Auto, format!("x\n{}\n", block::BEGIN).into_bytes(), "which marks where it begins or ends"),
         ];

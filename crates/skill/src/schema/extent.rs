@@ -1,7 +1,7 @@
 //! How large and how deep a schema is with all its references written out, which is how a validator walks through it.
 //!
-//! Of everything that a reference could mean (see `names`) the largest counts. So what is told is never too small, and
-//! for schemas that people write it is what they wrote.
+//! Of everything that a reference could mean (see `names`) the largest counts. So the result is never too small, and
+//! for schemas that people write it is exact.
 
 use std::collections::HashMap;
 

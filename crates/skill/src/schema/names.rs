@@ -1,7 +1,7 @@
 //! What the references of a schema can lead to.
 //!
 //! Where one leads depends on bases and scopes. That is not worked out here: a reference means everything that it could
-//! mean by its name, and who asks makes the most of it.
+//! mean by its name, and the caller assumes the worst of it.
 
 use std::collections::HashMap;
 

@@ -7,11 +7,11 @@ use super::extent::Extent;
 use super::names::Names;
 
 /// A regular expression that needs going back is stopped after 10,000 times (see `STEPS_BACK_MAX`). That is this many
-/// steps of ours.
+/// steps as counted here.
 const BACK_STEPS: u64 = 2_000;
-/// So many bytes of text and of a regular expression are a step, multiplied.
+/// The product of the bytes of a text and of a regular expression that counts as one step.
 const MATCH_STEP: u64 = 1_024;
-/// So many parts of a schema that read nothing of the value are a step.
+/// The number of parts of a schema that read nothing of the value and count as one step.
 const BLIND_PARTS: u64 = 4;
 
 /// Of one schema.

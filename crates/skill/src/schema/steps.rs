@@ -33,10 +33,10 @@ pub(super) const KEYWORD: &str = "$skillrun:step";
 const ERROR_BYTES: u64 = 512;
 /// About what a copy of one part of a value takes up, without the bytes of its text.
 const NODE_BYTES: u64 = 128;
-/// So many bytes of a text that is read are a step.
+/// The number of bytes of a text that count as one step when read.
 const TEXT_STEP: u64 = 64;
 
-/// So many levels fit the stack of every thread.
+/// The number of levels that fit on the stack of every thread.
 const LEVELS_HERE: u64 = 400;
 /// For the deepest schema with the deepest value. What is not used of it is not taken from the machine.
 const ROOMY_STACK: usize = 256 << 20;
@@ -86,8 +86,8 @@ pub(super) fn within<T: Send>(
     })
 }
 
-/// Does the work where the stack is large enough for so many levels: the library calls itself for each part of a schema
-/// within another, and for each level of the value again. What has few levels is done where it is.
+/// Does the work on a thread whose stack is large enough for this many levels: the library recurses for each part of a
+/// schema within another, and again for each level of the value. Few levels are handled on the current thread.
 pub(super) fn with_room<T: Send>(levels: u64, work: impl Fn() -> T + Sync) -> T {
     if levels <= LEVELS_HERE {
         return work();
@@ -96,7 +96,7 @@ pub(super) fn with_room<T: Send>(levels: u64, work: impl Fn() -> T + Sync) -> T 
         let roomy = thread::Builder::new().name("schema".to_owned()).stack_size(ROOMY_STACK);
         match roomy.spawn_scoped(scope, &work) {
             Ok(there) => there.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            // There is no room for another thread, so that this one has to do.
+            // No other thread can be started, so the work is done on this one.
             Err(_) => work(),
         }
     })
@@ -325,7 +325,7 @@ impl<'a> Array<'a, CountedJson> for CountedArray<'a> {
     }
 }
 
-/// So many items are compared each with each at most.
+/// The maximum number of items that are compared each with each.
 const SHORT_LIST: usize = 16;
 
 #[derive(Debug)]

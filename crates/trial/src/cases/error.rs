@@ -1,4 +1,4 @@
-//! What is wrong with a cases file, in one sentence that tells the file and the place.
+//! What is wrong with a cases file, in one sentence that names the file and the place.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ impl fmt::Display for Place {
 pub enum Problem {
     #[error("cannot be read ({0})")]
     Io(std::io::Error),
-    #[error("is no file")]
+    #[error("is not a file")]
     NotAFile,
     #[error("has more than {0} bytes")]
     TooLarge(u64),
@@ -53,7 +53,7 @@ pub enum Problem {
     NotJson(String),
     #[error("must be {0}")]
     MustBe(&'static str),
-    #[error("has no case")]
+    #[error("contains no cases")]
     NoCase,
     #[error("has more than {0}")]
     TooMany(&'static str),
@@ -65,7 +65,7 @@ pub enum Problem {
     SameName(usize),
     #[error("there is no code \"{0}\"; `skillrun explain` lists them")]
     UnknownCode(String),
-    #[error("is no regular expression: {0}")]
+    #[error("is not a regular expression: {0}")]
     NotRegex(String),
     #[error("there is no file {}", .0.display())]
     NoFile(PathBuf),

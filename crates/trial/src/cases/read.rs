@@ -1,4 +1,4 @@
-//! A file to cases. By hand and not by derive, so that every mistake is told with its case and key.
+//! Reads the cases of a file. By hand and not by derive, so that every error names its case and key.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -21,7 +21,7 @@ const ARTIFACTS_MAX: usize = 1_000;
 
 /// Longest name of a case: it stands in tables and in names of reports.
 const NAME_MAX: usize = 100;
-/// Longest part of somebody else's words that is passed on.
+/// Longest part of a library's error message that is passed on.
 const WORDS_MAX: usize = 300;
 /// A regular expression may take up this much memory once it is compiled.
 const REGEX_MAX: usize = 1 << 20;
@@ -267,7 +267,7 @@ fn list(value: Value, shape: &'static str) -> Result<Vec<Value>, Problem> {
     }
 }
 
-/// A path of somebody who stands in the folder of the cases.
+/// A path, relative to the folder of the cases.
 fn relative(value: &Value, folder: &Path) -> Result<PathBuf, Problem> {
     let path = value.as_str().filter(|path| !path.is_empty() && !path.contains('\0'));
     path.map(|path| folder.join(path)).ok_or(Problem::MustBe("a path"))
@@ -282,7 +282,7 @@ fn short(text: &str, max: usize) -> String {
     text.chars().take(max).collect()
 }
 
-/// What a library has to say, on one line.
+/// The error message of a library, on one line.
 fn words(text: &str) -> String {
     short(&text.split_whitespace().collect::<Vec<_>>().join(" "), WORDS_MAX)
 }

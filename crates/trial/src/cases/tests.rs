@@ -63,7 +63,7 @@ fn json_and_yaml_say_the_same() {
 fn what_is_wrong_is_told_with_file_and_place() {
     let cases = [
         ("{}", ": must be a list of cases"),
-        ("[]", ": has no case"),
+        ("[]", ": contains no cases"),
         ("- a: [", ": is not YAML: "),
         ("- text", ": case 1: must be a mapping with a name"),
         ("- {input: {}}", ": case 1, name: is missing"),
@@ -77,7 +77,7 @@ fn what_is_wrong_is_told_with_file_and_place() {
         ("- {name: a, replies: no}", ": case 1 \"a\", replies: must be a list of answers"),
         ("- {name: a, replies: [x, 3]}", "replies, answer 2: must be a text, or a mapping with to and text"),
         ("- {name: a, replies: [{to: a}]}", "replies, answer 1: must be a text, or a mapping with to and text"),
-        ("- {name: a, replies: [{to: '(', text: b}]}", "replies, answer 1: is no regular expression: "),
+        ("- {name: a, replies: [{to: '(', text: b}]}", "replies, answer 1: is not a regular expression: "),
         ("- {name: a, replies: [{to: a, txt: b}]}", "replies, answer 1.txt: there is no such key; known are to, text"),
         ("- {name: a, expect: {stat: x}}", ": case 1 \"a\", expect.stat: there is no such key; known are status, "),
         ("- {name: a, expect: {status: done}}", "expect.status: must be succeeded, failed or waiting_user"),
@@ -120,7 +120,7 @@ fn files_that_a_case_names_are_there() {
     fs::write(folder.path().join("s.yaml"), "").unwrap();
     assert_eq!(read(&path).unwrap().len(), 2);
     let error = read(folder.path()).unwrap_err().to_string();
-    assert!(error.ends_with(": is no file"), "{error}");
+    assert!(error.ends_with(": is not a file"), "{error}");
 }
 
 #[test]

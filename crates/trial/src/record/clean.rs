@@ -1,5 +1,5 @@
-//! Takes the machine out of what was recorded: paths, names, ids and secrets become fixed stand-ins of the same kind, and
-//! every offset can be asked where it is afterwards.
+//! Removes the traces of the machine from a recording: paths, names, ids and secrets become fixed stand-ins of the same
+//! kind, and every offset can be mapped to its new position.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use skillrun_model::RunId;
 use skillrun_runtime::RunFolder;
 
-/// Shorter words are not told apart from ordinary text.
+/// Shorter words cannot be distinguished from ordinary text.
 const WORD_MIN: usize = 4;
 
 /// Shorter secrets are looked for as whole words: they may be a part of any other.
@@ -18,10 +18,10 @@ const SECRET_MIN: usize = 8;
 /// The regular expression of all that is looked for.
 const REGEX_MAX: usize = 4 << 20;
 
-/// Folders that every machine has; what lies in them tells nothing.
+/// Folders that every machine has; their paths reveal nothing.
 const ORDINARY: &[&str] = &["/", "/bin", "/usr", "/usr/bin", "/usr/local", "/usr/local/bin", "/opt", "/tmp"];
 
-/// Stand-ins. None of them can be a folder of somebody's.
+/// Stand-ins. None of them can be a real folder.
 const WORKSPACE: &str = "/lab/workspace";
 const OWN_HOME: &str = "/lab/engine-home";
 const SCRATCH: &str = "/lab/scratch";
@@ -120,7 +120,7 @@ impl Cleaner {
         if let Some(id) = &machine.machine_id {
             known.text(id, MACHINE);
         }
-        // Everybody's name is no name.
+        // `root` exists everywhere and reveals nothing.
         for (word, stand_in) in
             [(machine.user.as_deref().filter(|user| *user != "root"), USER), (machine.host.as_deref(), HOST)]
         {
@@ -220,8 +220,8 @@ impl Known {
             return;
         }
         self.text(text, stand_in);
-        // Engines make names of files of paths, each sign that is no letter or digit a dash. A path of one name would be
-        // found in every second option, and is nobody's.
+        // Engines turn paths into file names, with a dash for every character that is not a letter or a digit. A path
+        // of one component would match every second option, and reveals nothing.
         if text.matches('/').count() < 2 {
             return;
         }

@@ -1,4 +1,4 @@
-//! Runs an engine in a scenario, and keeps what it wrote.
+//! Runs an engine in a scenario, and keeps its output.
 
 use std::path::{Path, PathBuf};
 
@@ -16,19 +16,19 @@ pub enum RecordingError {
     Lab(#[from] LabError),
     #[error(transparent)]
     Evidence(#[from] skillrun_evidence::EvidenceError),
-    #[error("no scripted model can be started ({0})")]
+    #[error("failed to start the scripted model: {0}")]
     Server(std::io::Error),
-    #[error("the scenario {0} needs a script, which nobody gives here")]
+    #[error("the scenario {0} needs a script and cannot be recorded")]
     NeedsScript(String),
     #[error("{}: {what} ({error})", path.display())]
     File { path: PathBuf, what: &'static str, error: std::io::Error },
-    #[error("{}: is there already", .0.display())]
+    #[error("{}: already exists", .0.display())]
     Exists(PathBuf),
     #[error("{}: has more than {limit} bytes", path.display())]
     TooLarge { path: PathBuf, limit: u64 },
     #[error(transparent)]
     Clean(#[from] CleanError),
-    #[error("everything was to stop before the end")]
+    #[error("interrupted before the end")]
     Stopped,
 }
 

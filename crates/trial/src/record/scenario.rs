@@ -6,7 +6,7 @@ use skillrun_simulate::model::{Choice, Scenario};
 use super::RecordingError;
 use crate::cases::Answer;
 
-/// Scenarios in which the user can be asked, and how often they answer; in all others nobody is there.
+/// Scenarios in which the user can be asked, and how often the user answers; the others are automatic.
 const ASKING: &[(Scenario, usize)] = &[
     (Scenario::Interactive, 1),
     (Scenario::AskUser, 1),
@@ -43,7 +43,7 @@ pub(super) fn how(choice: &Choice) -> Result<How, RecordingError> {
         (other, _) => other.as_str().to_owned(),
     };
     let path = match (scenario, &choice.key) {
-        // What is done once is told apart by a key.
+        // Scenarios with an effect that happens once are distinguished by a key.
         (Scenario::CutOnce | Scenario::EndOnce, None) => format!("{name}.record"),
         (Scenario::Long, _) | (_, None) => name.clone(),
         (_, Some(key)) => format!("{name}.{key}"),

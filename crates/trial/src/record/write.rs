@@ -16,7 +16,7 @@ use super::clean::{Cleaned, Cleaner};
 /// Largest file of a recording.
 const BYTES_MAX: u64 = 64 << 20;
 
-/// Variables that every engine gets; of others, only those that lead it to the model are told.
+/// Variables that every engine gets; of others, only those that lead it to the model are recorded.
 const VARIABLES: &[&str] = &["HOME", "LANG", "PATH", "SKILLRUN_ATTEMPT", "TERM", "TMPDIR"];
 
 /// Members that are numbers of processes, of which a machine has its own.
@@ -40,16 +40,16 @@ pub(super) fn recording(
 ) -> Result<Made, RecordingError> {
     let evidence = Folder::open(run.root())?;
     let parent = to.parent().unwrap_or(to);
-    fs::create_dir_all(parent).map_err(failed(parent, "cannot be made"))?;
-    // Not somebody else's, which would be discarded below.
-    fs::create_dir(to).map_err(failed(to, "cannot be made"))?;
+    fs::create_dir_all(parent).map_err(failed(parent, "cannot be created"))?;
+    // It must be new: an existing folder would be discarded below.
+    fs::create_dir(to).map_err(failed(to, "cannot be created"))?;
     let made = attempts(run, &evidence, to, cleaner, variables);
     made.inspect_err(|_| discard(to))
 }
 
 /// Half a recording is in the way of the next try.
 pub(super) fn discard(folder: &Path) {
-    // Why it was not made is worth more than why it stays.
+    // The error that prevented the recording matters more than a failed cleanup.
     fs::remove_dir_all(folder).ok();
 }
 
@@ -61,7 +61,7 @@ fn attempts(
     variables: &[String],
 ) -> Result<Made, RecordingError> {
     let audit = to.join(".audit");
-    fs::create_dir(&audit).map_err(failed(&audit, "cannot be made"))?;
+    fs::create_dir(&audit).map_err(failed(&audit, "cannot be created"))?;
     let mut made = Made::default();
     for number in evidence.attempts() {
         made.attempts += 1;

@@ -168,7 +168,7 @@ fn check_xml(xml: &str) -> Result<usize, String> {
             if number % 2 == 1 {
                 text(part)?;
             } else if !part.is_empty() && !part.ends_with('=') {
-                return Err(format!("{part:?} is no attribute"));
+                return Err(format!("{part:?} is not an attribute"));
             }
         }
         if !tag.ends_with('/') {
@@ -183,7 +183,7 @@ fn text(text: &str) -> Result<(), String> {
     for part in text.split('&').skip(1) {
         let entity = part.split_once(';').map(|(entity, _)| entity).ok_or("a bare &")?;
         if !["amp", "lt", "gt", "quot", "apos", "#10"].contains(&entity) {
-            return Err(format!("{entity} is no entity"));
+            return Err(format!("{entity} is not an entity"));
         }
     }
     let bad = |c: char| c == '<' || c == '>' || (c.is_control() && c != '\n');

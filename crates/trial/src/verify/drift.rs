@@ -10,7 +10,7 @@ use skillrun_model::ProfileId;
 use skillrun_parse::types;
 use skillrun_runtime::RunFolder;
 
-/// Of one attempt; more is not looked at.
+/// Of one attempt; more is not read.
 const BYTES_MAX: u64 = 8 << 20;
 
 /// What has changed.
@@ -18,7 +18,7 @@ const BYTES_MAX: u64 = 8 << 20;
 pub struct Drift {
     /// Never seen before.
     pub new: Vec<String>,
-    /// Of these, those that nobody can read.
+    /// Of these, those that no parser understands.
     pub unknown: Vec<String>,
     /// Seen before, in the same situations, and not now.
     pub gone: Vec<String>,

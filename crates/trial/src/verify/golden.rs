@@ -1,5 +1,5 @@
 //! Streams that each kind of engine once wrote, in small, and what must be made of them. They are part of the program,
-//! so that it can tell on any machine whether it still reads what it once read.
+//! so that any machine can check whether it still parses them the same way.
 //!
 //! They were recorded with `skillrun engines record`; `golden/README.md` says from which versions.
 
@@ -106,7 +106,7 @@ pub fn of(profile: ProfileId) -> impl Iterator<Item = &'static Golden> {
 }
 
 impl Golden {
-    /// Reads it as a recording in a folder of ours, and compares.
+    /// Reads it as a recording in a temporary folder, and compares.
     pub fn check(&self, scratch: &Path, schema: &Path) -> Result<(), GoldenError> {
         let root = scratch.join(format!("{}-{}", self.profile, self.scenario));
         let audit = root.join(".audit");
@@ -144,7 +144,7 @@ impl Golden {
     }
 }
 
-/// What every attempt is judged as, and how many events nobody understands.
+/// The verdict of every attempt, and how many events no parser understands.
 fn read(root: &Path, profile: ProfileId, schema: &dyn OutputValidator) -> Result<(Vec<Verdict>, u64), EvidenceError> {
     let folder = Folder::open(root)?;
     let mut builder = EventBuilder::new(folder.run_id()?, EngineName::new(EngineName::UNKNOWN));

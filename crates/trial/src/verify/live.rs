@@ -67,7 +67,7 @@ impl Situation {
     /// Why it is not tried, if it is not.
     fn left_out(self, descriptor: &Descriptor) -> Option<&'static str> {
         let cannot = self == Self::Interactive && descriptor.continuation == Continuation::None;
-        cannot.then_some("it cannot go on with a session")
+        cannot.then_some("it cannot resume a session")
     }
 }
 
@@ -156,7 +156,7 @@ impl Probed {
         line(situation.name(), problem.map_or(Mark::Works, Mark::Fails));
         if situation == Situation::Auto {
             let is_told = tells_of_tools(&tried.runtime, tried.ended.run);
-            let silent = || Mark::Fails("the model asked for a tool, and no event tells of it".to_owned());
+            let silent = || Mark::Fails("the model asked for a tool, and no event reports it".to_owned());
             line("tool call", if is_told { Mark::Works } else { silent() });
         }
         // What a run that is cut short shows is left to chance.
@@ -178,7 +178,7 @@ fn problem(situation: Situation, ended: &Ended) -> Option<String> {
         Situation::Auto => (ended.status != RunStatus::Succeeded).then(became),
         Situation::Interactive if ended.status != RunStatus::Succeeded => Some(became()),
         Situation::Interactive => (attempts != 2)
-            .then(|| format!("it was done in attempt {attempts}, and must ask first and go on in attempt 2")),
+            .then(|| format!("it was done in attempt {attempts}; it must ask in attempt 1 and finish in attempt 2")),
         Situation::Denied => match error {
             Some(error) if error.category == ErrorCategory::Auth => None,
             Some(error) => {
@@ -189,15 +189,15 @@ fn problem(situation: Situation, ended: &Ended) -> Option<String> {
         Situation::Cancel if ended.status != RunStatus::Canceled => Some(became()),
         Situation::Cancel => {
             let warnings = ended.result.as_ref().map(|result| &result.warnings[..]).unwrap_or_default();
-            warnings.contains(&Code::SurvivorsLeft).then(|| "a process of it was left behind".to_owned())
+            warnings.contains(&Code::SurvivorsLeft).then(|| "one of its processes was left behind".to_owned())
         }
     }
 }
 
-/// Whether the Log of a run tells of a tool.
+/// Whether the Log of a run contains a tool call.
 fn tells_of_tools(runtime: &Runtime, run: RunId) -> bool {
     let mut cursor = Cursor::BEGINNING;
-    // What cannot be read tells nothing.
+    // An unreadable Log counts as one without tool calls.
     while let Ok(Page::Page(page)) = runtime.log().read(run, cursor, Limits::default()) {
         if page.is_empty() {
             return false;

@@ -94,7 +94,7 @@ impl Verification {
         self.installed.problem.is_some() || self.recorded.iter().chain(&self.live).any(is_bad)
     }
 
-    /// The engine was run. What it once wrote tells nothing about the one that is here.
+    /// The engine was run. Its old recordings say nothing about the installed version.
     fn was_tried(&self) -> bool {
         self.live.iter().any(|line| !matches!(line.mark, Mark::NotTried(_)))
     }
@@ -104,7 +104,7 @@ fn in_time(lab: Lab<'_>, budget: Duration, stop: &Stop) -> (Vec<Line>, Types) {
     let server = match Server::start(Options::default()) {
         Ok(server) => server,
         Err(error) => {
-            let why = Mark::Fails(format!("no scripted model can be started ({error})"));
+            let why = Mark::Fails(format!("failed to start the scripted model: {error}"));
             return (vec![Line::new("runs with a scripted model", why, None)], Types::default());
         }
     };

@@ -81,7 +81,7 @@ mod tests {
     fn nothing_turns_the_text_around_however_it_is_cut() {
         let text = "a\u{202e}b\u{2066}😀\u{e0041}\u{feff}c";
         shown(text.as_bytes(), "a\\u{202e}b\\u{2066}😀\\u{e0041}\\u{feff}c".as_bytes());
-        // Bytes that are no characters pass, and hide nothing behind them.
+        // Bytes that are not characters pass, and hide nothing after them.
         shown(b"\xe2\x80\x1b\xf0\x9f\xe2\x80\xae\xff.", b"\xe2\x80\\x1b\xf0\x9f\\u{202e}\xff.");
     }
 }

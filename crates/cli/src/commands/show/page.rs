@@ -109,7 +109,7 @@ fn owner(known: &Known) -> Option<[(Ink, String); 2]> {
     };
     match known.owner {
         Some(pid) => Some(row("owner", format!("process {pid}"))),
-        // Nobody can.
+        // No process can resume it.
         None if known.damage.is_some() => None,
         None if working => {
             let text = "no process works on it; `skillrun recover` resumes it".to_owned();
