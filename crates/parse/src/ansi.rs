@@ -45,8 +45,8 @@ pub fn strip_value(value: &mut serde_json::Value) {
     }
 }
 
-/// Where an escape sequence that begins at `at` ends. An unfinished one is only its ESC, so that a stray ESC never
-/// swallows the text behind it.
+/// Where an escape sequence that begins at `at` ends. For an incomplete one only the ESC is removed, so that a stray
+/// ESC never swallows the text behind it.
 fn after_sequence(bytes: &[u8], at: usize) -> usize {
     let rest = &bytes[at + 1..];
     let end = match rest.first() {

@@ -1,13 +1,13 @@
-//! Text that grows without bound while memory does not: its head for the event, its tail for the gate.
+//! Text that grows without bound in bounded memory: its head for the event, its tail for the gate.
 
-/// Most of a message's text that an event carries, and most that the gate looks at.
+/// Most of a message's text that an event carries, and that the gate examines.
 pub const MESSAGE_BUDGET: usize = 4 * 1024 * 1024;
 
 /// A message's text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Text {
     head: String,
-    /// Kept only when the text outgrew the head.
+    /// Kept only when the text is longer than the head.
     tail: Option<String>,
     total: u64,
 }
@@ -67,7 +67,7 @@ impl Text {
         &whole[ceil_boundary(whole, whole.len().saturating_sub(MESSAGE_BUDGET))..]
     }
 
-    /// Gives memory back that is not needed once the text is complete.
+    /// Releases memory that is not needed once the text is complete.
     pub fn settle(mut self) -> Self {
         if self.tail.is_some() {
             self.tail = Some(self.tail().to_owned());
@@ -75,7 +75,7 @@ impl Text {
         self
     }
 
-    /// Only what the gate needs.
+    /// Only the part that the gate needs.
     pub fn into_tail(self) -> (String, bool) {
         let truncated = self.is_truncated();
         if truncated { (self.tail().to_owned(), true) } else { (self.head, false) }

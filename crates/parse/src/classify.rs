@@ -1,8 +1,8 @@
-//! Whose fault an engine's error is, from its status, its own name for it, or its words. Only chooses advice; never
-//! decides a verdict.
+//! The category of an engine's error, from its status, its name or its text. It only selects advice; it never decides a
+//! verdict.
 //!
-//! What is exact comes first. Words are looked for last, and are such that no skill's work and no number in a text is
-//! taken for a refusal: `429` alone, or `quota` alone, say nothing.
+//! Exact signs come first. Phrases are searched last, and are chosen such that neither the work of a skill nor a number
+//! in a text is mistaken for a refusal: `429` alone, or `quota` alone, has no meaning.
 
 #[cfg(test)]
 mod tests;
@@ -13,7 +13,7 @@ use memchr::memmem::Finder;
 use skillrun_model::ProfileId;
 use skillrun_model::codes::ErrorCategory;
 
-/// The category of an HTTP status, if it says something.
+/// The category of an HTTP status, if it has one.
 pub fn by_status(status: u64) -> Option<ErrorCategory> {
     match status {
         401 | 403 => Some(ErrorCategory::Auth),
@@ -24,15 +24,15 @@ pub fn by_status(status: u64) -> Option<ErrorCategory> {
     }
 }
 
-/// The service failed. A name or words may say more exactly why.
+/// The service failed. A name or a text may give a more exact cause.
 fn is_service_failure(status: u64) -> bool {
     (500..=599).contains(&status)
 }
 
-/// The category of an error of which several things may be known: by its status, else by its name, else by its words.
+/// The category of an error with several known properties: by its status, else by its name, else by its text.
 pub fn by_all(status: Option<u64>, name: Option<&str>, words: &str) -> ErrorCategory {
     match status.and_then(by_status) {
-        // A service answers in JSON, so this refusal is not the service's.
+        // A service answers in JSON, so this refusal does not come from the service.
         Some(ErrorCategory::Auth) if holds_page(words) => return ErrorCategory::Network,
         Some(category) => return category,
         None => {}
@@ -45,8 +45,8 @@ pub fn by_all(status: Option<u64>, name: Option<&str>, words: &str) -> ErrorCate
     if is_untold && status.is_some_and(is_service_failure) { ErrorCategory::Network } else { category }
 }
 
-/// What an engine's exit code tells beside its words. gemini exits with the status of the service, of which the system
-/// keeps the lower eight bits.
+/// What an engine's exit code shows in addition to its messages. gemini exits with the status of the service, of which
+/// the system keeps the lower eight bits.
 pub fn by_exit(profile: ProfileId, code: i32) -> Option<ErrorCategory> {
     let is_gemini = matches!(profile, ProfileId::GeminiStreamJson | ProfileId::GeminiJson);
     match code {
@@ -99,13 +99,13 @@ const NAMES: &[(ErrorCategory, &[&str])] = &[
     ),
 ];
 
-/// The category of an error by its name, if it is one that says something.
+/// The category of an error by its name, if the name determines one.
 pub fn by_name(name: &str) -> Option<ErrorCategory> {
     let is_it = |known: &str| known.eq_ignore_ascii_case(name.trim());
     NAMES.iter().find(|(_, names)| names.iter().any(|known| is_it(known))).map(|(category, _)| *category)
 }
 
-/// Words that tell a category, in the order in which they are looked for.
+/// Phrases that determine a category, in the order in which they are searched.
 const WORDS: &[(ErrorCategory, &[&str])] = &[
     (ErrorCategory::Session, SESSION_REFUSED),
     (
@@ -206,8 +206,8 @@ const WORDS: &[(ErrorCategory, &[&str])] = &[
     ),
 ];
 
-/// How a page for a browser begins. Nothing in it is a word of the engine or of its service: it comes from a portal or a
-/// proxy between the two.
+/// How a web page begins. Such a text comes neither from the engine nor from its service, but from a portal or a proxy
+/// between the two.
 const PAGES: &[&str] = &["<!doctype html", "<!doctype \"", "<html", "<head>", "<body"];
 
 /// Where a page begins. The text is in lower case.
@@ -215,17 +215,17 @@ fn page_in(text: &str) -> Option<usize> {
     PAGES.iter().filter_map(|beginning| text.find(beginning)).min()
 }
 
-/// Whether a page for a browser stands in a message.
+/// Whether a message contains a web page.
 pub fn holds_page(message: &str) -> bool {
     page_in(&window(message)).is_some()
 }
 
-/// What is looked at of a message, in lower case.
+/// The examined part of a message, in lower case.
 fn window(message: &str) -> String {
     message[..crate::buffer::floor_boundary(message, WINDOW)].to_ascii_lowercase()
 }
 
-/// What the engines say when they do not know the session they should go on with.
+/// What the engines write when they do not know the session that they were asked to resume.
 const SESSION_REFUSED: &[&str] = &[
     "no rollout found for thread id",
     "session not found",
@@ -234,7 +234,7 @@ const SESSION_REFUSED: &[&str] = &[
     "no saved session found",
 ];
 
-/// Longest part of a message that is looked at.
+/// Longest part of a message that is examined.
 const WINDOW: usize = 4096;
 
 pub fn by_words(message: &str) -> ErrorCategory {
@@ -247,7 +247,7 @@ pub fn by_words(message: &str) -> ErrorCategory {
     if told(ErrorCategory::Session) {
         return ErrorCategory::Session;
     }
-    // A status says it more exactly than words do.
+    // A status is more exact than a phrase.
     match statuses_in(lower).find_map(by_status) {
         Some(ErrorCategory::Auth) if page.is_some() => return ErrorCategory::Network,
         Some(category) => return category,
@@ -258,7 +258,7 @@ pub fn by_words(message: &str) -> ErrorCategory {
     by_words.unwrap_or_else(|| if failed() { ErrorCategory::Network } else { ErrorCategory::Engine })
 }
 
-/// What engines and services say of a model that they do not know.
+/// What engines and services write about a model that they do not know.
 const MODEL_UNKNOWN: &[&str] = &[
     "model_not_found",
     "model not found",
@@ -269,10 +269,10 @@ const MODEL_UNKNOWN: &[&str] = &[
     "requested entity was not found",
 ];
 
-/// The same, behind the name of the model.
+/// The same, after the name of the model.
 const BEHIND_MODEL: &[&str] = &["does not exist", "may not exist", "is not found", "was not found", "is not supported"];
 
-/// Longest name of a model with what may stand around it.
+/// Longest name of a model with the text that may surround it.
 const MODEL_NAME_MAX: usize = 200;
 
 /// Whether an error says that there is no such model.
@@ -287,7 +287,7 @@ pub fn names_unknown_model(message: &str) -> bool {
     BEHIND_MODEL.iter().any(|words| behind.contains(words)) || statuses_in(lower).any(|status| status == 404)
 }
 
-/// What stands before a number that is a status.
+/// What precedes a number that is a status.
 const BEFORE_STATUS: &[&str] = &[
     "status",
     "status code",
@@ -303,7 +303,7 @@ const BEFORE_STATUS: &[&str] = &[
     "request rejected",
 ];
 
-/// What stands after one.
+/// What follows one.
 const AFTER_STATUS: &[&str] = &[
     "too many requests",
     "unauthorized",
@@ -316,10 +316,10 @@ const AFTER_STATUS: &[&str] = &[
     "gateway timeout",
 ];
 
-/// Most numbers of a text that are looked at.
+/// Most numbers of a text that are examined.
 const NUMBERS: usize = 64;
 
-/// Numbers of three digits that are said to be the status of an answer. The text is in lower case.
+/// Three-digit numbers that the text presents as the status of a response. The text is in lower case.
 fn statuses_in(text: &str) -> impl Iterator<Item = u64> {
     numbers(text).take(NUMBERS).filter_map(|(at, number)| {
         let before = text[..at].trim_end_matches([' ', ':', '=', '"', '\'', '\\', '(', '[', '#']);
@@ -337,7 +337,7 @@ fn ends_with_words(text: &str, words: &str) -> bool {
     })
 }
 
-/// Where a number of exactly three digits stands by itself.
+/// The positions of numbers of exactly three digits.
 fn numbers(text: &str) -> impl Iterator<Item = (usize, u64)> {
     let bytes = text.as_bytes();
     let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
@@ -348,10 +348,10 @@ fn numbers(text: &str) -> impl Iterator<Item = (usize, u64)> {
     })
 }
 
-/// One of these stands in every refusal; looking for them first spares nearly every line of noise a closer look.
+/// One of these occurs in every refusal; searching for them first avoids a full search of nearly every line of noise.
 static HINTS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| [Finder::new("ession"), Finder::new("rollout")]);
 
-/// Whether the engine says that it does not know the session.
+/// Whether the engine reports that it does not know the session.
 pub fn refuses_session(message: &str) -> bool {
     HINTS.iter().any(|hint| hint.find(message.as_bytes()).is_some()) && by_words(message) == ErrorCategory::Session
 }

@@ -1,4 +1,4 @@
-//! JSON documents that span several lines: recognised as they arrive, given up at the first byte that is no JSON.
+//! JSON documents that span several lines: recognised as they arrive, abandoned at the first byte that is not JSON.
 
 use crate::lines::LINE_BUDGET;
 use crate::record::Span;
@@ -20,9 +20,9 @@ pub(crate) struct OpenDocument {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     Open,
-    /// The document closed on this line and nothing but blanks came after it.
+    /// The document closed on this line and only blanks followed.
     Complete,
-    /// These bytes are no document.
+    /// These bytes are not a document.
     Failed,
 }
 
@@ -78,7 +78,7 @@ impl OpenDocument {
         String::from_utf8_lossy(&self.bytes)
     }
 
-    /// Gives back the lines of a document that came to nothing, with the offset of the first.
+    /// Returns the lines of an abandoned document, with the offset of the first.
     pub(crate) fn into_lines(self) -> (u64, Vec<u8>) {
         (self.start, self.bytes)
     }

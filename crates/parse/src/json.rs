@@ -1,4 +1,4 @@
-//! A line as JSON: typed, borrowing where it can, and not spoiled by a lone surrogate escape.
+//! A line as JSON: typed, borrowing where it can, and tolerant of a lone surrogate escape.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -44,8 +44,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Str<'a> {
     }
 }
 
-/// Reads a line of a JSON format. `read` answers with what it made of the text, or none when it is not what it reads;
-/// it is asked a second time where lone surrogate escapes had spoiled the line.
+/// Reads a line of a JSON format. `read` returns its result for the text, or none when the text is not of its format;
+/// it is called a second time where lone surrogate escapes had made the line invalid.
 pub(crate) fn read_event(text: &str, mut read: impl FnMut(&str) -> Option<Outcome>) -> Outcome {
     if let Some(outcome) = read(text) {
         return outcome;
@@ -62,7 +62,7 @@ struct Typed<'a> {
     kind: Option<&'a serde_json::value::RawValue>,
 }
 
-/// A JSON object is of the format, but unknown; anything else is just a line.
+/// A JSON object is of the format, but unknown; anything else is only a line.
 fn unknown_or_raw(text: &str) -> Outcome {
     match serde_json::from_str::<Typed<'_>>(text) {
         Ok(object) => {
@@ -73,13 +73,13 @@ fn unknown_or_raw(text: &str) -> Outcome {
     }
 }
 
-/// A value whose shape is not worth losing its event for; none when it is another one.
+/// A value of uncertain shape that must not cost its event; none when it has another shape.
 pub(crate) fn decode<T: de::DeserializeOwned>(raw: &serde_json::value::RawValue) -> Option<T> {
     let text = raw.get();
     serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&repair_surrogates(text)?).ok())
 }
 
-/// Calls `each` with every element of an array, keeping none; false when it is no array.
+/// Calls `each` with every element of an array, keeping none; false when it is not an array.
 pub(crate) fn each_element<'a>(array: &'a str, each: impl FnMut(&'a serde_json::value::RawValue)) -> bool {
     struct Elements<F>(F);
     impl<'de, F: FnMut(&'de serde_json::value::RawValue)> Visitor<'de> for Elements<F> {
@@ -97,7 +97,7 @@ pub(crate) fn each_element<'a>(array: &'a str, each: impl FnMut(&'a serde_json::
     serde_json::Deserializer::from_str(array).deserialize_seq(Elements(each)).is_ok()
 }
 
-/// The first elements of an array; none when it is no array.
+/// The first elements of an array; none when it is not an array.
 pub(crate) fn elements(array: &str, most: usize) -> Vec<&serde_json::value::RawValue> {
     let mut kept = Vec::new();
     let is_array = each_element(array, |element| {

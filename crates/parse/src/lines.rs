@@ -2,10 +2,10 @@
 
 use memchr::memchr;
 
-/// Longest line that is read as a line; a longer one is kept by its range.
+/// Longest line that is parsed; of a longer one only the range is kept.
 pub const LINE_BUDGET: usize = 8 * 1024 * 1024;
 
-/// A line as it lies in its stream.
+/// A line at its place in the stream.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RawLine<'a> {
     /// Offset of its first byte.
@@ -20,14 +20,14 @@ pub(crate) struct RawLine<'a> {
 
 #[derive(Debug, Default)]
 pub(crate) struct Splitter {
-    /// Offset of the first byte of the line at hand.
+    /// Offset of the first byte of the current line.
     start: u64,
     partial: Vec<u8>,
-    /// Length of the line at hand so far, when it is over budget and no longer kept.
+    /// Length of the current line so far, when it is over budget and no longer kept.
     overlong: Option<u64>,
 }
 
-/// Memory of a long line is given back after it.
+/// Memory of a long line is released after it.
 const KEEP_CAPACITY: usize = 64 * 1024;
 
 impl Splitter {

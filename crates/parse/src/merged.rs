@@ -1,4 +1,4 @@
-//! A terminal's recording beside stdout and stderr: what it has that they lack.
+//! A terminal's recording beside stdout and stderr: the messages that it has and they lack.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -23,7 +23,7 @@ pub(crate) struct Merged {
 }
 
 impl Merged {
-    /// Looks at a record on its way out.
+    /// Inspects a record on its way out.
     pub(crate) fn pass(&mut self, record: Record, sink: &mut impl FnMut(Record)) {
         match (&record.kind, record.span.stream) {
             (RecordKind::Message { text, .. }, Stream::Stdout | Stream::Stderr)
@@ -58,7 +58,7 @@ impl Merged {
             (MergedUse::WhenAlone, _) => alone,
         };
         for record in records.into_iter().filter(counts) {
-            let message = "stdout and stderr lack a message that the terminal's recording has; it is taken from there";
+            let message = "a message is missing from stdout and stderr; it is taken from the terminal recording";
             let notice = RecordKind::Notice { code: Code::PtyStreamMismatch, message: message.to_owned() };
             sink(Record { kind: notice, pieces: Vec::new(), ..record.clone() });
             sink(record);

@@ -1,4 +1,4 @@
-//! The driver: splits streams into lines, asks the profile about each, and sees to it that no byte is left without a
+//! The driver: splits streams into lines, passes each to the profile, and ensures that no byte is left without a
 //! record.
 
 use std::borrow::Cow;
@@ -18,9 +18,9 @@ use crate::raw::RawLines;
 use crate::record::{AnswerFrom, End, EndPolicy, Record, RecordKind, Span};
 use crate::text::marker::DONE_KEY;
 
-/// Confidence of a line nobody understood.
+/// Confidence of a line that no rule understands.
 pub const RAW_CONFIDENCE: f64 = 0.3;
-/// Of a raw line that is known to say nothing.
+/// Of a raw line that is known to have no meaning.
 pub const NOISE_CONFIDENCE: f64 = 1.0;
 
 /// Reads one attempt.
@@ -36,7 +36,7 @@ pub struct Parser {
 struct Reader {
     profile: Box<dyn Profile>,
     lanes: [Lane; 3],
-    /// Records of the line at hand.
+    /// Records of the current line.
     scratch: Vec<Record>,
 }
 
@@ -97,8 +97,7 @@ impl Parser {
     }
 }
 
-/// Whether a line may begin a document. Lines of a document that came to nothing may not: each would be read again
-/// and again.
+/// Whether a line may begin a document. Lines of an abandoned document may not: each would be read again and again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DocumentStart {
     Allowed,
@@ -130,7 +129,7 @@ impl Reader {
         let span = Span { stream, from, to: raw.end };
         let line = Line { span, text, terminated: raw.terminated };
         if start == DocumentStart::Allowed && self.profile.opens_document(line) {
-            // A byte-order mark is covered, like a blank line before the document, and no part of it.
+            // A byte-order mark is covered, like a blank line before the document, but is not part of it.
             let mark = if raw.start == 0 && bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
             let mut document = OpenDocument::new(stream, from, raw.start + mark as u64);
             match document.line(&bytes[mark..], raw.terminated) {
@@ -138,14 +137,14 @@ impl Reader {
                     self.lanes[stream.index()].document = Some(document);
                     return;
                 }
-                // Complete on one line, so the profile is asked about the line; or not JSON at all.
+                // Complete on one line, so the line is passed to the profile; or not JSON at all.
                 Progress::Complete | Progress::Failed => {}
             }
         }
         self.ask(line, sink);
     }
 
-    /// Asks the profile about a line and keeps the line as raw if it has no answer.
+    /// Passes a line to the profile and keeps it as raw if the profile does not understand it.
     fn ask(&mut self, line: Line<'_>, sink: &mut impl FnMut(Record)) {
         let mut outcome = self.collect(line.span, |profile, emit| profile.line(line, emit));
         if outcome == Outcome::Raw
@@ -202,7 +201,10 @@ impl Reader {
     fn overlong(&mut self, stream: Stream, raw: RawLine<'_>, sink: &mut impl FnMut(Record)) {
         let from = self.lanes[stream.index()].blank_from.take().unwrap_or(raw.start);
         let span = Span { stream, from, to: raw.end };
-        let message = format!("a line of {} bytes is longer than {LINE_BUDGET}; kept by range", raw.end - raw.start);
+        let message = format!(
+            "a line of {} bytes is longer than {LINE_BUDGET}; only its byte range is kept",
+            raw.end - raw.start
+        );
         self.interrupt_raw(stream, sink);
         self.collect(span, |_, emit| emit.push(RecordKind::Notice { code: Code::LineTooLong, message }));
         self.forward(sink);
@@ -237,14 +239,14 @@ impl Reader {
             let span = document.span();
             self.lines_of(document, sink);
             self.collect(span, |_, emit| {
-                let message = "a JSON document began here and did not end".to_owned();
+                let message = "a JSON document begins here and does not end".to_owned();
                 emit.push(RecordKind::Notice { code: Code::DocumentUnclosed, message });
             });
             self.forward(sink);
         }
     }
 
-    /// Reads the lines of a document that came to nothing as lines.
+    /// Reads the lines of an abandoned document as single lines.
     fn lines_of(&mut self, document: OpenDocument, sink: &mut impl FnMut(Record)) {
         let stream = document.stream;
         let from = document.from;
@@ -276,7 +278,7 @@ impl Reader {
         let before = self.scratch.len();
         let id = self.profile.id_on(span.stream);
         let made = act(&mut *self.profile, &mut Emit::new(span, id, &mut self.scratch));
-        // Which format it is may have become known with these very bytes.
+        // The format may have become known with these bytes.
         let id = self.profile.id_on(span.stream);
         self.scratch[before..].iter_mut().for_each(|record| record.profile = id);
         made
@@ -297,7 +299,7 @@ impl Reader {
         let profile = self.profile.id_on(span.stream);
         let lane = &mut self.lanes[span.stream.index()];
         lane.raw.push(span, text, has_marker, |at, kind| {
-            // Several lines of a flood by their range are not known one by one.
+            // Lines of a flood that are kept by range are not known one by one.
             let is_this = at == span && matches!(&kind, RecordKind::Raw(raw) if raw.lines == 1);
             let confidence = if is_this { confidence } else { RAW_CONFIDENCE };
             sink(Record { confidence, ..raw_record(at, profile, kind) });
@@ -326,7 +328,7 @@ fn clean_ends(text: &str, start: u64) -> &str {
     if start == 0 { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text }
 }
 
-/// Made once: every line that nobody understood is searched.
+/// Built once: every line that no rule understands is searched.
 static MARKER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(DONE_KEY));
 
 pub(crate) fn mentions_marker(text: &str) -> bool {
@@ -341,7 +343,7 @@ impl Record {
 }
 
 impl RecordKind {
-    /// Whether it becomes an event that shows its bytes. The others are facts for the gate alone.
+    /// Whether it becomes an event that shows its bytes. Other records are only facts for the gate.
     pub fn is_event(&self) -> bool {
         match self {
             Self::Session { .. } | Self::Join | Self::Usage(_) | Self::End(_) | Self::ToolSeen { .. } => false,

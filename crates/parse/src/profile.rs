@@ -4,7 +4,7 @@ use skillrun_model::{ProfileId, Stream};
 
 use crate::record::{AnswerFrom, EndPolicy, Record, RecordKind, Span};
 
-/// A line a profile is asked about.
+/// A line that is passed to a profile.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line<'a> {
     /// Its bytes, blank lines before it included.
@@ -19,13 +19,13 @@ pub(crate) struct Line<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Known,
-    /// Of the profile's format, but of a type it does not know.
+    /// Of the profile's format, but of an unknown type.
     Unknown(String),
-    /// Part of something that is not over yet. Nothing is emitted for the line now: the profile emits a record that
+    /// Part of something that is not complete yet. Nothing is emitted for the line now: the profile emits a record that
     /// covers it with the next line or document of the stream, or at its end.
     Held,
     Raw,
-    /// Raw, and known: engines write such lines in every healthy run, and there is nothing to read in them.
+    /// Raw, and known: engines write such lines in every healthy run, and they have no content.
     Noise,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Emit<'a> {
         self.span
     }
 
-    /// A record that an exact structured parse gave.
+    /// A record from an exact structured parse.
     pub(crate) fn push(&mut self, kind: RecordKind) {
         self.push_at(self.span, Vec::new(), 1.0, kind);
     }
@@ -60,13 +60,13 @@ impl<'a> Emit<'a> {
     }
 }
 
-/// What a merged recording beside stdout and stderr is good for.
+/// How a merged recording beside stdout and stderr is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MergedUse {
     Nothing,
     /// It may have messages that stdout lacks.
     MissingMessages,
-    /// It is read when the other two have no message and no end.
+    /// It is used when the other two have no message and no end.
     WhenAlone,
 }
 
@@ -75,26 +75,26 @@ pub(crate) trait Profile: std::fmt::Debug + Send {
     /// The format that is being read, as far as it is known.
     fn id(&self) -> ProfileId;
 
-    /// The format of one stream, for its records: what another stream holds must not show in them.
+    /// The format of one stream, for its records: the content of another stream must not affect them.
     fn id_on(&self, _stream: Stream) -> ProfileId {
         self.id()
     }
 
-    /// Reads a line. After [`Outcome::Raw`] the driver may ask again with escape sequences removed, so nothing may be
-    /// remembered of a line that is raw.
+    /// Reads a line. After [`Outcome::Raw`] the driver may call again with escape sequences removed, so a profile must
+    /// not remember anything of a raw line.
     fn line(&mut self, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome;
 
-    /// Text formats want blank lines too; in the others they belong to the next event.
+    /// Text formats need blank lines too; in the others they belong to the next event.
     fn wants_blank_lines(&self) -> bool {
         false
     }
 
-    /// Whether a line that is no JSON by itself begins a document.
+    /// Whether a line that is not JSON by itself begins a document.
     fn opens_document(&self, _line: Line<'_>) -> bool {
         false
     }
 
-    /// A complete JSON document; false when it is none of this profile's.
+    /// A complete JSON document; false when it is not of this profile's format.
     fn document(&mut self, _text: &str, _emit: &mut Emit<'_>) -> bool {
         false
     }
@@ -104,10 +104,10 @@ pub(crate) trait Profile: std::fmt::Debug + Send {
         false
     }
 
-    /// The stream is over. `emit` stands at its end, with an empty span.
+    /// The stream is over. `emit` is positioned at its end, with an empty span.
     fn eof(&mut self, _stream: Stream, _emit: &mut Emit<'_>) {}
 
-    /// What the terminal's recording beside stdout and stderr is good for.
+    /// How the terminal's recording beside stdout and stderr is used.
     fn merged(&self) -> MergedUse {
         MergedUse::Nothing
     }

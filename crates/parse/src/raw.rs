@@ -1,13 +1,13 @@
-//! Lines nobody understood: one record each, and by range alone when they are many.
+//! Lines that no rule understands: one record each, and only ranges when there are many.
 
 use crate::record::{Raw, RecordKind, Span};
 use skillrun_model::{Code, Stream};
 
 /// Longest raw line whose text is kept.
 pub(crate) const RAW_TEXT_BUDGET: usize = 8 * 1024;
-/// After so many raw lines in a row, lines are kept by range.
+/// After this many raw lines in a row, only the ranges of lines are kept.
 pub(crate) const FLOOD_AFTER: u64 = 10_000;
-/// One record per so many bytes of a flood.
+/// One record per this many bytes of a flood.
 const FLOOD_STEP: u64 = 1024 * 1024;
 
 /// Raw lines of one stream.
@@ -26,7 +26,7 @@ struct Flood {
 }
 
 impl RawLines {
-    /// Takes a raw line and says which records it gives now.
+    /// Takes a raw line and emits the records that result now.
     pub(crate) fn push(
         &mut self,
         span: Span,
@@ -41,8 +41,9 @@ impl RawLines {
             return;
         }
         if self.in_a_row == FLOOD_AFTER + 1 {
-            let message =
-                format!("more than {FLOOD_AFTER} lines in a row could not be read; the rest is kept by range");
+            let message = format!(
+                "more than {FLOOD_AFTER} lines in a row could not be parsed; only the byte range of the rest is kept"
+            );
             emit(span, RecordKind::Notice { code: Code::RawFlood, message });
         }
         let flood = self.flood.get_or_insert(Flood { from: span.from, to: span.to, lines: 0, has_marker: false });
@@ -54,7 +55,7 @@ impl RawLines {
         }
     }
 
-    /// Something else came, or the stream ended.
+    /// A line that is not raw arrived, or the stream ended.
     pub(crate) fn interrupt(&mut self, stream: Stream, emit: impl FnMut(Span, RecordKind)) {
         self.flush(stream, emit);
         self.in_a_row = 0;

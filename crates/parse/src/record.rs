@@ -19,7 +19,7 @@ pub struct Span {
     pub to: u64,
 }
 
-/// Most pieces an event lists; one made of more has its hull alone.
+/// Most pieces that an event lists; an event with more has only its hull.
 pub const PIECES_MAX: usize = 1000;
 
 /// One thing a profile found in the bytes.
@@ -56,9 +56,9 @@ pub enum RecordKind {
         text: Text,
         partial: bool,
     },
-    /// The engine goes on writing the message before: what follows belongs to it, in the gate's view.
+    /// The engine continues the previous message: what follows belongs to it, in the gate's view.
     Join,
-    /// The engine took messages back.
+    /// The engine retracted messages.
     Void(Voided),
     Reasoning {
         text: String,
@@ -68,7 +68,7 @@ pub enum RecordKind {
         name: String,
         input: Option<String>,
     },
-    /// A call is known to have been made; begins it, unless that was told before.
+    /// A call is known to have been made; starts it, unless it was already started.
     ToolSeen {
         id: String,
         name: String,
@@ -83,23 +83,23 @@ pub enum RecordKind {
         reason: String,
         output: Option<String>,
     },
-    /// The engine waits, in the middle of its turn, for somebody's word about a call it wants to make.
+    /// The engine waits, inside its turn, for a decision about a call that it wants to make.
     Question(CallQuestion),
-    /// The engine no longer waits for an answer to this question, and would not listen to one.
+    /// The engine no longer waits for an answer to this question, and would ignore one.
     Withdrawn {
         call_id: String,
     },
-    /// The engine speaks of an error, a retry or a warning. Never an answer.
+    /// The engine reports an error, a retry or a warning. Never an answer.
     EngineError(EngineError),
     Usage(TurnUsage),
     End(End),
-    /// Looks like the profile's format, but is of no known type.
+    /// Of the profile's format, but of an unknown type.
     Unknown {
         name: String,
         text: Option<String>,
         has_marker: bool,
     },
-    /// A line nobody understood, or several by range alone.
+    /// A line that no rule understands, or several by range alone.
     Raw(Raw),
     /// Something the parser noticed about the bytes.
     Notice {
@@ -108,17 +108,17 @@ pub enum RecordKind {
     },
 }
 
-/// What the engine asks before it makes a call. Texts are as the engine sent them, not made safe to show: the answer has
-/// to repeat them.
+/// What the engine asks before it makes a call. Texts are as the engine sent them, not made safe to show: the answer
+/// must repeat them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallQuestion {
-    /// The engine's name for the question; its answer has to carry it. Where the name may be a number or a text, this
-    /// is its JSON.
+    /// The engine's id of the question; its answer must carry it. Where the id may be a number or a text, this is its
+    /// JSON.
     pub call_id: String,
     pub tool: String,
-    /// Left out when it is larger than [`QUESTION_INPUT_MAX`].
+    /// Absent when it is larger than [`QUESTION_INPUT_MAX`].
     pub input: Option<serde_json::Value>,
-    /// What may be answered, where the engine lists it; empty where yes and no are understood.
+    /// The possible answers, where the engine lists them; empty where yes and no are accepted.
     pub options: Vec<CallOption>,
     pub asks: Asks,
 }
@@ -126,12 +126,12 @@ pub struct CallQuestion {
 /// Longest input of a call, as the engine wrote it, that is kept with the question about it.
 pub const QUESTION_INPUT_MAX: usize = 64 * 1024;
 
-/// What an engine wants to know in the middle of its turn.
+/// What an engine asks inside its turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Asks {
     /// Whether it may make the call.
     Permission,
-    /// Something only the user knows. The schema of the answer is left out when it is larger than
+    /// Information that only the user has. The schema of the answer is absent when it is larger than
     /// [`QUESTION_INPUT_MAX`], or when none was sent.
     Elicitation { message: String, schema: Option<serde_json::Value> },
 }
@@ -139,7 +139,7 @@ pub enum Asks {
 /// One of the answers that an engine offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallOption {
-    /// The engine's name for it; the answer has to carry it.
+    /// The engine's id of it; the answer must carry it.
     pub id: String,
     pub name: String,
     pub kind: CallOptionKind,
@@ -151,7 +151,7 @@ pub enum CallOptionKind {
     AllowAlways,
     RejectOnce,
     RejectAlways,
-    /// Of no kind that is known here.
+    /// Of an unknown kind.
     Other,
 }
 
@@ -160,9 +160,9 @@ pub enum CallOptionKind {
 pub enum MessageKey {
     /// The engine's own, unique in its session.
     Engine(String),
-    /// The engine's own, but counted anew in every turn.
+    /// The engine's own, but counted from the beginning in every turn.
     PerTurn(String),
-    /// None; it gets one from attempt and number.
+    /// None; the name is derived from attempt and number.
     Unnamed,
 }
 
@@ -180,7 +180,7 @@ pub struct EngineError {
     pub code: Code,
     pub message: String,
     pub category: ErrorCategory,
-    /// When the quota is there again, where the engine tells that beside its words.
+    /// When the quota is available again, where the engine reports that in addition to its text.
     pub reset: Option<Reset>,
 }
 
@@ -189,16 +189,17 @@ pub enum EndKind {
     Success,
     Failure,
     Limit,
-    /// A limit at which the engine stops only if it is not about to go on by itself: its process tells which it was.
+    /// A limit at which the engine stops only if it does not continue by itself: its process shows which of the two it
+    /// was.
     ProvisionalLimit,
-    /// A success end was taken back, or the turn goes on: there is no end now.
+    /// A success end was retracted, or the turn continues: there is no end now.
     Retracted,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct End {
     pub kind: EndKind,
-    /// The engine's words about a failure or limit.
+    /// The engine's text about a failure or limit.
     pub message: Option<String>,
     pub category: ErrorCategory,
 }
@@ -215,13 +216,13 @@ impl End {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Raw {
-    /// Absent when the line is too long, or one of a flood.
+    /// Absent when the line is too long, or part of a flood.
     pub text: Option<String>,
     pub lines: u64,
     pub has_marker: bool,
 }
 
-/// How the end of a turn is told.
+/// How the end of a turn is reported.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum EndPolicy {
     /// By an event in the stream.

@@ -1,6 +1,6 @@
-//! When a quota is there again, as engines and the services behind them tell it: a while from now, a moment, a time of
-//! day. Only what names its zone is a time of day; nothing is guessed. What would be past, or more than
-//! 31 days away, is nonsense and told by nobody.
+//! When a quota is available again, as engines and the services behind them report it: a duration from now, a moment, a
+//! time of day. A time of day counts only with its zone; nothing is guessed. A reset time in the past, or more than 31
+//! days away, is nonsense and ignored.
 
 mod phrases;
 #[cfg(test)]
@@ -11,27 +11,27 @@ use std::time::Duration;
 
 use skillrun_model::Timestamp;
 
-/// No quota takes longer to come back.
+/// No quota takes longer to reset.
 const LATEST: Duration = Duration::from_secs(31 * 24 * 60 * 60);
 
-/// Longest part of a message that is looked at.
+/// Longest part of a message that is examined.
 const WINDOW: usize = 4096;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// A reset as it was told. What it means depends on when that was.
+/// A reset as it was reported. Its meaning depends on when that was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reset {
     After(Duration),
     At(Timestamp),
-    /// The next time it is so many minutes past midnight, UTC.
+    /// The next time at which it is this many minutes past midnight, UTC.
     Daily {
         minutes: u16,
     },
 }
 
 impl Reset {
-    /// The moment that is meant by what was told at `told`; none where that is nonsense.
+    /// The moment that is meant by a report made at `told`; none where that is nonsense.
     pub fn moment(self, told: Timestamp) -> Option<Timestamp> {
         let moment = match self {
             Self::After(wait) => plus(told, wait),
@@ -45,7 +45,7 @@ impl Reset {
         (moment > told && moment <= plus(told, LATEST)).then_some(moment)
     }
 
-    /// A number of seconds or milliseconds since 1970, whichever it can be.
+    /// A number of seconds or milliseconds since 1970, whichever is possible.
     pub fn since_epoch(number: u64) -> Option<Self> {
         match number {
             1_000_000_000..10_000_000_000 => Some(Self::At(at_millis(number * 1000))),
@@ -64,7 +64,7 @@ impl Reset {
     }
 }
 
-/// The moment that a text tells, which was written at `told`.
+/// The moment that a text written at `told` reports.
 pub fn in_text(text: &str, told: Timestamp) -> Option<Timestamp> {
     let window = &text[..crate::buffer::floor_boundary(text, WINDOW)];
     phrases::each(&window.to_ascii_lowercase(), |reset| reset.moment(told))

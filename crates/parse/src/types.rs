@@ -1,7 +1,7 @@
-//! Types of events: how often each was met, and which an attempt shows.
+//! Types of events: how often each occurred, and which an attempt contains.
 //!
-//! An engine that changes its format is first noticed by types that nobody knows, or by ones that no longer come. Names
-//! are the engine's, so they are cut and counted with bounds.
+//! When an engine changes its format, unknown types appear first, or known ones stop. Names come from the engine, so
+//! they are truncated, and their number is bounded.
 
 #[cfg(test)]
 mod tests;
@@ -17,18 +17,18 @@ use crate::lines::LINE_BUDGET;
 use crate::record::RecordKind;
 use crate::{Parser, ansi, json};
 
-/// Types that are counted apart.
+/// Types that are counted separately.
 pub const TYPES_MAX: usize = 50;
 /// Longest name of a type, in bytes.
 pub const NAME_MAX: usize = 100;
-/// The name for all that have no place of their own.
+/// The name for all types that are not counted separately.
 pub const OTHERS: &str = "(others)";
-/// Types of one attempt that are told apart.
+/// Types of one attempt that are distinguished.
 const SEEN_MAX: usize = 1000;
-/// Blocks of one line that are looked at.
+/// Blocks of one line that are examined.
 const BLOCKS_MAX: usize = 1000;
 
-/// How often types were met, the first 50 by name.
+/// How often types occurred, the first 50 by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct TypeCounts(BTreeMap<String, u64>);
@@ -42,7 +42,7 @@ impl TypeCounts {
         *of = of.saturating_add(count);
     }
 
-    /// Adds all that others have counted.
+    /// Adds the counts of another table.
     pub fn add_all(&mut self, other: &Self) {
         other.iter().for_each(|(name, count)| self.add(name, count));
     }
@@ -62,16 +62,16 @@ fn clean(name: &str) -> String {
     shown[..floor_boundary(&shown, NAME_MAX)].to_owned()
 }
 
-/// How often a type was met in one attempt.
+/// How often a type occurred in one attempt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
     /// In lines that the profile understood.
     pub known: u64,
-    /// In lines that had something it does not know.
+    /// In lines with unknown content.
     pub unknown: u64,
 }
 
-/// The types of events in an attempt's stdout, as finely as the profile tells them apart: `type`, `type/subtype`, the
+/// The types of events in an attempt's stdout, as finely as the profile distinguishes them: `type`, `type/subtype`, the
 /// type of an item, part or block. Formats without types have none.
 pub fn seen(profile: ProfileId, stdout: &[u8]) -> BTreeMap<String, Count> {
     let unknown = unknown_ends(profile, stdout);
@@ -99,7 +99,7 @@ pub fn seen(profile: ProfileId, stdout: &[u8]) -> BTreeMap<String, Count> {
     seen
 }
 
-/// Where lines end that have something unknown.
+/// The ends of lines with unknown content.
 fn unknown_ends(profile: ProfileId, stdout: &[u8]) -> HashSet<u64> {
     let mut ends = HashSet::new();
     let mut take = |record: crate::Record| {
@@ -116,7 +116,7 @@ fn unknown_ends(profile: ProfileId, stdout: &[u8]) -> HashSet<u64> {
 
 type Raw<'a> = Option<&'a RawValue>;
 
-/// Members that tell a type, in any of the formats.
+/// Members that determine a type, in any of the formats.
 #[derive(Default, Deserialize)]
 struct Typed<'a> {
     #[serde(borrow, rename = "type", alias = "item_type")]
@@ -222,7 +222,7 @@ fn blocks(kind: &str, message: Raw<'_>) -> Vec<String> {
     names
 }
 
-/// A method, an update, or what was answered.
+/// A method, an update, or the result of a response.
 fn called(line: &str) -> Option<String> {
     let message = serde_json::from_str::<Called<'_>>(line).ok()?;
     if let Some(method) = word(message.method) {

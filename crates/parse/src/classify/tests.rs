@@ -63,7 +63,7 @@ fn what_engines_really_print() {
     }
 }
 
-/// Found in real use: each of these was the engine's fault, or the login's.
+/// Found in real use: each of these was attributed to the engine, or to the login.
 #[test]
 fn money_and_servers_and_portals() {
     let cases: [(ErrorCategory, &str); 16] = [
@@ -128,7 +128,7 @@ fn a_model_that_is_not_there_is_told_apart() {
     }
 }
 
-/// Numbers and words that are about something else.
+/// Numbers and words with another meaning.
 #[test]
 fn a_number_or_a_word_alone_says_nothing() {
     let cases = [
@@ -153,7 +153,7 @@ fn a_number_or_a_word_alone_says_nothing() {
     }
 }
 
-/// A service that answers 429 may speak of keys, and one that answers 401 of limits.
+/// A service that answers 429 may mention keys, and one that answers 401 may mention limits.
 #[test]
 fn a_status_counts_more_than_words() {
     assert_eq!(by_words("status 401: rate limit exceeded for anonymous callers"), Auth);

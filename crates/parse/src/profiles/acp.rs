@@ -1,17 +1,17 @@
 //! Agent Client Protocol: JSON-RPC, one object per line, as an agent writes it on stdout.
 //!
 //! - `wire`: the lines, read leniently.
-//! - `answers`: what the agent says to our requests; the answer to a prompt is the end of the turn.
-//! - `updates`: what it tells while it works.
+//! - `answers`: the agent's responses to our requests; the response to a prompt is the end of the turn.
+//! - `updates`: what it reports while it works.
 //! - `draft`: the message that is being written.
 //! - `calls`: tool calls, from their announcement to their end.
-//! - `questions`: what it asks in the middle of its turn.
-//! - `codex`: what the codex adapter hides in `_meta`.
-//! - `failure`: whose fault an error is.
-//! - `ours`: the names of our requests. `said`: a line for whoever has to answer it.
+//! - `questions`: what it asks inside its turn.
+//! - `codex`: what the codex adapter reports only in `_meta`.
+//! - `failure`: the category of an error.
+//! - `ours`: the names of our requests. `said`: a line for the code that has to answer it.
 //!
-//! Only one side of the conversation is seen here. Our requests have names, so that the answers explain themselves;
-//! where an id is a number the shape of the answer tells.
+//! Only one side of the conversation is read here. Our requests have names, so that the responses identify themselves;
+//! where an id is a number, the shape of the response decides.
 
 mod answers;
 mod calls;
@@ -43,7 +43,7 @@ use draft::{Draft, Ending};
 use usage::Usage;
 use wire::{Id, Message};
 
-/// Longest name of a type that is not known here.
+/// Longest name of an unknown type.
 const NAME_MAX: usize = 100;
 const DETAIL_MAX: usize = 256;
 
@@ -58,11 +58,12 @@ enum Stage {
     /// A later turn of a living agent, unless the answer to `initialize` comes.
     #[default]
     Turn,
-    /// After the answer to `initialize`, until there is a session and its past was told. What is told here is the past.
+    /// After the response to `initialize`, until there is a session and its history was replayed. Updates here are
+    /// history.
     Opening,
 }
 
-/// Whether our requests have the names that we give them. In what others recorded they have numbers.
+/// Whether our requests have the names that we give them. In recordings of other clients they have numbers.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Names {
     #[default]
@@ -82,18 +83,18 @@ struct Turn {
     codex: Codex,
     /// The last error that came as a text of its own.
     said: Option<String>,
-    /// What was told piece by piece.
+    /// The usage that was reported in pieces.
     spent: Option<Usage>,
 }
 
-/// The session, as far as it has a name.
+/// The session, if its name is known.
 #[derive(Debug, Default)]
 enum SessionName {
     #[default]
     Unknown,
     /// An update carried it; it might be a subagent's.
     Seen,
-    /// The answer to our request named it.
+    /// The response to our request named it.
     Given(String),
 }
 
@@ -136,7 +137,7 @@ impl Turn {
                 (None, Some(result)) => self.answered(&id, result, emit),
                 (None, None) => Outcome::Unknown("answer without result".to_owned()),
             },
-            // The agent could not read what it was told.
+            // The agent could not parse what it received.
             (None, None) => match message.error {
                 Some(error) => {
                     let told = failure::Told::of_error(error);
@@ -148,7 +149,7 @@ impl Turn {
         }
     }
 
-    /// What was being told is over. Announced calls are left to themselves.
+    /// The open message or thought is over. Announced calls are not affected.
     fn close(&mut self, ending: Ending, emit: &mut Emit<'_>) {
         self.close_thought(emit);
         self.close_draft(ending, emit);
@@ -166,7 +167,7 @@ impl Turn {
         }
     }
 
-    /// Calls whose beginning was held back, until more would be known of them, have begun.
+    /// Calls whose start was held back, until more would be known of them, have started.
     fn start_announced(&mut self, emit: &mut Emit<'_>) {
         for (span, kind) in self.calls.start_announced() {
             emit.push_at(span, Vec::new(), 1.0, kind);

@@ -43,7 +43,7 @@ impl Dialect for ClaudeDialect {
         let status = number(line.error_status);
         let error = line.error.and_then(json::decode::<String>).unwrap_or_default();
         let category = classify::by_all(status, Some(&error), &error);
-        let mut message = "the request to the model failed and is tried again".to_owned();
+        let mut message = "the request to the model failed and is retried".to_owned();
         if let (Some(attempt), Some(max)) = (number(line.attempt), number(line.max_retries)) {
             message.push_str(&format!(" ({attempt} of {max})"));
         }
@@ -73,10 +73,10 @@ mod tests {
             r#"{"type":"system","subtype":"api_retry","attempt":1,"max_retries":3,"retry_delay_ms":1429,"#,
             r#""error_status":503,"error":"overloaded"}"#
         );
-        let words = "the request to the model failed and is tried again (1 of 3), status 503: overloaded";
+        let words = "the request to the model failed and is retried (1 of 3), status 503: overloaded";
         assert_eq!(read(retry), [format!("warning ENGINE_RETRY network: {words}")]);
         let bare = r#"{"type":"system","subtype":"api_retry","error":"rate_limit"}"#;
-        let words = "the request to the model failed and is tried again: rate_limit";
+        let words = "the request to the model failed and is retried: rate_limit";
         assert_eq!(read(bare), [format!("warning ENGINE_RETRY quota: {words}")]);
     }
 

@@ -96,7 +96,7 @@ impl Profile for Codex {
     }
 
     fn line(&mut self, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome {
-        // On a terminal a line that is no JSON may be stderr's.
+        // On a terminal a line that is not JSON may come from stderr.
         if line.span.stream == Stream::Stderr || !line.text.starts_with('{') {
             return stderr::line(line, emit);
         }
@@ -126,7 +126,7 @@ fn event(event: Event<'_>, emit: &mut Emit<'_>) -> Outcome {
             status(Phase::TurnStarted, emit);
         }
         "turn.completed" => {
-            // Figures of another shape cost the usage, never the end.
+            // Figures of another shape lose the usage, never the end.
             if let Some(usage) = event.usage.and_then(json::decode::<Usage>) {
                 emit.push(RecordKind::Usage(usage.into()));
             }
@@ -150,7 +150,7 @@ fn status(phase: Phase, emit: &mut Emit<'_>) {
     emit.push(RecordKind::Status { phase, detail: None });
 }
 
-/// Something codex gets over by itself, in words.
+/// A problem that codex handles by itself, as text.
 fn warning(code: Code, message: &str) -> RecordKind {
     let mut warning = text_errors::warning(code, &text_errors::in_words(message));
     if let RecordKind::EngineError(error) = &mut warning {
@@ -159,7 +159,7 @@ fn warning(code: Code, message: &str) -> RecordKind {
     warning
 }
 
-/// The limits codex names in its own words, at the end of the message.
+/// The limits that codex names at the end of the message.
 const LIMITS: [&str; 2] = ["max_output_tokens", "content_filter"];
 
 fn turn_failed(error: Option<Message<'_>>, emit: &mut Emit<'_>) {
@@ -169,7 +169,7 @@ fn turn_failed(error: Option<Message<'_>>, emit: &mut Emit<'_>) {
     };
     let told = message.and_then(|m| m.rsplit_once("reason: ")).map(|(_, reason)| reason.trim());
     let is_limit = LIMITS.iter().any(|limit| reason == Some(limit) || told == Some(limit));
-    // The category is told by all that the service said, the user by its words.
+    // The category follows from the whole response of the service; the user sees its text.
     let category = classify::by_words(message.unwrap_or_default());
     let words = message.map(text_errors::in_words);
     let words = words.as_deref();

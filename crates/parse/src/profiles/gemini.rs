@@ -2,10 +2,10 @@
 //!
 //! - [`stream`]: `--output-format stream-json`, one JSON object per line on stdout.
 //! - [`document`]: `--output-format json`, one object, on stderr or stdout, over several lines or on one.
-//! - [`noise`]: everything else it writes; stack traces and API errors among it become engine errors.
+//! - [`noise`]: everything else it writes; stack traces and API errors in it become engine errors.
 //! - [`failure`]: the `error` member, which both formats have.
 //!
-//! Which format a stream has is told by the first event or document on it.
+//! The first event or document on a stream determines its format.
 
 mod document;
 mod failure;
@@ -26,10 +26,10 @@ pub(crate) struct Gemini {
     lanes: [Lane; 3],
 }
 
-/// What the caller asked for.
+/// The format that the caller asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reads {
-    /// Events or a document, whichever comes.
+    /// Events or a document, whichever arrives.
     Both,
     DocumentAlone,
 }
@@ -102,7 +102,7 @@ impl Gemini {
             lane.format = Some(Format::Document);
             Some(Outcome::Known)
         });
-        // An object on stderr is a line like any other there.
+        // On stderr an object is a line like any other.
         if stream == Stream::Stderr && matches!(outcome, Outcome::Unknown(_)) { Outcome::Raw } else { outcome }
     }
 }
@@ -133,7 +133,7 @@ impl Profile for Gemini {
     fn opens_document(&self, line: Line<'_>) -> bool {
         let Some(rest) = line.text.strip_prefix('{') else { return false };
         let rest = rest.trim_ascii_start();
-        // An event that was cut would otherwise be taken for a document without an end.
+        // Otherwise an event that was cut off would be taken for a document without an end.
         let may_open = rest.is_empty() || (rest.starts_with('"') && !rest.starts_with("\"type\""));
         may_open && self.format_of(line.span.stream) != Some(Format::Stream)
     }

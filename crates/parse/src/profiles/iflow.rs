@@ -1,10 +1,10 @@
 //! iFlow: plain text on either stream, and at the end of a turn an `<Execution Info>` block on one of them.
 //!
 //! Read in three stages, line by line: expressions ([`expressions`]: errors, resume hints), blocks ([`block`]:
-//! `<Execution Info>`; [`fence`]: code fences, in which nothing but text is seen), and the rest, which is what the
-//! assistant said: one message per stream. A line of which it is not certain whose it is (noise of the start, a resume hint
-//! inside a line) is raw and no part of the message. Text and block may change streams from attempt to attempt, so each stream is
-//! read by itself ([`lane`]), and only the choice of the answer looks at both.
+//! `<Execution Info>`; [`fence`]: code fences, in which everything is text), and the rest, which is the assistant's
+//! text: one message per stream. A line of uncertain origin (startup noise, a resume hint inside a line) is raw and not
+//! part of the message. Text and block may change streams from attempt to attempt, so each stream is read by itself
+//! ([`lane`]), and only the choice of the answer considers both.
 
 mod block;
 mod expressions;
@@ -20,10 +20,10 @@ use crate::record::{AnswerFrom, EndPolicy};
 
 use lane::{Lane, Seen};
 
-/// How sure a turn's text is. The block that would make it surer is as often on the other stream as on this one, and
-/// nothing may depend on the order across streams, so the text does not ask for it; the end does.
+/// Confidence in a turn's text. The block that would raise it is as often on the other stream as on this one, and
+/// nothing may depend on the order across streams, so the text does not consider it; the end does.
 const TEXT: f64 = 0.8;
-/// How sure a turn's end is when an `<Execution Info>` block says that the turn is over.
+/// Confidence in a turn's end when an `<Execution Info>` block reports that the turn is over.
 const WITH_BLOCK: f64 = 0.8;
 const WITHOUT_BLOCK: f64 = 0.6;
 
@@ -63,7 +63,7 @@ impl Profile for Iflow {
         EndPolicy::Exit { confidence: if told { WITH_BLOCK } else { WITHOUT_BLOCK } }
     }
 
-    /// The text of the stream without the block; both or neither have it: stdout.
+    /// The text of the stream without the block; where both or neither have it: stdout.
     fn answer_from(&self) -> AnswerFrom {
         if self.stdout.seen().is_some() && self.stderr.seen().is_none() {
             AnswerFrom::FirstOf(&[Stream::Stderr, Stream::Stdout])

@@ -3,11 +3,11 @@
 //!
 //! - [`wire`]: the shapes of the events.
 //! - [`result`]: the end of a turn.
-//! - [`control`]: what engine and host say to each other beside the turn.
+//! - [`control`]: what engine and host exchange in addition to the turn.
 //! - [`Dialect`]: where the two differ; [`super::claude`] and [`super::qwen`] fill it in.
 //!
-//! Each stream has its own state, so that nothing depends on the order across streams. What a subagent does is told
-//! as status alone.
+//! Each stream has its own state, so that nothing depends on the order across streams. The work of a subagent is
+//! reported as status only.
 
 mod control;
 mod result;
@@ -40,29 +40,29 @@ use wire::{Block, Head};
 pub(crate) trait Dialect: Debug + Default + Send {
     const ID: ProfileId;
 
-    /// Whether an assistant's text is the engine's own word about an error.
+    /// Whether an assistant's text is the engine's own report of an error.
     fn is_error_text(sender: &Sender<'_>, text: &str) -> bool;
 
-    /// Reads a `system` event that tells of a retry; none when it is not of that shape.
+    /// Reads a `system` event that reports a retry; none when it is not of that shape.
     fn retry(line: &str) -> Option<Retry>;
 }
 
-/// Who an assistant's text is from, as far as the line tells.
+/// The sender of an assistant's text, as far as the line identifies it.
 #[derive(Debug, Default)]
 pub(crate) struct Sender<'a> {
     pub(crate) model: Option<&'a str>,
-    /// The line itself says that it reports an error.
+    /// The line itself states that it reports an error.
     pub(crate) reports_error: bool,
     error: Option<String>,
     status: Option<u64>,
 }
 
-/// The engine asks its model again.
+/// The engine repeats its request to the model.
 #[derive(Debug)]
 pub(crate) struct Retry {
     pub(crate) message: String,
     pub(crate) category: ErrorCategory,
-    /// What it takes back of what was written before.
+    /// What it retracts of the text before.
     pub(crate) voids: Option<Voided>,
 }
 
@@ -97,7 +97,7 @@ impl<D: Dialect> Profile for MessageEvents<D> {
 
     fn line(&mut self, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome {
         let turn = &mut self.streams[line.span.stream.index()];
-        // On a terminal a line that is no JSON may be stderr's.
+        // On a terminal a line that is not JSON may come from stderr.
         if line.span.stream == Stream::Stderr || !line.text.starts_with(['{', '[']) {
             return stderr::line(line, emit);
         }
@@ -109,7 +109,8 @@ impl<D: Dialect> Profile for MessageEvents<D> {
         if turn.array::<D>(text, emit) { Outcome::Known } else { stderr::line(line, emit) }
     }
 
-    /// What is whole on one line ends with the bracket that closes it. The last line of a stream has nothing after it.
+    /// A value that is complete on one line ends with its closing bracket. The last line of a stream has nothing after
+    /// it.
     fn opens_document(&self, line: Line<'_>) -> bool {
         let last = line.text.trim_ascii_end().bytes().next_back();
         let is_open = match line.text.bytes().next() {
@@ -127,7 +128,7 @@ impl<D: Dialect> Profile for MessageEvents<D> {
         if text.starts_with('[') {
             return turn.array::<D>(text, emit);
         }
-        // Any other object may be what somebody wrote for a reader, over several lines.
+        // Any other object may be formatted for a reader, over several lines.
         let Some(head) = Head::read(text).filter(Head::is_known) else { return false };
         if let Outcome::Unknown(name) = turn.event::<D>(&head, text, emit) {
             push_unknown(name, mentions_marker(text), emit);
@@ -145,10 +146,10 @@ impl<D: Dialect> Profile for MessageEvents<D> {
 }
 
 impl Turn {
-    /// Reads the events of an array; false when it is none of this format. Whatever becomes of an element that is
-    /// taken, it gives at least one record that shows the array's bytes.
+    /// Reads the events of an array; false when it is not of this format. Every element that is read gives at least one
+    /// record that shows the array's bytes.
     fn array<D: Dialect>(&mut self, text: &str, emit: &mut Emit<'_>) -> bool {
-        // Nothing may be emitted for what turns out to be broken at its end.
+        // Nothing may be emitted for an array that turns out to be broken at its end.
         if serde_json::from_str::<&RawValue>(text).is_err() {
             return false;
         }
@@ -180,7 +181,7 @@ impl Turn {
         if head.is_known() {
             self.session(head, emit);
         }
-        // A subagent's question is a question all the same: the engine waits for its answer.
+        // A subagent's question is a question too: the engine waits for its answer.
         if head.is_known() && !head.is_control() && head.parent_tool_use_id.is_some() {
             status(Phase::Subagent, None, emit);
             return Outcome::Known;
@@ -276,7 +277,7 @@ impl Turn {
         unknown.map_or(Outcome::Known, Outcome::Unknown)
     }
 
-    /// One block of what the assistant said.
+    /// One block of the assistant's message.
     fn said<D: Dialect>(
         &mut self,
         block: Option<Block<'_>>,
@@ -290,7 +291,7 @@ impl Turn {
                 emit.push(text_errors::with_category(text.as_str(), sender.category(text.as_str())));
             }
             ("text", Block { text: Some(text), .. }) => {
-                // Its pieces were told as they came.
+                // Its pieces were reported as they arrived.
                 self.open = None;
                 let text = text.into_string();
                 if text.is_empty() {
@@ -396,7 +397,7 @@ impl Turn {
         emit.push(RecordKind::Void(voided));
     }
 
-    /// Another message begins, or the stream is over: the end of the open one will not come.
+    /// Another message begins, or the stream is over: the end of the open message will not arrive.
     fn close_open(&mut self, emit: &mut Emit<'_>) {
         if let Some(open) = self.open.take() {
             open.close(true, emit);
@@ -404,10 +405,10 @@ impl Turn {
     }
 }
 
-/// What became of a block of the assistant's.
+/// The result of reading a block of the assistant.
 enum Said {
     Shown,
-    /// There is nothing to show of it.
+    /// It has no content to show.
     Nothing,
     Unknown(String),
 }
@@ -418,12 +419,12 @@ impl Sender<'_> {
     }
 }
 
-/// The category of an error: by its status, else by the engine's name for it, else by its words.
+/// The category of an error: by its status, else by the engine's name for it, else by its text.
 fn category(status: Option<u64>, name: Option<&str>, words: &str) -> ErrorCategory {
     crate::classify::by_all(status, name, words)
 }
 
-/// claude's word about the subscription, when it changes.
+/// claude's report about the subscription, when it changes.
 fn rate_limit(line: &wire::RateLimit<'_>, emit: &mut Emit<'_>) -> Outcome {
     let info: wire::RateLimitInfo = line.rate_limit_info.and_then(json::decode).unwrap_or_default();
     if info.status.as_deref() != Some("rejected") {

@@ -31,7 +31,7 @@ impl OpenMessage {
         self.touch(span);
     }
 
-    /// Counts a span in that holds no text of its own.
+    /// Includes a span that holds no text of its own.
     fn touch(&mut self, span: Span) {
         self.hull.to = self.hull.to.max(span.to);
         if let Some(last) = self.pieces.last_mut().filter(|last| last.to >= span.from) {
@@ -41,12 +41,12 @@ impl OpenMessage {
         }
     }
 
-    /// Makes the one message of all its pieces.
+    /// Emits one message from all its pieces.
     pub(crate) fn close(self, partial: bool, emit: &mut Emit<'_>) {
         self.close_as(emit, |id, text| RecordKind::Message { id, text, partial });
     }
 
-    /// Makes something else of all its pieces than a message.
+    /// Emits something other than a message from all its pieces.
     pub(crate) fn close_as(self, emit: &mut Emit<'_>, make: impl FnOnce(MessageKey, Text) -> RecordKind) {
         self.close_inferred(1.0, emit, make);
     }

@@ -1,10 +1,10 @@
 //! `opencode run --format json`: one JSON object per line on stdout.
 //!
-//! There is no last event: a turn is over when a step finishes for the reason `stop` and no other step starts. Such an
-//! end is provisional. An error is the end as well, unless a step starts after it.
+//! There is no final event: a turn is over when a step finishes for the reason `stop` and no other step starts. Such an
+//! end is provisional. An error is an end as well, unless a step starts after it.
 //!
-//! A step that finishes for the reason `length` is a limit. opencode goes on by itself after one with a tool call in it,
-//! and is silent until its model answers, so that limit is provisional; whatever it writes next takes it back.
+//! A step that finishes for the reason `length` is a limit. opencode continues by itself after one with a tool call in
+//! it, and is silent until its model answers, so that limit is provisional; any later output retracts it.
 
 #[cfg(test)]
 mod tests;
@@ -114,7 +114,7 @@ struct FailureData {
     body: Option<Box<RawValue>>,
 }
 
-/// Of what the service answered.
+/// The headers of the service's response.
 #[derive(Default, Deserialize)]
 struct Headers {
     #[serde(rename = "retry-after")]
@@ -127,7 +127,7 @@ impl Profile for Opencode {
     }
 
     fn line(&mut self, line: Line<'_>, emit: &mut Emit<'_>) -> Outcome {
-        // On a terminal a line that is no JSON may be stderr's.
+        // On a terminal a line that is not JSON may come from stderr.
         if line.span.stream == Stream::Stderr || !line.text.starts_with('{') {
             return stderr::line(line, emit);
         }
@@ -140,11 +140,11 @@ impl Profile for Opencode {
     }
 }
 
-/// Whether a cut `step_finish` already shows its reason. What it shows lies inside of `part`, which is cut itself or
-/// the last that is whole.
+/// Whether a cut `step_finish` already shows its reason. The reason is inside `part`, which is cut itself or the last
+/// complete member.
 fn cut_reason_is_stop(text: &str) -> bool {
     const PART: &str = "\"part\":";
-    // A quote inside of a string is escaped, so this is a key; and one of the root, if what comes before it is whole.
+    // A quote inside a string is escaped, so this is a key; and a key of the root, if the text before it is complete.
     let Some((before, part)) = text.split_once(PART) else { return false };
     let Some(before) = before.trim_ascii_end().strip_suffix(',') else { return false };
     let shown = format!("{before}}}");
@@ -165,7 +165,7 @@ impl Turn {
             emit.push(RecordKind::End(End::retracted()));
         }
         self.has_tool |= kind.as_str() == "tool_use";
-        // None when the event is of no known type, or not as it should be.
+        // None when the event is of an unknown type or shape.
         let known = match (kind.as_str(), part) {
             ("step_start", _) => self.step_start(emit),
             ("text", Some(part)) => text(part, emit),
@@ -206,13 +206,13 @@ impl Turn {
         Some(())
     }
 
-    /// A limit is told a second time as an error; it stays a limit.
+    /// A limit is reported a second time as an error; it stays a limit.
     fn error(&mut self, error: Option<&RawValue>, emit: &mut Emit<'_>) -> Option<()> {
         let told = error.map(Told::read).unwrap_or_default();
         let message = told.message.as_deref();
         let shown = message.unwrap_or("the turn failed");
         let by_message = classify::by_all(told.status, told.name.as_deref(), shown);
-        // The message is the engine's, the body what the service or a portal before it answered.
+        // The message is the engine's; the body is the response of the service or of a portal before it.
         let by_body = told.body.as_deref().filter(|_| by_message == ErrorCategory::Engine).map(classify::by_words);
         let category = by_body.unwrap_or(by_message);
         emit.push(text_errors::with_reset(shown, category, told.reset));
@@ -255,7 +255,7 @@ fn tool_use(part: Part<'_>, emit: &mut Emit<'_>) -> Option<()> {
             emit.push(RecordKind::ToolStarted { id, name, input });
             return Some(());
         }
-        // May follow `pending`; the call has begun only once.
+        // May follow `pending`; the call starts only once.
         "running" => {
             emit.push(RecordKind::ToolSeen { id, name, input });
             return Some(());
@@ -272,16 +272,16 @@ fn tool_use(part: Part<'_>, emit: &mut Emit<'_>) -> Option<()> {
     Some(())
 }
 
-/// What an error says of itself.
+/// What an error reports about itself.
 #[derive(Debug, Default)]
 struct Told {
     message: Option<String>,
     /// The class of the error.
     name: Option<String>,
-    /// Of the model's API.
+    /// The HTTP status of the model's API.
     status: Option<u64>,
     reset: Option<Reset>,
-    /// What the service answered.
+    /// The response of the service.
     body: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! An engine nobody knows: its stdout is one message, its stderr is kept line by line.
+//! An unknown engine: its stdout is one message, its stderr is kept line by line.
 
 use skillrun_model::{ProfileId, Stream};
 
@@ -6,7 +6,7 @@ use crate::profile::{Emit, Line, Outcome, Profile};
 use crate::profiles::stream_text::StreamText;
 use crate::record::{AnswerFrom, EndPolicy};
 
-/// Nothing tells a message from a log, or an end from a crash that exits with 0.
+/// Nothing distinguishes a message from a log, or an end from a crash that exits with 0.
 const CONFIDENCE: f64 = 0.3;
 
 #[derive(Debug, Default)]
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(told.answer_from, AnswerFrom::Only(Stream::Stdout));
     }
 
-    /// Memory must not follow the input: what is held is the text's head and tail.
+    /// Memory must not grow with the input: only the head and the tail of the text are kept.
     #[test]
     fn much_text_is_cut_in_the_middle() {
         let stdout = b"0123456789abcdef\n".repeat(1024 * 1024);

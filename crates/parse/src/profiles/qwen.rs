@@ -1,6 +1,6 @@
 //! `qwen --output-format stream-json`, or `json`: see [`super::message_events`].
 //!
-//! Errors come as an assistant's text `[API Error: …]`. A retry may take back the text of the response before it.
+//! Errors come as an assistant's text `[API Error: …]`. A retry may retract the text of the previous response.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -49,8 +49,8 @@ impl Dialect for QwenDialect {
         let reason = data.reason.and_then(json::decode::<String>).filter(|reason| reason != "retry");
         let category = classify::by_words(reason.as_deref().unwrap_or_default());
         let mut message = match data.preserve_text {
-            Some(false) => "the model is asked again; the text of its response is taken back".to_owned(),
-            Some(true) | None => "the model is asked again; the text of its response is kept".to_owned(),
+            Some(false) => "the engine repeats its request; the text of the response is retracted".to_owned(),
+            Some(true) | None => "the engine repeats its request; the text of the response is kept".to_owned(),
         };
         if let (Some(attempt), Some(max)) = (number(data.attempt), number(data.max_retries)) {
             message.push_str(&format!(" ({attempt} of {max})"));
@@ -81,8 +81,8 @@ mod tests {
     }
 
     const VOIDED: &str =
-        "warning ENGINE_RETRY engine: the model is asked again; the text of its response is taken back";
-    const KEPT: &str = "warning ENGINE_RETRY engine: the model is asked again; the text of its response is kept";
+        "warning ENGINE_RETRY engine: the engine repeats its request; the text of the response is retracted";
+    const KEPT: &str = "warning ENGINE_RETRY engine: the engine repeats its request; the text of the response is kept";
 
     #[test]
     fn a_retry_may_take_the_response_back() {

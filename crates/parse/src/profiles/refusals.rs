@@ -1,5 +1,5 @@
-//! What the engines print when a service refuses them: 401 and 429, as it was recorded in November 2026 against a
-//! scripted service. Members that say nothing about it are left out.
+//! What the engines print when a service refuses them: 401 and 429, as recorded in November 2026 against a scripted
+//! service. Members that do not matter are left out.
 
 use skillrun_model::codes::ErrorCategory::{self, Auth, Quota};
 use skillrun_model::{ProfileId, Stream};
@@ -92,7 +92,7 @@ fn every_word_about_a_refusal_has_its_category() {
         let story = story::read(profile, &[(Stream::Stdout, stdout), (Stream::Stderr, stderr)]);
         let mut seen = 0;
         for record in &story.records {
-            // codex does not know the model, which is another matter.
+            // codex does not know the model, which is a separate problem.
             if let RecordKind::EngineError(EngineError { category: told, message, .. }) = &record.kind
                 && !message.starts_with("Model metadata")
             {
@@ -112,7 +112,7 @@ const CODEX_404: &str = r#"{"type":"error","message":"{\"error\":{\"message\":\"
 {"type":"turn.failed","error":{"message":"unexpected status 404 Not Found: {\"error\":{\"message\":\"The model `gpt-9` does not exist\",\"code\":\"model_not_found\"}}, url: http://127.0.0.1:1/v1/responses"}}
 "#;
 
-/// Found in real use: the user saw the body of the answer as it came.
+/// Found in real use: the user saw the body of the response as it came.
 #[test]
 fn codex_errors_are_told_in_words() {
     let lines = story::read(ProfileId::CodexNdjson, &[(Stream::Stdout, CODEX_404)]).facts();
@@ -189,7 +189,7 @@ fn opencode_tells_the_header_of_the_service() {
     assert_eq!(resets(ProfileId::OpencodeNdjson, &odd), [(Quota, None)], "headers of another shape cost nothing else");
 }
 
-/// The shape is that of claude 2.1.325; nobody recorded one, since it takes a subscription.
+/// The shape is that of claude 2.1.325; there is no recording of one, since it takes a subscription.
 #[test]
 fn claude_tells_when_a_limit_of_the_subscription_is_over() {
     let event =

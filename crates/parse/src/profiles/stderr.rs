@@ -1,5 +1,5 @@
-//! What the structured formats do with stderr: it is raw, except where the engine says that it refused a session. Lines
-//! that every healthy run has are known to say nothing.
+//! How the structured formats treat stderr: it is raw, except where the engine reports that it refused a session. Lines
+//! that every healthy run has are known to have no meaning.
 
 use crate::classify;
 use crate::profile::{Emit, Line, Outcome};
@@ -15,7 +15,7 @@ pub(crate) fn line(line: Line<'_>, emit: &mut Emit<'_>) -> Outcome {
     if is_harmless(&text) { Outcome::Noise } else { Outcome::Raw }
 }
 
-/// How lines begin that engines write to stderr in every healthy run, as it was recorded in November 2026.
+/// The beginnings of lines that engines write to stderr in every healthy run, as recorded in November 2026.
 const HARMLESS: &[&str] = &[
     // codex
     "Reading additional input from stdin...",

@@ -5,7 +5,7 @@ use skillrun_model::{ProfileId, Stream};
 use crate::record::{AnswerFrom, Asks, CallQuestion, End, EndKind, EngineError, MessageKey, Record, RecordKind};
 use crate::{Parser, Span};
 
-/// What a profile made of some streams.
+/// The records of some streams.
 #[derive(Debug)]
 pub(crate) struct Story {
     pub(crate) records: Vec<Record>,
@@ -13,8 +13,8 @@ pub(crate) struct Story {
     pub(crate) answer_from: AnswerFrom,
 }
 
-/// Reads the streams one after the other. The result must be the same byte by byte and in the other order of streams,
-/// and leave no byte without an event.
+/// Reads the streams one after the other. The result must be the same byte by byte and with the streams in the other
+/// order, and leave no byte without an event.
 pub(crate) fn read(profile: ProfileId, streams: &[(Stream, &str)]) -> Story {
     let story = read_in(usize::MAX, profile, streams);
     assert_eq!(read_in(1, profile, streams).records, story.records, "byte by byte");
@@ -58,7 +58,7 @@ impl Story {
         self.records.iter().map(|record| line(&record.kind)).collect()
     }
 
-    /// Without what only says that something goes on.
+    /// Without records that only report progress.
     pub(crate) fn facts(&self) -> Vec<String> {
         let is_fact = |record: &&Record| !matches!(record.kind, RecordKind::Status { .. } | RecordKind::Delta { .. });
         self.records.iter().filter(is_fact).map(|record| line(&record.kind)).collect()

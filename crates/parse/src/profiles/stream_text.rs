@@ -1,4 +1,4 @@
-//! A stream that is one message: what the text formats do with the lines that are nothing else.
+//! A stream that is one message: how the text formats treat lines without any other meaning.
 
 use crate::parser::RAW_CONFIDENCE;
 use crate::profile::Emit;
@@ -26,7 +26,7 @@ impl StreamText {
         }
     }
 
-    /// Makes the message; lines that are blank all together are no message, but covered.
+    /// Emits the message; if all lines are blank there is no message, but they are covered.
     pub(crate) fn close(self, confidence: f64, emit: &mut Emit<'_>) {
         let Some(open) = self.open else { return };
         if self.has_words {
@@ -38,7 +38,7 @@ impl StreamText {
     }
 }
 
-/// For tests of the text formats: reads an attempt and checks what must hold of any.
+/// For tests of the text formats: reads an attempt and checks what must hold for every attempt.
 #[cfg(test)]
 pub(crate) mod testing {
     use skillrun_model::{ProfileId, Stream};
@@ -46,7 +46,7 @@ pub(crate) mod testing {
     use crate::record::{AnswerFrom, EndPolicy, EngineError, Record, RecordKind, Span};
     use crate::{Parser, parser};
 
-    /// What came of an attempt.
+    /// The result of reading an attempt.
     #[derive(Debug, PartialEq)]
     pub(crate) struct Told {
         pub(crate) records: Vec<Record>,

@@ -1,4 +1,4 @@
-//! Engine errors as records, from an engine's words.
+//! Engine errors as records, from an engine's text.
 
 use std::borrow::Cow;
 
@@ -18,11 +18,11 @@ fn cut(message: &str) -> String {
     message[..crate::buffer::floor_boundary(message, MESSAGE_MAX)].to_owned()
 }
 
-/// Most documents within each other that are opened.
+/// Most nested documents that are opened.
 const NESTED_MAX: usize = 4;
 
-/// An error in words. Engines pass on what a service answered as it came, which is a JSON document that holds the words;
-/// what stands around it is kept.
+/// The text of an error. Engines pass on the response of a service as it came, which is a JSON document that contains
+/// the text; the text around it is kept.
 pub(crate) fn in_words(message: &str) -> Cow<'_, str> {
     let mut told = Cow::Borrowed(message);
     for _ in 0..NESTED_MAX {
@@ -32,7 +32,7 @@ pub(crate) fn in_words(message: &str) -> Cow<'_, str> {
     told
 }
 
-/// The text with its first JSON object replaced by the words in that; none where there are none.
+/// The text with its first JSON object replaced by the message in it; none where there is none.
 fn without_document(text: &str) -> Option<String> {
     let from = text.find('{').filter(|_| text.len() <= DOCUMENT_MAX)?;
     let mut documents = serde_json::Deserializer::from_str(&text[from..]).into_iter::<Map<String, Value>>();
@@ -42,7 +42,7 @@ fn without_document(text: &str) -> Option<String> {
     Some(format!("{}{words}{behind}", &text[..from]))
 }
 
-/// Longest message in which a document is looked for.
+/// Longest message in which a document is searched.
 const DOCUMENT_MAX: usize = 64 * 1024;
 
 fn words_of(document: &Map<String, Value>) -> Option<&str> {
@@ -53,7 +53,7 @@ fn words_of(document: &Map<String, Value>) -> Option<&str> {
     words.find(|words| !words.trim().is_empty())
 }
 
-/// An error the engine reports, with the category its words tell.
+/// An error that the engine reports, with the category that its text determines.
 pub(crate) fn error(message: &str) -> RecordKind {
     with_category(message, classify::by_words(message))
 }
@@ -62,13 +62,13 @@ pub(crate) fn with_category(message: &str, category: ErrorCategory) -> RecordKin
     with_reset(message, category, None)
 }
 
-/// The same, where the engine tells beside its words when to ask again.
+/// The same, where the engine also reports when to retry.
 pub(crate) fn with_reset(message: &str, category: ErrorCategory, reset: Option<Reset>) -> RecordKind {
     let code = if category == ErrorCategory::Session { Code::SessionNotFound } else { Code::EngineError };
     RecordKind::EngineError(EngineError { level: Level::Error, code, message: cut(message), category, reset })
 }
 
-/// Something the engine gets over by itself.
+/// A problem that the engine handles by itself.
 pub(crate) fn warning(code: Code, message: &str) -> RecordKind {
     RecordKind::EngineError(EngineError {
         level: Level::Warning,

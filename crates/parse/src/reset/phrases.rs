@@ -1,8 +1,8 @@
-//! The words that stand before a time at which a quota is there again.
+//! The phrases that precede a time at which a quota is available again.
 
 use super::{Reset, value};
 
-/// Words, and what a number alone means behind them.
+/// A phrase, and the meaning of a number alone behind it.
 struct Phrase {
     words: &'static str,
     alone: Alone,
@@ -22,8 +22,8 @@ const fn phrase(words: &'static str, alone: Alone) -> Phrase {
     Phrase { words, alone }
 }
 
-/// What says when a quota comes back stands before what says when to try again: a service may ask for another try long
-/// before that. All in lower case, since the text is.
+/// Phrases about the reset of a quota come before phrases about when to retry: a service may ask for a retry long
+/// before the reset. All in lower case, since the text is.
 const PHRASES: &[Phrase] = &[
     phrase("resets_in_seconds", Alone::Seconds),
     phrase("resets_at", Alone::Epoch),
@@ -47,10 +47,10 @@ const PHRASES: &[Phrase] = &[
     phrase("retrydelay", Alone::Nothing),
 ];
 
-/// Most places of one phrase that are looked at; an error names its time near its beginning.
+/// Most occurrences of one phrase that are examined; an error names its time near its beginning.
 const PLACES: usize = 16;
 
-/// The first thing told, in the order of the phrases, that `take` accepts.
+/// The first value, in the order of the phrases, that `take` accepts.
 pub(super) fn each<T>(text: &str, mut take: impl FnMut(Reset) -> Option<T>) -> Option<T> {
     for Phrase { words, alone } in PHRASES {
         for (at, _) in text.match_indices(words).take(PLACES) {

@@ -7,7 +7,7 @@ fn at(text: &str) -> Timestamp {
     text.parse().expect("a moment")
 }
 
-/// What is told at noon.
+/// The time of the reports: noon.
 fn noon() -> Timestamp {
     at("2026-11-15T12:00:00Z")
 }
@@ -19,7 +19,7 @@ fn told(text: &str) -> Option<String> {
 #[test]
 fn what_services_and_engines_say() {
     let cases = [
-        // A while.
+        // A duration.
         ("Rate limit reached for gpt-5 on tokens per min. Please try again in 20s. Visit https://x", "12:00:20Z"),
         ("Please try again in 1m30s.", "12:01:30Z"),
         ("please try again in 6.5s", "12:00:06.500000Z"),
@@ -68,7 +68,7 @@ fn nothing_is_guessed() {
         "resets at 2026-11-15T20:00:00",
         "resets 25:00 (UTC)",
         "resets 13pm (UTC)",
-        // A number without a unit where one is needed, and what is no number of seconds.
+        // A number without a unit where one is needed, and numbers that are not seconds.
         "try again in 20",
         "try again in 20 years",
         "it takes 20s",
@@ -90,7 +90,7 @@ fn nothing_is_guessed() {
     }
 }
 
-/// A service may say both: the quota's own time counts, and where that is nonsense the other.
+/// A service may report both: the quota's own time counts, and where that is nonsense the other.
 #[test]
 fn the_quotas_own_time_comes_first() {
     assert_eq!(told("retry after 2 s; your quota will reset after 1h").as_deref(), Some("2026-11-15T13:00:00Z"));
@@ -131,7 +131,7 @@ fn words() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Whatever stands in it: no panic, and nothing absurd.
+    /// For any content: no panic, and no absurd result.
     #[test]
     fn any_text(text in words(), seconds in 0_u64..4_000_000_000) {
         let now = Timestamp::EPOCH.plus_nanos(seconds * 1_000_000_000);

@@ -7,19 +7,19 @@ use skillrun_model::Timestamp;
 
 use super::Reset;
 
-/// Signs that may stand between words and a time: of JSON, of a header, of a sentence.
+/// Characters that may stand between a phrase and a time: of JSON, of a header, of a sentence.
 const SIGNS: usize = 8;
 
 /// Longest spelling of a moment.
 const MOMENT_MAX: usize = 40;
 
-/// Most parts of a while, such as days, hours, minutes and seconds.
+/// Most parts of a duration, such as days, hours, minutes and seconds.
 const PARTS: usize = 6;
 
 /// Longest number.
 const DIGITS: usize = 13;
 
-/// What follows the signs after a phrase; none where a word goes on or there are too many.
+/// The text after such characters; none where a word continues or there are too many of them.
 pub(super) fn after_signs(rest: &[u8]) -> Option<&[u8]> {
     let is_sign = |byte: &&u8| matches!(byte, b' ' | b'"' | b'\'' | b':' | b'=' | b'\\' | b'(' | b'~' | b'|');
     let signs = rest.iter().take_while(is_sign).count();
@@ -27,7 +27,7 @@ pub(super) fn after_signs(rest: &[u8]) -> Option<&[u8]> {
     (signs <= SIGNS && !goes_on).then_some(&rest[signs..])
 }
 
-/// An RFC 3339 moment. Without a zone it is none.
+/// An RFC 3339 moment. Without a zone it is not accepted.
 pub(super) fn moment(text: &[u8]) -> Option<Reset> {
     let is_date = text.get(..5).is_some_and(|head| head[..4].iter().all(u8::is_ascii_digit) && head[4] == b'-');
     if !is_date {
@@ -50,7 +50,7 @@ pub(super) fn moment(text: &[u8]) -> Option<Reset> {
     spelled.to_ascii_uppercase().parse::<Timestamp>().ok().map(Reset::At)
 }
 
-/// A while: numbers with units.
+/// A duration: numbers with units.
 pub(super) fn wait(mut text: &[u8]) -> Option<Reset> {
     let mut millis: Option<u64> = None;
     for _ in 0..PARTS {
@@ -88,7 +88,7 @@ fn part(text: &[u8]) -> Option<(u64, &[u8])> {
     Some((millis, &rest[letters..]))
 }
 
-/// What joins the parts of a while: nothing, a space, a comma, `and`.
+/// What joins the parts of a duration: nothing, a space, a comma, `and`.
 fn after_joint(rest: &[u8]) -> &[u8] {
     let rest = rest.strip_prefix(b",").unwrap_or(rest);
     let rest = rest.strip_prefix(b" ").unwrap_or(rest);
@@ -120,7 +120,7 @@ pub(super) fn time_of_day(text: &[u8]) -> Option<Reset> {
     u16::try_from(hour * 60 + minutes).ok().map(|minutes| Reset::Daily { minutes })
 }
 
-/// Whether the zone that stands next is UTC.
+/// Whether the zone that follows is UTC.
 fn is_utc(rest: &[u8]) -> bool {
     let rest = rest.strip_prefix(b" ").unwrap_or(rest);
     let rest = rest.strip_prefix(b"(").unwrap_or(rest);
@@ -132,7 +132,7 @@ fn is_utc(rest: &[u8]) -> bool {
     })
 }
 
-/// A number with nothing that would make it something else.
+/// A number without anything that would give it another meaning.
 pub(super) fn number_alone(text: &[u8]) -> Option<u64> {
     let (number, rest) = digits(text)?;
     let is_alone = match rest {

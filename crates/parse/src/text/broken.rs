@@ -1,7 +1,7 @@
-//! Objects that set out to be JSON and are not: where they break, and which stretch of the text they take.
+//! Objects that look like JSON and are not valid: where they break, and which part of the text they take.
 //!
-//! An agent that writes its marker or its question with a trailing comma has said something. What it said does not
-//! count, but the user gets to know the place instead of the broken text.
+//! An agent that writes its marker or its question with a trailing comma meant something by it. The broken text does not
+//! count, but the user is shown the place of the error instead of that text.
 
 use serde_json::error::Category;
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::fences::Fence;
 use super::json::repair_surrogates;
 
-/// An object that is not JSON: `text[start..end]`, with the code fence around it when it is all that the fence holds.
+/// An object that is not JSON: `text[start..end]`, with the code fence around it when the fence holds nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokenObject {
     pub start: usize,
@@ -33,15 +33,16 @@ impl<'t> BrokenObjectFinder<'t> {
         Self { text, fences, repaired: None }
     }
 
-    /// The broken object whose `{` stands at `start`; none when a whole object starts there.
+    /// The broken object whose `{` is at `start`; none when a complete object starts there.
     pub fn broken_at(&mut self, start: usize) -> Option<BrokenObject> {
         let error = self.error_at(start)?;
         let (stretch_start, end) = stretch(self.text, start, self.fences);
         Some(BrokenObject { start: stretch_start, end, problem: problem(self.text, start, &error) })
     }
 
-    /// A lone surrogate is not a fault. Its replacement has the same length, so that every place stays right. The text is
-    /// repaired once, and only when an object needs it, because a copy for each object costs far more than the reading.
+    /// A lone surrogate is not a fault. Its replacement has the same length, so that every offset stays valid. The text
+    /// is repaired once, and only when an object needs it, because a copy for each object costs far more than reading
+    /// it.
     fn error_at(&mut self, start: usize) -> Option<serde_json::Error> {
         let error = read_error(self.text.get(start..)?)?;
         if !error.to_string().contains("hex escape") {
@@ -60,7 +61,7 @@ fn read_error(text: &str) -> Option<serde_json::Error> {
     <Map<String, Value> as serde::Deserialize>::deserialize(&mut reader).err()
 }
 
-/// The problem in words, with its place in the whole text.
+/// The problem as text, with its place in the whole text.
 fn problem(text: &str, start: usize, error: &serde_json::Error) -> String {
     let place = place(text, start, error);
     match error.classify() {
@@ -91,7 +92,7 @@ fn floor(text: &str, at: usize) -> usize {
     (0..=at).rev().find(|place| text.is_char_boundary(*place)).unwrap_or(0)
 }
 
-/// As far as brackets tell; where they never close, up to the next blank line. Never past the fence it stands in.
+/// Up to the matching bracket; where it never closes, up to the next blank line. Never past the enclosing fence.
 fn stretch(text: &str, start: usize, fences: &[Fence]) -> (usize, usize) {
     let fence = fences.iter().find(|fence| fence.body.0 <= start && start < fence.body.1);
     let limit = fence.map_or(text.len(), |fence| fence.body.1);

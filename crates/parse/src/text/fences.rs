@@ -2,12 +2,12 @@
 
 use memchr::memchr;
 
-/// A code fence. All places are byte offsets in the text.
+/// A code fence. All positions are byte offsets in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fence {
     /// Where the line of the opening fence begins.
     pub open_start: usize,
-    /// What stands behind the opening fence, without the space around it.
+    /// The text behind the opening fence, trimmed.
     pub info: (usize, usize),
     /// The lines between, the last line ending included.
     pub body: (usize, usize),

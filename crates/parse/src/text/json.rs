@@ -1,11 +1,11 @@
-//! Decoding one JSON object the way contract R4.2 wants it: a lone surrogate escape spoils nothing.
+//! Decoding one JSON object as contract R4.2 requires: a lone surrogate escape does not make it invalid.
 
 use serde_json::{Map, Value};
 
 /// Decodes a complete object. A lone surrogate escape becomes U+FFFD, which serde_json would refuse.
 ///
-/// None for what is no object, and for the little that serde_json cannot hold: a number out of range, or nesting at its
-/// own limit.
+/// None for anything that is not an object, and for the little that serde_json cannot represent: a number out of range,
+/// or nesting at its own limit.
 pub fn decode_object(text: &str) -> Option<Map<String, Value>> {
     if let Ok(object) = serde_json::from_str(text) {
         return Some(object);

@@ -1,7 +1,7 @@
-//! The done marker: how an agent says that its work is over.
+//! The done marker: how an agent states that its work is done.
 //!
-//! A root object of the text with `"__SKILL_DONE__": true`. One scan serves the gate and the audit, so that both see the
-//! same markers, and the same things that look like one.
+//! A root object of the text with `"__SKILL_DONE__": true`. One scan serves the gate and the audit, so that both see
+//! the same markers, and the same near misses.
 
 #[cfg(test)]
 mod tests;
@@ -18,14 +18,14 @@ use serde_json::{Map, Value};
 /// Uppercase only. Other spellings are reported as malformed.
 pub const DONE_KEY: &str = "__SKILL_DONE__";
 
-/// How an object stands in its message.
+/// How an object is placed in its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MarkerForm {
-    /// Nothing but space around it.
+    /// Only whitespace around it.
     WholeMessage,
     /// The only content of a code fence.
     Fenced,
-    /// On lines that hold nothing else.
+    /// On lines that contain nothing else.
     OwnLine,
     InProse,
 }
@@ -51,7 +51,7 @@ pub struct ScannedObject {
 }
 
 impl ScannedObject {
-    /// Its content, decoded when asked for: a text can hold many objects, and few of them matter.
+    /// Its content, decoded on demand: a text can contain many objects, and few of them matter.
     pub fn decode(&self, text: &str) -> Option<Map<String, Value>> {
         decode_object(&text[self.start..self.end])
     }
@@ -59,11 +59,11 @@ impl ScannedObject {
 
 /// Most objects of a text that are kept; the gate looks at them from the last to the first.
 const OBJECTS_KEPT: usize = 100_000;
-/// Most broken objects of a text that are told, and most mentions of the key that are looked at for that.
+/// Most broken objects of a text that are reported, and most mentions of the key that are examined for that.
 const BROKEN_TOLD: usize = 8;
 const BROKEN_TRIED: usize = 64;
 
-/// What a text holds.
+/// The content of a text.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scan {
     /// The last root objects in order, those with a marker included.
@@ -73,7 +73,7 @@ pub struct Scan {
     pub repeated: usize,
     /// Mentions of the key, in any letter case, that are neither a marker nor its denial.
     pub malformed: usize,
-    /// A root object has the key with the value `false`: the agent says "not done". Any other value says nothing.
+    /// A root object has the key with the value `false`: the agent says "not done". Any other value has no meaning.
     pub denied: bool,
     /// The first objects with such a mention that are not JSON, in order.
     pub broken: Vec<BrokenObject>,
@@ -148,19 +148,19 @@ fn around(objects: &VecDeque<ScannedObject>, place: usize) -> Option<&ScannedObj
     objects.get(next).filter(|object| object.start <= place)
 }
 
-/// Finds the braces that open no whole object, for places that are asked for in order. Each stretch of the text is
+/// Finds the braces that open no complete object, for positions that are requested in order. Each part of the text is
 /// searched once.
 #[derive(Debug)]
 struct Openings<'t> {
     text: &'t str,
     objects: &'t VecDeque<ScannedObject>,
-    /// Up to here the text was searched, and `last` was found.
+    /// The text was searched up to here, and `last` was found.
     searched: usize,
     last: Option<usize>,
 }
 
 impl Openings<'_> {
-    /// The nearest `{` before this place that opens no whole object. The place does not lie in one.
+    /// The nearest `{` before this position that opens no complete object. The position is not inside one.
     fn before(&mut self, place: usize) -> Option<usize> {
         let mut objects_before = self.objects.partition_point(|object| object.end <= place);
         let mut end = place;
@@ -184,9 +184,9 @@ fn may_have_key(json: &str) -> bool {
     memmem::find(json.as_bytes(), DONE_KEY.as_bytes()).is_some() || memmem::find(json.as_bytes(), b"\\u").is_some()
 }
 
-/// Where the quoted key stands in the text with a colon behind it, whatever its letter case and whatever is around.
+/// Where the quoted key occurs in the text with a colon behind it, in any letter case and context.
 fn mentions(text: &str) -> impl Iterator<Item = usize> {
-    // The quote and the underscores have no letter case, so a plain search finds all that is worth a closer look.
+    // The quote and the underscores have no letter case, so a plain search finds all candidates.
     memmem::find_iter(text.as_bytes(), b"\"__").filter(|start| {
         let inner = start + 1;
         text.as_bytes()
@@ -206,8 +206,8 @@ fn skip_space(bytes: &[u8]) -> &[u8] {
     &bytes[space..]
 }
 
-/// How many mentions in a complete object that carries the marker, or its denial, are that: root keys, spelled plainly,
-/// with this value. Usually one; none when the key is written with escapes, two when it is there twice.
+/// How many mentions in a complete object that carries the marker, or its denial, are proper: root keys, spelled
+/// plainly, with this value. Usually one; none when the key is written with escapes, two when it occurs twice.
 fn count_proper_mentions(object: &str, proper: &[u8]) -> usize {
     let bytes = object.as_bytes();
     let mut count = 0;
@@ -235,7 +235,7 @@ fn count_proper_mentions(object: &str, proper: &[u8]) -> usize {
     count
 }
 
-/// Where the closing quote of a complete string stands.
+/// The position of the closing quote of a complete string.
 fn string_end(bytes: &[u8], mut at: usize) -> usize {
     while bytes[at] != b'"' {
         at += if bytes[at] == b'\\' { 2 } else { 1 };
@@ -243,12 +243,12 @@ fn string_end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Tells how objects stand, when asked for them in order.
+/// Determines how objects are placed, for objects that are requested in order.
 #[derive(Debug)]
 struct Standings<'t> {
     text: &'t str,
     message: (usize, usize),
-    /// What fences hold, without the space around it.
+    /// The trimmed contents of fences.
     fenced: Vec<(usize, usize)>,
     next_fenced: usize,
 }
@@ -274,7 +274,8 @@ impl<'t> Standings<'t> {
         }
     }
 
-    /// Looks no further than the next visible character on either side: lines can be long and hold many objects.
+    /// Examines only the text up to the next visible character on either side: lines can be long and contain many
+    /// objects.
     fn is_on_own_lines(&self, start: usize, end: usize) -> bool {
         let ends_line = |next: Option<char>| next.is_none_or(|c| c == '\n');
         let is_visible_or_line_end = |c: &char| *c == '\n' || !c.is_whitespace();

@@ -1,7 +1,8 @@
 //! Root JSON objects in a text that is mostly something else.
 //!
 //! The meaning is simple: left to right, at each `{` or `[`, if a complete strict JSON container starts there, take it
-//! and go on after it; else go on to the next `{` or `[`. Arrays are taken only so that what lies in them is not a root.
+//! and continue after it; else continue with the next `{` or `[`. Arrays are taken only so that what lies in them is
+//! not a root.
 //!
 //! Done literally this is quadratic (`{"a":{"a":{"a":…`), so the text is read once, by at most two *lanes*. A lane reads
 //! the text as JSON from some opening on; an opening it meets where a value may stand is one more open frame of it, since
@@ -35,7 +36,7 @@ pub fn find_objects(text: &str) -> Vec<FoundObject> {
     found
 }
 
-/// Hands out the root objects of the text in order, each as soon as it is certain: a text can hold millions.
+/// Hands out the root objects of the text in order, each as soon as it is certain: a text can contain millions.
 pub fn each_object(text: &str, mut sink: impl FnMut(FoundObject)) {
     Finder::read(text, MAX_DEPTH, |cut, taken| {
         if taken.is_object {
@@ -59,7 +60,7 @@ struct Finder {
     max_depth: usize,
     /// In order of start, disjoint.
     taken: Vec<Taken>,
-    /// The leftmost tried `{"` that is known not to complete. Later ones make no difference to anyone.
+    /// The leftmost tried `{"` that is known not to complete. Later ones make no difference.
     cut: Option<usize>,
     #[cfg(test)]
     steps: usize,
@@ -119,7 +120,7 @@ impl Finder {
                 Step::Fails => self.end_lane(which),
             }
         }
-        // Also when a lane just failed at this very byte: nothing before the byte helps, but it may begin something.
+        // Also when a lane has just failed at this byte: nothing before the byte helps, but it may begin something.
         if !is_structure && matches!(byte, b'{' | b'[') {
             let free = self.lanes.iter().position(|lane| !lane.is_alive());
             debug_assert!(free.is_some(), "two lanes outside or inside a string");

@@ -1,4 +1,4 @@
-//! What the agent says to our requests. The answer to a prompt is the end of the turn.
+//! The agent's responses to our requests. The response to a prompt is the end of the turn.
 
 use agent_client_protocol_schema::v1::StopReason;
 use serde::Deserialize;
@@ -18,20 +18,20 @@ use crate::record::{End, RecordKind};
 
 /// Longest name of a session; a longer one could not be sent back.
 const SESSION_MAX: usize = 1024;
-/// Longest `_meta` of an answer that is searched for an error.
+/// Longest `_meta` of a response that is searched for an error.
 const META_MAX: usize = 64 * 1024;
 
-/// Our requests, by what their answers mean.
+/// Our requests, by the meaning of their responses.
 #[derive(Debug, PartialEq, Eq)]
 enum Asked {
     Initialize,
-    /// None where the name is a number, which does not say what was wanted.
+    /// None where the name is a number, which does not identify the request.
     Session(Option<Wanted>),
-    /// Whether the past is told, until the last one.
+    /// Whether the history is still being replayed, until the last one.
     Past,
     Now,
     Prompt,
-    /// Something that changes nothing here.
+    /// A request without effect here.
     Other,
 }
 
@@ -61,7 +61,7 @@ impl Asked {
         } else if answer.stop_reason.is_some() {
             Self::Prompt
         } else if answer.session_id.is_some() || stage == Stage::Opening {
-            // A session that was loaded may be answered without a word.
+            // The response to loading a session may be empty.
             Self::Session(None)
         } else {
             Self::Other
@@ -70,7 +70,8 @@ impl Asked {
 }
 
 impl Turn {
-    /// What an answer is to. A number is a name in recordings of others alone: where one of ours was seen, it is none.
+    /// The request that a response belongs to. A number is a name only in recordings of other clients: once one of our
+    /// names was seen, a number is not a name.
     fn asked(&mut self, id: &Id<'_>, by_number: impl FnOnce(Stage) -> Asked) -> Asked {
         match id {
             Id::Name(name, _) => {
@@ -107,7 +108,7 @@ impl Turn {
     fn initialized(&mut self, answer: &Answer<'_>, emit: &mut Emit<'_>) {
         self.stage = Stage::Opening;
         let info = answer.agent_info.and_then(wire::object::<AgentInfo<'_>>).unwrap_or_default();
-        let mut detail = "the agent is there".to_owned();
+        let mut detail = "the agent is ready".to_owned();
         if let Some(name) = info.name.and_then(wire::word) {
             self.codex.name(&name);
             detail = format!("{name} {}", info.version.and_then(wire::word).unwrap_or_default());
@@ -128,14 +129,14 @@ impl Turn {
 
     fn past_is_over(&mut self, emit: &mut Emit<'_>) {
         self.stage = Stage::Turn;
-        status(Phase::Working, Some("the session's past is over"), emit);
+        status(Phase::Working, Some("the history of the session is complete"), emit);
     }
 
     fn prompted(&mut self, answer: &Answer<'_>, emit: &mut Emit<'_>) {
         self.stage = Stage::Turn;
         self.start_announced(emit);
         let stop = answer.stop_reason.and_then(json::decode::<StopReason>);
-        // codex and perhaps others call a turn well ended that was not.
+        // codex and perhaps other agents report success for a turn that failed.
         let hidden = match stop {
             Some(StopReason::EndTurn) => answer.meta.and_then(error_in_meta),
             _ => None,
@@ -174,7 +175,7 @@ impl Turn {
             }
             Some(_) | None => {
                 let word = word.as_deref().unwrap_or("none");
-                let message = format!("the turn ended for a reason that is not known: {}", super::cut(word, 100));
+                let message = format!("the turn ended for an unknown reason: {}", super::cut(word, 100));
                 emit.push(text_errors::error(&message));
                 emit.push(text_errors::failure(Some(&message), None));
                 status(Phase::TurnFailed, None, emit);
@@ -186,11 +187,11 @@ impl Turn {
         self.draft.as_ref().is_some_and(|draft| draft.looks_like_error(&self.codex))
     }
 
-    /// An error in place of an answer.
+    /// An error in place of a response.
     pub(super) fn refused(&mut self, id: &Id<'_>, error: &RawValue, emit: &mut Emit<'_>) -> Outcome {
         let by_number = |stage: Stage| match stage {
             Stage::Opening => Asked::Session(None),
-            // Of a later turn, or of the very first request: the end in either case.
+            // Of a later turn, or of the first request: the end in either case.
             Stage::Turn => Asked::Prompt,
         };
         match self.asked(id, by_number) {
@@ -203,7 +204,7 @@ impl Turn {
                 self.stage = Stage::Turn;
                 self.failed(&Told::of_session(error), emit);
             }
-            // Nobody has to know a request that asks for nothing; that it is answered is enough.
+            // An agent need not know a request that asks for nothing; any response is enough.
             Asked::Past => return updates::quiet("an answer", emit),
             Asked::Now => self.past_is_over(emit),
             Asked::Other => {
@@ -215,7 +216,7 @@ impl Turn {
     }
 
     fn failed(&mut self, told: &Told, emit: &mut Emit<'_>) {
-        // Its words may have come as a text before.
+        // Its text may have arrived as a message before.
         if !self.said.take().is_some_and(|said| told.message.contains(&said)) {
             emit.push(text_errors::with_category(&told.message, told.category));
         }
@@ -228,11 +229,11 @@ impl Turn {
     }
 }
 
-/// Where in the conversation an agent is that has opened a session.
+/// The stage of an agent that has opened a session.
 fn after(way: &Way) -> Stage {
     match way {
         Way::New | Way::Resume(_) => Stage::Turn,
-        // gemini answers first and tells the past then.
+        // gemini responds first and replays the history afterwards.
         Way::Load(_) => Stage::Opening,
     }
 }
@@ -241,7 +242,7 @@ pub(super) fn session_id(raw: Option<&RawValue>) -> Option<String> {
     raw.filter(|raw| raw.get().len() <= SESSION_MAX).and_then(wire::word).filter(|id| !id.is_empty())
 }
 
-/// `_meta` of an answer that has an error, or something in it that has one.
+/// `_meta` of a response that has an error, or a member that has one.
 fn error_in_meta(meta: &RawValue) -> Option<Told> {
     let meta: Value = Some(meta).filter(|meta| meta.get().len() <= META_MAX).and_then(json::decode)?;
     let has_error = |value: &&Value| value.get("error").is_some_and(|error| !error.is_null());
@@ -250,11 +251,11 @@ fn error_in_meta(meta: &RawValue) -> Option<Told> {
     Some(Told::of_error(&error))
 }
 
-/// Whether a cut line is the answer to a prompt and already shows its reason. What it shows lies inside of `result`,
-/// which is cut itself or the last that is whole. `_meta` may still have hidden an error; in what was seen there is none.
+/// Whether a cut line is the response to a prompt and already shows its reason. The reason is inside `result`, which is
+/// cut itself or the last complete member. `_meta` may still have hidden an error; the visible part has none.
 pub(super) fn cut_shows_end_turn(text: &str) -> bool {
     const RESULT: &str = "\"result\":";
-    // A quote inside of a string is escaped, so this is a key; and one of the root, if what comes before it is whole.
+    // A quote inside a string is escaped, so this is a key; and a key of the root, if the text before it is complete.
     let Some((before, result)) = text.split_once(RESULT) else { return false };
     let Some(before) = before.trim_ascii_end().strip_suffix(',') else { return false };
     let shown = format!("{before}}}");

@@ -1,7 +1,7 @@
 //! Tool calls, from their announcement to their end.
 //!
-//! A call is often announced before its input is known. Then its beginning is held back until an update brings the
-//! input, or something else shows that none will come.
+//! A call is often announced before its input is known. Then its start is held back until an update brings the input,
+//! or something else shows that no input will come.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -15,13 +15,13 @@ use crate::buffer::floor_boundary;
 use crate::json;
 use crate::record::{RecordKind, Span};
 
-/// Calls that are remembered; beyond that the oldest is forgotten, and would begin anew.
+/// Calls that are remembered; beyond that the oldest is forgotten, and would be started again.
 const CALLS_MAX: usize = 10_000;
 const ID_MAX: usize = 1024;
 const NAME_MAX: usize = 256;
-/// Longest input with which a beginning is held back.
+/// Longest input with which a start is held back.
 const HELD_INPUT_MAX: usize = 4 * 1024;
-/// Most of what a terminal of the agent's printed that is kept for one call, and for all that are open.
+/// Most of the output of an agent's terminal that is kept for one call, and for all open calls.
 const OUTPUT_MAX: usize = 64 * 1024;
 const ALL_OUTPUT_MAX: usize = 4 * 1024 * 1024;
 /// Blocks of content of one update that are read.
@@ -31,7 +31,7 @@ const BLOCKS_MAX: usize = 1000;
 pub(super) struct Calls {
     known: HashMap<String, Call>,
     order: VecDeque<String>,
-    /// Whose beginning is held back, and some whose beginning was told since.
+    /// Calls whose start is held back, and some whose start was reported since.
     announced: Vec<String>,
     /// Bytes of output that are kept.
     kept: usize,
@@ -52,7 +52,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Whether a call begins or ends with it.
+    /// Whether a call starts or ends with it.
     pub(super) fn is_news(&self) -> bool {
         self.announces || !self.records.is_empty()
     }
@@ -65,7 +65,7 @@ struct TerminalOutput<'a> {
 }
 
 impl Calls {
-    /// None when the update is of no call.
+    /// None when the update does not belong to a call.
     pub(super) fn update(&mut self, is_first: bool, update: &Update<'_>, span: Span) -> Option<Step> {
         let id = call_id(update)?;
         let status = update.status.and_then(json::decode::<ToolCallStatus>);
@@ -94,7 +94,7 @@ impl Calls {
         Some(step)
     }
 
-    /// A permission is asked for: the name of the tool, and the beginning of the call if it was not told before.
+    /// A permission is requested: the name of the tool, and the start of the call if it was not reported before.
     pub(super) fn asked(&mut self, call: &Update<'_>) -> (String, Vec<RecordKind>) {
         let name = name(call);
         let Some(id) = call_id(call) else { return (name, Vec::new()) };
@@ -110,7 +110,7 @@ impl Calls {
         (known.unwrap_or(name), begun.into_iter().collect())
     }
 
-    /// Nothing more will be known of the calls that were announced.
+    /// Nothing more will be known of the announced calls.
     pub(super) fn start_announced(&mut self) -> Vec<(Span, RecordKind)> {
         let mut begun = Vec::new();
         for id in std::mem::take(&mut self.announced) {
@@ -122,7 +122,7 @@ impl Calls {
         begun
     }
 
-    /// Looks through the list only when half of it at least is out of date.
+    /// Scans the list only when at least half of it is out of date.
     fn note_announced(&mut self, id: &str) {
         self.announced.push(id.to_owned());
         if self.announced.len() > 2 * CALLS_MAX {
@@ -147,7 +147,7 @@ impl Calls {
         RecordKind::ToolStarted { id, name, input }
     }
 
-    /// An announced call begins, with what the update has in addition.
+    /// An announced call starts, with the additional content of the update.
     fn begin(&mut self, id: &str, update: Option<&Update<'_>>) -> Option<RecordKind> {
         let Call::Announced { name, input: announced, .. } = self.known.remove(id)? else { return None };
         let input = update.filter(|update| update.raw_input.is_some()).and_then(input).or(announced);
@@ -155,7 +155,7 @@ impl Calls {
         Some(RecordKind::ToolStarted { id: id.to_owned(), name, input })
     }
 
-    /// What the codex adapter's own terminal printed comes in pieces.
+    /// The output of the codex adapter's own terminal arrives in pieces.
     fn keep_output(&mut self, id: &str, update: &Update<'_>) {
         let Some(Call::Running { output, .. }) = self.known.get_mut(id) else { return };
         let printed = || {
@@ -201,7 +201,7 @@ fn call_id(update: &Update<'_>) -> Option<String> {
     update.tool_call_id.and_then(wire::word).filter(|id| !id.is_empty()).map(|id| cut(&id, ID_MAX))
 }
 
-/// The tool's name; agents that do not tell it tell the kind of tool, or what the call is about.
+/// The tool's name; agents that do not report it report the kind of tool, or the title of the call.
 fn name(update: &Update<'_>) -> String {
     let kind = || update.kind.and_then(wire::word).filter(|kind| kind != "other");
     let name = update.name.and_then(wire::word).or_else(kind).or_else(|| update.title.and_then(wire::word));
@@ -216,7 +216,7 @@ fn input(update: &Update<'_>) -> Option<String> {
     Some(serde_json::json!({ "title": title }).to_string())
 }
 
-/// What the call gave: as the tool wrote it, else as it is to be shown.
+/// The result of the call: as the tool wrote it, else as it is to be shown.
 fn output_of(update: &Update<'_>) -> Option<String> {
     if let Some(text) = update.raw_output.and_then(wire::word) {
         return Some(text);

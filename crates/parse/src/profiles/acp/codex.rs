@@ -1,5 +1,5 @@
-//! What the codex adapter tells in `_meta.codex` alone: a turn that failed ends with `end_turn` all the same, and its
-//! error is a piece of a message without a name.
+//! What the codex adapter reports only in `_meta.codex`: a failed turn still ends with `end_turn`, and its error is a
+//! piece of a message without a name.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -44,16 +44,16 @@ struct CodexError<'a> {
     will_retry: Option<&'a RawValue>,
 }
 
-/// What an update about the session says of the turn.
+/// What an update about the session reports about the turn.
 #[derive(Debug, PartialEq)]
 pub(super) enum Turned {
     /// Nothing that would end a message.
     Quiet,
-    /// The thread is in another state: what has no name is over.
+    /// The thread is in another state: an unnamed message is over.
     Moved,
     /// The same, and it works again.
     Active,
-    /// What the model wrote so far is void or cut.
+    /// The model's text so far is void or cut off.
     Broken(Option<EngineError>),
 }
 
@@ -71,7 +71,7 @@ impl Codex {
         self.failed
     }
 
-    /// The turn goes on: whatever failed was not the end.
+    /// The turn continues: the failure was not the end.
     pub(super) fn goes_on(&mut self) {
         *self = Self { seen: self.seen, ..Self::default() };
     }
@@ -91,7 +91,7 @@ impl Codex {
         if kind == "active" { Turned::Active } else { Turned::Moved }
     }
 
-    /// An error that is tried again, or one of another turn.
+    /// An error that is retried, or one of another turn.
     fn error(&mut self, error: &RawValue) -> Turned {
         let told = Told::of_error(error);
         let retries = wire::object::<CodexError<'_>>(error)
@@ -103,7 +103,7 @@ impl Codex {
         Turned::Broken(Some(EngineError { level: Level::Warning, code, message, category, reset: None }))
     }
 
-    /// Why the turn failed, if it did; in the words that were told.
+    /// Why the turn failed, if it did; with the text that was reported.
     pub(super) fn failure(&self, words: Option<&str>) -> Option<Told> {
         if !self.failed {
             return None;

@@ -1,7 +1,7 @@
 //! The message that is being written.
 //!
-//! The adapters write errors and warnings of their own as pieces of a message, and only what comes next tells that they
-//! were none of the model's. Such a text is held back: it is shown as a whole or not at all.
+//! The adapters write their own errors and warnings as pieces of a message, and only the next event shows that they do
+//! not come from the model. Such a text is held back: it is shown as a whole or not at all.
 
 use skillrun_model::Code;
 
@@ -11,18 +11,18 @@ use crate::profiles::open_message::OpenMessage;
 use crate::profiles::text_errors;
 use crate::record::{MessageKey, RecordKind, Span};
 
-/// How the codex adapter begins a warning.
+/// How a warning of the codex adapter begins.
 const WARNINGS: [&str; 2] = ["Warning: ", "Config warning: "];
-/// How the claude adapter begins the text that stands where an answer should be.
+/// How the text begins that the claude adapter writes in place of an answer.
 const ERRORS: [&str; 2] = ["API Error", "Failed to authenticate. API Error"];
 
 /// Why a message is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
     Whole,
-    /// It might have gone on.
+    /// It might have continued.
     Cut,
-    /// The turn failed, or came to a limit, as its last text may say.
+    /// The turn failed, or reached a limit, as its last text may state.
     Failed,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Draft {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shown {
-    /// So far it could be none of the model's.
+    /// So far it might not come from the model.
     Held,
     Pieces,
 }
@@ -52,7 +52,7 @@ impl Draft {
         *self.message.key() != MessageKey::Unnamed
     }
 
-    /// Takes a piece in and says what of the text can be shown now.
+    /// Takes a piece and returns the part of the text that can be shown now.
     pub(super) fn push(&mut self, piece: &str, codex: &Codex, span: Span) -> Option<String> {
         self.message.push(piece, span);
         match self.shown {
@@ -68,19 +68,19 @@ impl Draft {
     fn could_be_noise(&self, codex: &Codex) -> bool {
         let text = self.message.text().head();
         let could_begin = |words: &str| text.starts_with(words) || words.starts_with(text);
-        // The codex adapter names what the model wrote.
+        // The codex adapter names the messages of the model.
         let is_unnamed = !self.has_name();
         ERRORS.into_iter().any(could_begin) || is_unnamed && (codex.is_seen() || WARNINGS.into_iter().any(could_begin))
     }
 
-    /// Whether it would be an error, were the turn to fail now.
+    /// Whether it would be an error if the turn failed now.
     pub(super) fn looks_like_error(&self, codex: &Codex) -> bool {
         let is_codex = !self.has_name() && codex.is_seen() && codex.has_failed();
         let text = self.message.text().head().trim_start();
         self.shown == Shown::Held && (is_codex || ERRORS.iter().any(|words| text.starts_with(words)))
     }
 
-    /// Makes a message of it, or what it is instead; gives back the words of an error.
+    /// Turns it into a message, or whatever it is instead; returns the text of an error.
     pub(super) fn close(self, ending: Ending, codex: &Codex, emit: &mut Emit<'_>) -> Option<String> {
         let text = self.message.text().head().trim();
         let is_held = self.shown == Shown::Held;
@@ -107,7 +107,7 @@ impl Draft {
         None
     }
 
-    /// The agent says that the text is none of the model's.
+    /// The agent states that the text does not come from the model.
     pub(super) fn notice(text: &str) -> RecordKind {
         text_errors::warning(Code::EngineWarning, text.trim())
     }

@@ -1,4 +1,4 @@
-//! Whose fault an error is: by the code, by what the agents put into `data`, else by the words.
+//! The category of an error: by its code, by the `data` of the agents, else by its text.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,20 +12,20 @@ use crate::{classify, json};
 const AUTH_REQUIRED: i64 = -32_000;
 const NOT_FOUND: i64 = -32_002;
 
-/// Longest `data` that is looked at, and how deep.
+/// Longest `data` that is examined, and how deep.
 const DATA_MAX: usize = 64 * 1024;
 const DEPTH_MAX: usize = 8;
 const MESSAGE_MAX: usize = 8 * 1024;
 
-/// Members of `data` that tell the status of the model's API.
+/// Members of `data` with the status of the model's API.
 const STATUS: [&str; 4] = ["httpStatusCode", "http_status_code", "statusCode", "status"];
 /// Members of `data` that name the error.
 const NAMES: [&str; 5] = ["errorKind", "codexErrorInfo", "codex_error_info", "errorName", "kind"];
-/// Members of `data` that have more words.
+/// Members of `data` with more text.
 const WORDS: [&str; 4] = ["details", "additionalDetails", "message", "error"];
 /// What the engines call a limit of one answer.
 const LIMITS: [&str; 2] = ["max_output_tokens", "content_filter"];
-/// What else an agent says when it does not know a session.
+/// Other texts of agents that do not know a session.
 const NO_SESSION: [&str; 4] = ["no previous session", "invalid session", "unknown session", "session does not exist"];
 
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +46,7 @@ struct Failure<'a> {
     data: Option<&'a RawValue>,
 }
 
-/// What is in `data`, as far as it tells something.
+/// The content of `data`, as far as it is useful.
 #[derive(Default)]
 struct Data {
     status: Option<u64>,
@@ -66,8 +66,8 @@ impl Told {
         Self::read(error).0
     }
 
-    /// The answer to a request for a session was an error. Whether one should have been loaded is not known here, so the
-    /// words decide; they are such that whoever reads them knows that it is about the session.
+    /// The response to a session request was an error. Whether an existing session was to be loaded is not known here,
+    /// so the text decides; it is phrased such that its readers recognise a session error.
     pub(super) fn of_session(error: &RawValue) -> Self {
         let (told, code, data) = Self::read(error);
         let is_other = matches!(told.category, ErrorCategory::Auth | ErrorCategory::Quota | ErrorCategory::Network);
@@ -90,7 +90,7 @@ impl Told {
         let whole = Some(error).filter(|error| error.get().len() <= DATA_MAX).and_then(json::decode::<Value>);
         let mut data = Data::default();
         if let Some(Value::Object(mut whole)) = whole {
-            // What says nothing of the cause.
+            // Members that do not describe the cause.
             whole.retain(|name, _| name != "code" && name != "message");
             data.look(&Value::Object(whole), 0);
         }
@@ -103,7 +103,7 @@ impl Told {
             message = format!("{}{separator}{}", shortened(&message), shortened(words));
         }
         if message.is_empty() {
-            message = "the agent told no reason".to_owned();
+            message = "the agent gave no reason".to_owned();
         }
         let category = category(code, &data, &message);
         let limit = LIMITS.iter().any(|limit| data.names.iter().any(|name| name == limit)) || names_limit(&message);
@@ -133,7 +133,7 @@ impl Data {
                 self.status = self.status.or(value.as_u64());
             }
             if NAMES.contains(&name) {
-                // A name alone, or one with something to say.
+                // A name alone, or one with a description.
                 self.names.extend(value.as_str().map(str::to_owned));
                 self.names.extend(value.as_object().into_iter().flat_map(|members| members.keys().cloned()));
             }
@@ -150,7 +150,7 @@ impl Data {
     }
 }
 
-/// Whether the words end like codex's about a limit.
+/// Whether the text ends like codex's text about a limit.
 pub(super) fn names_limit(message: &str) -> bool {
     let told = message.rsplit_once("reason: ").map(|(_, reason)| reason.trim());
     LIMITS.iter().any(|limit| told == Some(limit))

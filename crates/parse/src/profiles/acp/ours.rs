@@ -1,16 +1,16 @@
-//! Our requests, by their names. An agent repeats a name in its answer, so a name says all that whoever sees the agent's
-//! side alone must know.
+//! Our requests, by their names. An agent repeats a name in its response, so a name contains everything that a reader
+//! of only the agent's side must know.
 //!
 //! | name | the request |
 //! | --- | --- |
 //! | `initialize` | the first of a process |
-//! | `session` | makes a session |
-//! | `session resume=NAME`, `session load=NAME` | goes on with one; after `load` the agent tells its past |
-//! | `past.1`, `past.2`, … | asks for nothing; the agent tells its past until one of them is answered with none before it |
-//! | `now` | asks for nothing; what comes after its answer is no past |
+//! | `session` | creates a session |
+//! | `session resume=NAME`, `session load=NAME` | resumes one; after `load` the agent replays its history |
+//! | `past.1`, `past.2`, … | asks for nothing; repeated until a response comes with no history before it |
+//! | `now` | asks for nothing; what follows its response is not history |
 //! | `prompt.N` | begins the turn of attempt N |
 //!
-//! `mode=MODE` before the rest of a `session` is the mode in which the agent has to be then.
+//! `mode=MODE` before the rest of a `session` is the mode that the agent must then be in.
 
 use std::fmt;
 
@@ -43,12 +43,12 @@ pub struct Wanted {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Way {
     New,
-    /// Without telling its past.
+    /// Without replaying its history.
     Resume(String),
     Load(String),
 }
 
-/// Why there is no session to be prompted, though the agent said so.
+/// Why there is no usable session, though the agent reported success.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unusable {
     Nameless,
@@ -103,7 +103,7 @@ impl Wanted {
         resume().or_else(load).map(|way| Self { way, mode })
     }
 
-    /// The name of the session that the agent opened with this answer.
+    /// The name of the session that the agent opened with this response.
     pub fn opened(&self, result: &RawValue) -> Result<String, Unusable> {
         let answer = wire::object::<Opened<'_>>(result).unwrap_or_default();
         let modes = answer.modes.and_then(wire::object::<Modes<'_>>).unwrap_or_default();
@@ -116,7 +116,7 @@ impl Wanted {
         }
         match &self.way {
             Way::Resume(session) | Way::Load(session) => Ok(session.clone()),
-            // Not repaired: it has to go back as it is.
+            // Not repaired: it must be sent back unchanged.
             Way::New => answer
                 .session_id
                 .and_then(|id| serde_json::from_str::<String>(id.get()).ok())
@@ -151,13 +151,13 @@ impl fmt::Display for Name {
 impl fmt::Display for Unusable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Nameless => write!(f, "the agent opened a session without a name of 1 to {SESSION_MAX} bytes"),
+            Self::Nameless => write!(f, "the agent opened a session without an id of 1 to {SESSION_MAX} bytes"),
             Self::Mode { wanted, told: Some(told) } => {
                 let told = super::cut(told, super::NAME_MAX);
-                write!(f, "the agent is in mode {told} and not in {wanted}, which the permission needs")
+                write!(f, "the agent is in mode {told}, but the permission requires mode {wanted}")
             }
             Self::Mode { wanted, told: None } => {
-                write!(f, "the agent does not say that it is in mode {wanted}, which the permission needs")
+                write!(f, "the agent does not report its mode, but the permission requires mode {wanted}")
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What the agent asks in the middle of its turn: `session/request_permission` and `elicitation/create`.
+//! What the agent asks inside its turn: `session/request_permission` and `elicitation/create`.
 
 use agent_client_protocol_schema::v1::PermissionOptionKind;
 use serde_json::value::RawValue;
@@ -12,7 +12,7 @@ use super::{cut, failure};
 use crate::json;
 use crate::record::{Asks, CallOption, CallOptionKind, CallQuestion, QUESTION_INPUT_MAX, RecordKind};
 
-/// A longer one is refused and not cut: an answer to half of it would reach nobody.
+/// A longer one is refused and not truncated: an answer with a truncated id would not match any request.
 const CALL_ID_MAX: usize = 1024;
 const OPTION_ID_MAX: usize = 1024;
 const OPTIONS_MAX: usize = 32;
@@ -28,13 +28,13 @@ pub(super) fn wants(method: &str, id: &Id<'_>, params: Option<&RawValue>) -> Wan
     if is_whole { Wants::Somebody } else { Wants::Nobody }
 }
 
-/// What a permission is asked for; none when it is something that nobody could answer.
+/// What a permission is requested for; none when it cannot be answered.
 fn asked<'a>(id: &Id<'_>, params: Option<&'a RawValue>) -> Option<(String, Update<'a>, Option<&'a RawValue>)> {
     let params = wire::object::<QuestionParams<'_>>(params?)?;
     Some((call_id(id)?, wire::object(params.tool_call?)?, params.options))
 }
 
-/// The question, and what is told of its call for the first time.
+/// The question, and the parts of its call that were not reported before.
 pub(super) fn permission(
     id: &Id<'_>,
     params: Option<&RawValue>,

@@ -1,5 +1,5 @@
-//! A line of an agent, for whoever has to answer it. Read exactly as the records are made from it, so that nothing is
-//! both answered and asked, or neither.
+//! A line of an agent, for the code that has to answer it. Read exactly as the records are made from it, so that no
+//! request is both answered and asked, or neither.
 
 use std::borrow::Cow;
 
@@ -13,27 +13,27 @@ use crate::text::json::repair_surrogates;
 
 #[derive(Debug)]
 pub enum Said<'a> {
-    /// To a request of ours; no result when it is an error.
+    /// The response to a request of ours; no result when it is an error.
     Answer { name: Name, result: Option<&'a RawValue> },
-    /// It wants something. Its name is as it was written.
+    /// A request of the agent. Its id is as it was written.
     Request { id: &'a RawValue, wants: Wants },
-    /// A message, a thought, a call: a part of the conversation, present or past.
+    /// A message, a thought, a call: part of the conversation, present or past.
     Told,
-    /// Nothing that somebody waits for.
+    /// Nothing that requires an answer.
     Other,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wants {
-    /// An answer of a person, who is asked with the records.
+    /// An answer of the user, who is asked through the records.
     Somebody,
-    /// The same, but nobody could understand it, and the agent would wait for ever.
+    /// The same, but it cannot be understood, and the agent would wait indefinitely.
     Nobody,
     /// Something else.
     Service,
 }
 
-/// None when the line is no message.
+/// None when the line is not a message.
 pub fn heard<T>(line: &[u8], take: impl FnOnce(Said<'_>) -> T) -> Option<T> {
     let text = String::from_utf8_lossy(line);
     let text = text.strip_suffix('\r').unwrap_or(&text);

@@ -21,7 +21,7 @@ fn joined(lines: &[&str]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Without what only says that something goes on, and without the name of the session.
+/// Without records that only report progress, and without the name of the session.
 fn facts(lines: &[&str]) -> Vec<String> {
     let mut facts = stdout(&joined(lines)).facts();
     facts.retain(|fact| fact != "session s1");

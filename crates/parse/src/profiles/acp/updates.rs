@@ -1,4 +1,4 @@
-//! `session/update` and the other things an agent tells or wants without having been asked.
+//! `session/update` and everything else that an agent sends without a request of ours.
 
 use agent_client_protocol_schema::v1::{CLIENT_METHOD_NAMES, PROTOCOL_LEVEL_METHOD_NAMES};
 use serde::Deserialize;
@@ -20,7 +20,7 @@ pub(super) const ELICITATION: &str = CLIENT_METHOD_NAMES.elicitation_create;
 const ELICITATION_OVER: &str = CLIENT_METHOD_NAMES.elicitation_complete;
 const TAKEN_BACK: &str = PROTOCOL_LEVEL_METHOD_NAMES.cancel_request;
 
-/// Updates of which a session's past is made.
+/// Updates that a session's history consists of.
 const TOLD: [&str; 6] =
     ["agent_message_chunk", "agent_thought_chunk", "user_message_chunk", "tool_call", "tool_call_update", "plan"];
 
@@ -31,7 +31,7 @@ struct TakenBack<'a> {
     request_id: Option<&'a RawValue>,
 }
 
-/// What the claude adapter says of a piece of a message.
+/// What the claude adapter reports about a piece of a message.
 #[derive(Default, Deserialize)]
 struct ClaudeMeta<'a> {
     #[serde(borrow)]
@@ -54,7 +54,7 @@ impl Turn {
                 }
             }
             ELICITATION_OVER | "auth/status_update" => quiet(method, emit),
-            // Extensions, which nobody has to know.
+            // Extensions, which a client need not know.
             other if other.starts_with('_') => quiet(other, emit),
             other => unknown(other),
         }
@@ -88,7 +88,7 @@ impl Turn {
         }
         let known = match kind.as_str() {
             kind if self.stage == Stage::Opening && TOLD.contains(&kind) => {
-                status(Phase::Working, Some("the session's past is told again"), emit);
+                status(Phase::Working, Some("the history of the session is replayed"), emit);
                 Some(())
             }
             "agent_message_chunk" => self.chunk(&update, emit),
@@ -131,8 +131,8 @@ impl Turn {
         known.map_or_else(|| unknown(&format!("{UPDATE}:{kind}")), |()| Outcome::Known)
     }
 
-    /// Learns the session's name, and says whether the update is of a session that ours has begun. Only where the name
-    /// was given to us can that be told.
+    /// Learns the session's name, and returns whether the update belongs to a session that ours has started. That is
+    /// known only where the name was given to us.
     fn is_of_another(&mut self, session: Option<&RawValue>, emit: &mut Emit<'_>) -> bool {
         let Some(id) = answers::session_id(session) else { return false };
         match &self.session {
@@ -238,7 +238,7 @@ impl Turn {
         }
     }
 
-    /// Something else is told: a thought is over, and so is a message that has no name to go on under.
+    /// Something else is reported: a thought is over, and so is a message without a name under which it could continue.
     fn interrupt(&mut self, emit: &mut Emit<'_>) {
         self.close_thought(emit);
         self.end_unnamed(emit);
@@ -259,7 +259,7 @@ fn read<'a>(params: Option<&'a RawValue>) -> Option<(Option<&'a RawValue>, Updat
     Some((params.session_id, update, kind))
 }
 
-/// Whether it is a part of the conversation, present or past.
+/// Whether it is part of the conversation, present or past.
 pub(super) fn tells(method: &str, params: Option<&RawValue>) -> bool {
     method == UPDATE && read(params).is_some_and(|(_, _, kind)| TOLD.contains(&kind.as_str()))
 }
@@ -269,7 +269,7 @@ pub(super) fn quiet(detail: &str, emit: &mut Emit<'_>) -> Outcome {
     Outcome::Known
 }
 
-/// What an agent may ask of a client that offers it. Ours does not, and says so.
+/// What an agent may request of a client that offers it. Ours does not, and refuses.
 fn is_service(method: &str) -> bool {
     let names = CLIENT_METHOD_NAMES;
     [

@@ -1,5 +1,5 @@
-//! What a turn has used: told with the answer to the prompt, in its `_meta` (gemini), or in pieces, one per request to the
-//! model, in the `_meta` of empty chunks (qwen).
+//! The usage of a turn: reported with the response to the prompt, in its `_meta` (gemini), or in pieces, one per
+//! request to the model, in the `_meta` of empty chunks (qwen).
 
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -1,9 +1,9 @@
 //! The lines of the protocol, as borrowed text.
 //!
-//! The protocol's own crate reads words here (stop reasons, statuses, kinds of options) and names the methods. Its
-//! structs are not used: one member of another shape would cost the line, an id may have to go back exactly as it was
-//! written, and half of a surrogate pair in any text would be refused. So each member is kept as it is written and read
-//! when it is wanted.
+//! The protocol's own crate supplies the words (stop reasons, statuses, kinds of options) and the names of the methods.
+//! Its structs are not used: one member of another shape would cost the line, an id may have to be sent back exactly as
+//! it was written, and half of a surrogate pair in any text would be rejected. So each member is kept as it is written
+//! and parsed when it is needed.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -22,7 +22,7 @@ pub(super) struct Message<'a> {
     pub(super) method: Raw<'a>,
     #[serde(borrow)]
     pub(super) params: Raw<'a>,
-    /// An answer may have nothing to say: null is an answer too.
+    /// A response may be empty: null is a response too.
     #[serde(borrow, default, deserialize_with = "present")]
     pub(super) result: Raw<'a>,
     #[serde(borrow)]
@@ -37,12 +37,12 @@ pub(super) fn message(text: &str) -> Option<Message<'_>> {
     serde_json::from_str(text).ok()
 }
 
-/// The name of a request.
+/// The id of a request.
 pub(super) enum Id<'a> {
     /// A text, and how it is written.
     Name(String, &'a str),
     Number(&'a str),
-    /// Nothing that a request may be called.
+    /// Not a valid id of a request.
     Odd,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Id<'a> {
         }
     }
 
-    /// As it has to be sent back.
+    /// As it must be sent back.
     pub(super) fn json(&self) -> Option<&'a str> {
         match self {
             Self::Name(_, json) | Self::Number(json) => Some(json),
@@ -73,7 +73,7 @@ pub(super) struct UpdateParams<'a> {
     pub(super) update: Raw<'a>,
 }
 
-/// Members of all kinds of updates; also of the call that a permission is asked for.
+/// Members of all kinds of updates; also of the call for which a permission is requested.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Update<'a> {
@@ -103,7 +103,7 @@ pub(super) struct Update<'a> {
     pub(super) meta: Raw<'a>,
 }
 
-/// A block of content, or one of a tool call's, which holds such a block.
+/// A block of content, or one of a tool call, which contains such a block.
 #[derive(Default, Deserialize)]
 pub(super) struct Content<'a> {
     #[serde(borrow, rename = "type")]
@@ -126,7 +126,7 @@ pub(super) struct Meta<'a> {
     pub(super) terminal_output_delta: Raw<'a>,
 }
 
-/// Of an answer to one of our requests: its members tell which.
+/// The response to one of our requests: its members show which.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Answer<'a> {
@@ -172,7 +172,7 @@ pub(super) struct QuestionOption<'a> {
     pub(super) kind: Raw<'a>,
 }
 
-/// An object whose members are all optional; none when it is no object.
+/// An object whose members are all optional; none when it is not an object.
 pub(super) fn object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
     serde_json::from_str(raw.get()).ok().filter(|_| raw.get().starts_with('{'))
 }
@@ -181,7 +181,7 @@ pub(super) fn word(raw: &RawValue) -> Option<String> {
     json::decode(raw)
 }
 
-/// The elements of a list, as many as are wanted.
+/// The elements of a list, up to `most`.
 pub(super) fn elements(raw: Raw<'_>, most: usize) -> Vec<&RawValue> {
     json::elements(raw.map_or("", RawValue::get), most)
 }

@@ -35,7 +35,7 @@ struct Model {
     tokens: Option<Tokens>,
 }
 
-/// `prompt` counts what came from the cache too, `input` does not.
+/// `prompt` includes cached tokens, `input` does not.
 #[derive(Deserialize)]
 struct Tokens {
     prompt: Option<u64>,
@@ -45,7 +45,7 @@ struct Tokens {
     thoughts: Option<u64>,
 }
 
-/// None when it is no document of gemini's.
+/// None when it is not a document of gemini.
 pub(super) fn parse(text: &str) -> Option<Document<'_>> {
     let document: Document<'_> = serde_json::from_str(text).ok()?;
     (document.response.is_some() || document.stats.is_some() || document.error.is_some()).then_some(document)

@@ -1,4 +1,4 @@
-//! What gemini says about a failure: `error{type,message,code}`, or just a text.
+//! How gemini reports a failure: `error{type,message,code}`, or only a text.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -37,7 +37,7 @@ impl Failure {
         Self { message: message.or(kind), category: Some(category).filter(|known| *known != ErrorCategory::Engine) }
     }
 
-    /// The engine error, the end of the turn, and the status that tells it.
+    /// The engine error, the end of the turn, and its status.
     pub(super) fn emit(self, emit: &mut Emit<'_>) {
         let message = self.message.as_deref();
         let told = message.unwrap_or("the turn failed");

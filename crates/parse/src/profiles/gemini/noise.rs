@@ -1,5 +1,5 @@
-//! What gemini writes beside its format. A stack trace, and what Node prints of the error's properties, is one engine
-//! error; all that is not clearly one stays raw.
+//! What gemini writes in addition to its format. A stack trace, with the error's properties that Node prints, is one
+//! engine error; everything that is not clearly one stays raw.
 //!
 //! ```text
 //! Attempt 1 failed with status 429. Retrying with backoff... _ApiError: {"error":{"code":429}}
@@ -16,12 +16,12 @@ use crate::profiles::{stderr, text_errors};
 use crate::record::{RecordKind, Span};
 use crate::{ansi, classify};
 
-/// A trace that goes on for longer is not one.
+/// A longer trace is not treated as one.
 const TRACE_MAX: u64 = 64 * 1024;
 
 const CONFIDENCE: f64 = 0.8;
 
-/// An error whose lines are still coming.
+/// An error whose lines are still arriving.
 #[derive(Debug)]
 pub(super) struct Trace {
     span: Span,
@@ -60,14 +60,14 @@ pub(super) fn close(open: &mut Option<Trace>, emit: &mut Emit<'_>) {
     }
 }
 
-/// The error that a line begins.
+/// The error that begins with a line.
 fn error_of(text: &str) -> Option<RecordKind> {
     let text = text.trim_ascii_end();
     if let Some(rest) = failed_attempt(text) {
         let retries = rest.contains("Retrying");
         Some(if retries { text_errors::warning(Code::EngineRetry, text) } else { text_errors::error(text) })
     } else if let Some(rest) = text.strip_prefix("Error when talking to Gemini API") {
-        // The name of the report has a time in it, whose digits may look like a status.
+        // The name of the report contains a time, whose digits may look like a status.
         let words = rest.split_once(".json ").map_or(rest, |(_, words)| words);
         Some(text_errors::with_category(text, classify::by_words(words)))
     } else {

@@ -1,7 +1,7 @@
 //! `--output-format stream-json`: one event per line.
 //!
-//! Assistant text comes in deltas without a name or an end: a message is over when another event comes. An engine's
-//! error in place of an answer is told by its first words.
+//! Assistant text comes in deltas without a name or an end: a message is over when another event arrives. An error in
+//! place of an answer is recognised by its first words.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -16,10 +16,10 @@ use crate::profiles::open_message::OpenMessage;
 use crate::profiles::text_errors;
 use crate::record::{End, MessageKey, RecordKind};
 
-/// How gemini begins the text that it writes where an answer should be, when the model's API failed.
+/// How the text begins that gemini writes in place of an answer when the model's API failed.
 const API_ERROR: &str = "[API Error";
 
-/// How gemini begins to say that it stopped at a limit of its own.
+/// How gemini's messages about its own limits begin.
 const LIMITS: &[&str] = &["Loop detected", "Maximum session turns exceeded", "Reached max session turns"];
 
 #[derive(Deserialize)]
@@ -91,9 +91,9 @@ pub(super) enum Ending {
 pub(super) struct Turn {
     draft: Option<Draft>,
     has_ended: bool,
-    /// The last `error` event; a `result` may tell no reason of its own.
+    /// The last `error` event; a `result` may give no reason of its own.
     last_error: Option<String>,
-    /// It stops at a limit, and tells so by an event before a `result` that may well be a success.
+    /// It stops at a limit, and reports that with an event before a `result` that may be a success.
     limit: Option<String>,
 }
 
@@ -126,7 +126,7 @@ impl Turn {
         known.map_or_else(|WrongShape(name)| Outcome::Unknown(name.to_owned()), |()| Outcome::Known)
     }
 
-    /// The message that was being written is over.
+    /// The open message is over.
     pub(super) fn close(&mut self, ending: Ending, emit: &mut Emit<'_>) {
         let Some(draft) = self.draft.take() else { return };
         match draft.kind {
@@ -186,7 +186,7 @@ impl Turn {
     fn tool_use(&mut self, event: Event<'_>, emit: &mut Emit<'_>) -> Result<(), WrongShape> {
         let (Some(id), Some(name)) = (event.tool_id, event.tool_name) else { return Err(WrongShape("tool_use")) };
         self.close(Ending::Whole, emit);
-        // It went on after all.
+        // It continued after all.
         self.limit = None;
         let input = event.parameters.map(|raw| raw.get().to_owned());
         emit.push(RecordKind::ToolStarted { id: id.into_string(), name: name.into_string(), input });
@@ -270,7 +270,7 @@ impl Turn {
 }
 
 impl Draft {
-    /// What of the message can be shown with this piece.
+    /// The part of the message that can be shown with this piece.
     fn shown(&mut self, piece: &str) -> Option<String> {
         match &mut self.kind {
             DraftKind::Answer => Some(piece.to_owned()),
@@ -292,7 +292,7 @@ impl Draft {
     }
 }
 
-/// An event of this type, but not as it should be.
+/// An event of this type, but not of the expected shape.
 struct WrongShape(&'static str);
 
 fn status(phase: Phase, emit: &mut Emit<'_>) {

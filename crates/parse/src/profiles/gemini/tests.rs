@@ -123,7 +123,7 @@ fn a_failed_result_fails_the_turn() {
     assert_eq!(failed(r#","error":"lone \ud800""#)[1], "end failure engine: lone \u{fffd}");
 }
 
-/// Seen with an empty response: the reason stands in an `error` event before.
+/// Seen with an empty response: the reason is in an earlier `error` event.
 #[test]
 fn a_failed_result_takes_its_reason_from_the_error_before() {
     let error = r#"{"type":"error","severity":"error","message":"Model stream ended without a finish reason."}"#;
@@ -344,7 +344,7 @@ fn one_trace_ends_where_the_next_begins() {
     assert_eq!(lines[2], format!("Error ENGINE_ERROR network: {report}"), "the time in the name is no status");
 }
 
-/// The body of the API's answer may come first, over several lines.
+/// The body of the API's response may come first, over several lines.
 #[test]
 fn a_trace_with_a_body_at_its_head() {
     let text = "Attempt 1 failed with status 429. Retrying with backoff... GaxiosError: [{\n  \"error\": {\n    \"code\": 429\n  }\n}\n]\n    at Gaxios._request (x)\n";

@@ -14,25 +14,25 @@ use super::expressions::is_session_id;
 const OPEN: &str = "<Execution Info>";
 const CLOSE: &str = "</Execution Info>";
 
-/// Longest block that is taken for one; real ones have some 300 bytes.
+/// Longest block that is accepted; real ones have some 300 bytes.
 const BLOCK_MAX: u64 = 64 * 1024;
 
-/// A block that has begun. Keeps its lines, in case it turns out to be text.
+/// A block that has begun. Keeps its lines, in case they turn out to be text.
 #[derive(Debug)]
 pub(super) struct OpenBlock {
     pub(super) span: Span,
     pub(super) lines: Vec<(String, Span)>,
     body: String,
-    /// What stands behind the closing tag, once that was seen.
+    /// The text behind the closing tag, once that was seen.
     behind: Option<String>,
 }
 
-/// What a line did to a block.
+/// The effect of a line on a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     Open,
     Closed,
-    /// It is no block; the line was not taken.
+    /// It is not a block; the line was not consumed.
     Broken,
 }
 
@@ -43,16 +43,16 @@ pub(super) enum AtEnd {
     Broken,
 }
 
-/// What a block tells.
+/// The content of a block.
 #[derive(Debug)]
 pub(super) struct Info {
     pub(super) session_id: Option<String>,
     pub(super) usage: Option<TurnUsage>,
-    /// Whether it is the JSON it should be.
+    /// Whether it is valid JSON.
     pub(super) is_exact: bool,
 }
 
-/// What stands behind the opening tag of a line that may begin a block: nothing, or the beginning of an object.
+/// The text behind the opening tag of a line that may begin a block: nothing, or the beginning of an object.
 fn behind_open_tag(line: &str) -> Option<&str> {
     let behind = line.trim_start().strip_prefix(OPEN)?;
     may_begin(behind).then_some(behind)
@@ -75,7 +75,7 @@ impl OpenBlock {
     }
 
     pub(super) fn line(&mut self, line: &str, plain: &str, span: Span) -> Step {
-        // A line that was too long to be read may lie between; and a block within a block means that this one was none.
+        // A line that was too long to parse may lie between; and a block within a block means that this one was text.
         if self.span.to != span.from || behind_open_tag(plain).is_some() {
             return Step::Broken;
         }
@@ -98,7 +98,7 @@ impl OpenBlock {
         if self.body.is_empty() && !may_begin(inside) {
             return Step::Broken;
         }
-        // Blank lines before the object are left out, so that an empty body tells that there is none yet.
+        // Blank lines before the object are left out, so that an empty body shows that there is none yet.
         if !self.body.is_empty() || !inside.trim_start().is_empty() {
             self.body.push_str(inside);
             self.body.push('\n');
@@ -131,7 +131,7 @@ impl OpenBlock {
         Some((text, self.lines.last()?.1))
     }
 
-    /// An unclosed block is one all the same if the cut can be what is wrong with it.
+    /// An unclosed block still counts if being cut off can explain it.
     pub(super) fn at_end(&self) -> AtEnd {
         match serde_json::from_str::<IgnoredAny>(self.body_before_cut_tag()) {
             Ok(_) => AtEnd::Cut,
@@ -159,7 +159,7 @@ impl OpenBlock {
         }
     }
 
-    /// `"session-id": "…"` of a block that is no JSON, or was cut.
+    /// `"session-id": "…"` of a block that is not JSON, or was cut off.
     fn written_session_id(&self) -> Option<String> {
         const KEY: &str = "\"session-id\"";
         let at = memmem::find(self.body.as_bytes(), KEY.as_bytes())?;

@@ -1,4 +1,4 @@
-//! What a single line tells: an error of the engine, how to resume the session, or that it is noise of the start.
+//! What a single line reports: an error of the engine, how to resume the session, or that it is startup noise.
 
 use crate::profile::Emit;
 use crate::profiles::text_errors;
@@ -6,15 +6,14 @@ use crate::record::Span;
 
 use super::fence::may_be_fence;
 
-/// Words with which an error begins, as they are written. iFlow comes from gemini-cli, whose API errors stand in
-/// brackets.
+/// The beginnings of errors, as they are written. iFlow comes from gemini-cli, whose API errors are in brackets.
 const ERROR_WORDS: &[&str] =
     &["Error:", "ERROR", "API Error", "[API Error", "Error when talking to", "fatal:", "Traceback"];
 const TRACEBACK: &str = "Traceback";
 
 const ERROR_CONFIDENCE: f64 = 0.7;
 
-/// Most of an error's lines that is kept; what the record keeps of them is less.
+/// Most of an error's lines that is kept; the record keeps less.
 const TEXT_MAX: usize = 16 * 1024;
 
 fn starts_with_word(line: &str, word: &str) -> bool {
@@ -54,7 +53,7 @@ impl OpenError {
     /// Takes a line that belongs to the error; false when it does not.
     pub(super) fn take(&mut self, line: &str, span: Span) -> bool {
         let indented = (line.starts_with("  ") || line.starts_with('\t')) && !line.trim().is_empty();
-        // A line that was too long to be read may lie between.
+        // A line that was too long to parse may lie between.
         if self.span.to != span.from || may_be_fence(line) {
             return false;
         }
@@ -89,20 +88,20 @@ fn names_exception(line: &str) -> bool {
     name.split('.').all(is_name)
 }
 
-/// The session of a line that is nothing but a resume hint.
+/// The session of a line that consists only of a resume hint.
 pub(super) fn resume_hint(line: &str) -> Option<&str> {
     const BEGINNINGS: [&str; 4] = ["iflow --resume=", "iflow --resume ", "iflow -r ", "session-id: "];
     own_session(BEGINNINGS.iter().find_map(|beginning| line.strip_prefix(beginning))?.trim())
 }
 
-/// An id as iFlow makes them. Without a digit it is a word of a manual: `iflow --resume=session-id`.
+/// An id in iFlow's format. Without a digit it is a placeholder of a manual: `iflow --resume=session-id`.
 fn own_session(id: &str) -> Option<&str> {
     let is_own = id.starts_with("session-") && id.contains(|c: char| c.is_ascii_digit());
     (is_own && is_session_id(id)).then_some(id)
 }
 
-/// The session of a resume hint inside a line. Whether the line is the engine's or the agent's cannot be told; one with a
-/// brace in it, or that is a string, is data.
+/// The session of a resume hint inside a line. Whether the line is the engine's or the agent's cannot be determined; a
+/// line that contains a brace, or that is a string, is data.
 pub(super) fn hint_inside(line: &str) -> Option<&str> {
     const COMMANDS: [&str; 3] = ["iflow --resume=", "iflow --resume ", "iflow -r "];
     if line.contains(['{', '}']) || line.trim_start().starts_with('"') {
@@ -113,7 +112,7 @@ pub(super) fn hint_inside(line: &str) -> Option<&str> {
     own_session(&behind[..end])
 }
 
-/// How lines begin that iFlow may write before its turn begins.
+/// The beginnings of lines that iFlow may write before its turn begins.
 const START_UP: &[&str] = &[
     "\u{2139}\u{fe0f}  Resuming session ",
     "\u{2139} Resuming session ",
@@ -136,7 +135,7 @@ pub(super) fn is_start_up(line: &str) -> bool {
 
 const SESSION_ID_MAX: usize = 256;
 
-/// Whether it can be given back to the engine as one word.
+/// Whether it can be passed to the engine as one word.
 pub(super) fn is_session_id(id: &str) -> bool {
     (1..=SESSION_ID_MAX).contains(&id.len())
         && !id.starts_with('-')

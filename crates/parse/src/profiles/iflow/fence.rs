@@ -1,11 +1,11 @@
-//! Code fences of a text that comes line by line.
+//! Code fences of a text that arrives line by line.
 
 use crate::text::fences::find_fences;
 
 /// A fence that is open.
 #[derive(Debug)]
 pub(super) struct OpenFence {
-    /// The opening run, without what stands around it.
+    /// The opening run, without its surroundings.
     run: String,
 }
 
@@ -20,14 +20,14 @@ impl OpenFence {
     }
 
     pub(super) fn is_closed_by(&self, line: &str) -> bool {
-        // A shorter line has no run that is long enough; asking about it would cost the length of the opening run.
+        // A shorter line has no run that is long enough; checking it would cost the length of the opening run.
         may_be_fence(line)
             && line.len() >= self.run.len()
             && find_fences(&format!("{}\n{line}", self.run)).first().is_some_and(|fence| fence.closed)
     }
 }
 
-/// Most lines are no fence, and this is cheap.
+/// Most lines are not fences, and this check is cheap.
 pub(super) fn may_be_fence(line: &str) -> bool {
     let line = line.trim_start_matches(' ');
     line.starts_with("```") || line.starts_with("~~~")

@@ -1,4 +1,4 @@
-//! One stream of iFlow's.
+//! One stream of iFlow.
 
 use skillrun_model::rasp::data::TurnUsage;
 use skillrun_model::status::Phase;
@@ -14,20 +14,20 @@ use super::block::{AtEnd, OpenBlock, Step};
 use super::expressions::{OpenError, hint_inside, is_start_up, resume_hint};
 use super::fence::OpenFence;
 
-/// Of a session id: in a block that is JSON, in one that is not quite, and in a resume hint.
+/// Of a session id: in a block that is JSON, in one that is not quite JSON, and in a resume hint.
 const EXACT: f64 = 1.0;
 const INEXACT: f64 = 0.8;
 const HINT: f64 = 0.6;
 /// In a hint inside a line, which may be the agent's.
 const HINT_INSIDE: f64 = 0.5;
 
-/// Most lines at the beginning of a stream that are taken for noise of the start.
+/// Most lines at the beginning of a stream that count as startup noise.
 const START_UP_MAX: usize = 32;
 
 /// How much of an `<Execution Info>` block a stream has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Seen {
-    /// Its end was cut off, so it does not say that the turn is over.
+    /// Its end was cut off, so it does not report that the turn is over.
     Cut,
     Whole,
 }
@@ -35,14 +35,14 @@ pub(super) enum Seen {
 #[derive(Debug, Default)]
 pub(super) struct Lane {
     text: StreamText,
-    /// Something was said, so what follows is no noise of the start.
+    /// There was a message, so what follows is not startup noise.
     has_begun: bool,
     start_up: usize,
     fence: Option<OpenFence>,
     error: Option<OpenError>,
     block: Option<OpenBlock>,
     seen: Option<Seen>,
-    /// The engine writes its block last, so a later one counts and an earlier one was something the agent showed.
+    /// The engine writes its block last, so a later one counts and an earlier one was part of the agent's text.
     session: Option<Session>,
     usage: Option<(TurnUsage, Span)>,
 }
@@ -61,7 +61,7 @@ enum BlockStart {
     Denied,
 }
 
-/// A line of which it is not certain whose it is, and that is no part of the message.
+/// A line of uncertain origin that is not part of the message.
 fn uncertain(line: &str, span: Span, emit: &mut Emit<'_>) {
     let text = (line.len() <= RAW_TEXT_BUDGET).then(|| line.to_owned());
     let raw = Raw { text, lines: 1, has_marker: parser::mentions_marker(line) };
@@ -88,8 +88,8 @@ impl Lane {
         self.ordinary(line.text, &plain, line.span, BlockStart::Allowed, emit)
     }
 
-    /// A closed block is the engine's. In a fence it is something the agent shows, unless the fence never ends and the
-    /// block is the last thing of the stream.
+    /// A closed block is the engine's. In a fence it is part of the agent's text, unless the fence never ends and the
+    /// block is the last content of the stream.
     fn go_on(&mut self, block: OpenBlock, emit: &mut Emit<'_>) -> Outcome {
         if block.is_closed() && self.fence.is_none() {
             self.accept(&block, Seen::Whole, emit);
@@ -174,7 +174,7 @@ impl Lane {
         self.seen = self.seen.max(Some(seen));
     }
 
-    /// What looked like a block is text.
+    /// The supposed block is text.
     fn give_back(&mut self, block: OpenBlock, emit: &mut Emit<'_>) {
         for (line, span) in block.lines {
             let plain = crate::ansi::strip(&line);

@@ -70,7 +70,7 @@ fn the_answer_is_the_text_of_the_stream_without_the_block() {
         (text, BLOCK, STDOUT_FIRST, 0.8),
         (BLOCK, text, STDERR_FIRST, 0.8),
         (&both, "noise\n", STDERR_FIRST, 0.8),
-        // FirstOf goes on to stdout, because stderr has no message.
+        // FirstOf continues with stdout, because stderr has no message.
         (&both, "", STDERR_FIRST, 0.8),
         (&both, &both, STDOUT_FIRST, 0.8),
         (text, "other\n", STDOUT_FIRST, 0.6),
@@ -146,7 +146,7 @@ fn what_only_looks_like_a_block_is_text() {
         "<Execution Info>\n\n</Execution Info>\n",
         "It prints <Execution Info>{\"session-id\":\"session-9\"}</Execution Info>\n",
         "> <Execution Info>\n> {\"session-id\": \"session-9\"}\n> </Execution Info>\n",
-        // It was never closed, and a cut does not explain that.
+        // It was never closed, and being cut off does not explain that.
         "<Execution Info>\n{\"session-id\": \"session-9\"}\nand text\n",
     ];
     for text in cases {
@@ -247,7 +247,7 @@ fn raws(told: &Told) -> Vec<&str> {
     raws
 }
 
-/// Found in real use: the engine's line became a part of the agent's answer.
+/// Found in real use: the engine's line became part of the agent's answer.
 #[test]
 fn a_resume_hint_inside_a_line_is_raw() {
     for line in [

@@ -1,7 +1,8 @@
-//! `control_request` and its kin: what engine and host say to each other beside the turn, on the same two streams.
+//! `control_request` and related events: what engine and host exchange in addition to the turn, on the same two
+//! streams.
 //!
-//! Of what the engine asks, `can_use_tool` alone is for a person. The rest is for programs that hooked themselves in,
-//! and nobody here did, so it is told as status.
+//! Of the engine's requests, only `can_use_tool` is for a user. The others are for programs that registered hooks, and
+//! skillrun registers none, so they are reported as status.
 
 use skillrun_model::status::Phase;
 
@@ -12,10 +13,10 @@ use crate::profile::{Emit, Outcome};
 use crate::record::{Asks, CallQuestion, QUESTION_INPUT_MAX, RecordKind};
 
 const TOOL_MAX: usize = 256;
-/// A longer one is refused and not cut: an answer to half of it would reach nobody.
+/// A longer one is refused and not truncated: an answer with a truncated id would not match any request.
 const CALL_ID_MAX: usize = 1024;
 
-/// Something the engine wants of the host; none when it is a question that nobody could answer.
+/// A request of the engine to the host; none when it is a question that cannot be answered.
 pub(super) fn request(text: &str, emit: &mut Emit<'_>) -> Option<Outcome> {
     let ControlRequest { request_id, request } = wire::read(text)?;
     let Requested { subtype, tool_name, input } = request;
@@ -32,7 +33,7 @@ pub(super) fn request(text: &str, emit: &mut Emit<'_>) -> Option<Outcome> {
     Some(Outcome::Known)
 }
 
-/// The engine takes a request back: its turn was interrupted, or somebody else answered.
+/// The engine withdraws a request: its turn was interrupted, or the request was answered elsewhere.
 pub(super) fn cancel(text: &str, emit: &mut Emit<'_>) -> Option<Outcome> {
     let line: ControlCancel<'_> = wire::read(text)?;
     emit.push(RecordKind::Withdrawn { call_id: call_id(line.request_id)? });

@@ -1,4 +1,4 @@
-//! `result`, the end of a turn. Its `subtype` says `success` even where the turn failed; `is_error` tells.
+//! `result`, the end of a turn. Its `subtype` is `success` even where the turn failed; `is_error` decides.
 
 use serde_json::value::RawValue;
 use skillrun_model::rasp::data::TurnUsage;
@@ -11,7 +11,7 @@ use crate::profile::{Emit, Outcome};
 use crate::profiles::text_errors;
 use crate::record::{End, EndKind, MessageKey, RecordKind};
 
-/// The members that tell how the turn ended.
+/// The members that show how the turn ended.
 #[derive(Default)]
 struct Signs<'a> {
     is_error: Option<bool>,
@@ -21,7 +21,7 @@ struct Signs<'a> {
 }
 
 impl Signs<'_> {
-    /// None when there is no sign at all.
+    /// None when there is no such member.
     fn kind(&self) -> Option<EndKind> {
         let is_limit = self.api_error == Some("max_output_tokens")
             || self.stop_reason == Some("refusal")
@@ -77,7 +77,7 @@ impl Turn {
         Outcome::Known
     }
 
-    /// The answer as the end of the turn repeats it; a message where nothing else told it.
+    /// The answer as the end of the turn repeats it; a message where no other event contained it.
     fn answer<D: Dialect>(&mut self, result: Option<&RawValue>, emit: &mut Emit<'_>) {
         let Some(text) = result.filter(|_| !self.has_text).and_then(json::decode::<String>) else { return };
         if text.trim().is_empty() {
@@ -93,10 +93,10 @@ impl Turn {
     }
 }
 
-/// Longest part of a list of errors that is put together.
+/// Longest part of a list of errors that is concatenated.
 const WORDS_MAX: usize = 8 * 1024;
 
-/// The engine's words about a failure.
+/// The engine's text about a failure.
 fn words(line: &wire::Result<'_>) -> Option<String> {
     let told = |words: &String| !words.trim().is_empty();
     let listed = |errors: &RawValue| {

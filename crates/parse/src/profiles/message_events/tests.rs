@@ -1,4 +1,4 @@
-//! What both engines have in common; also how records are shown in the tests of each.
+//! What both engines have in common; also how records are printed in the tests of each.
 
 use skillrun_model::{ProfileId, Stream};
 
@@ -105,7 +105,7 @@ fn init_starts_the_session_and_its_id_is_told_once() {
     let init = concat!(r#"{"type":"system","subtype":"init","session_id":"s1"}"#, "\n");
     let later = concat!(r#"{"type":"system","subtype":"status","status":"requesting","session_id":"s2"}"#, "\n");
     assert_eq!(read_both(&[init, later].concat()), ["session s1", "session_started", "working: requesting"]);
-    // Whatever comes first names it, but never what a tool printed.
+    // The first event names it, but never the output of a tool.
     let tool = concat!(
         r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","#,
         r#""content":"{\"type\":\"system\",\"session_id\":\"x\"}","session_id":"x"}],"session_id":"x"}}"#,
@@ -152,7 +152,7 @@ fn a_question_before_a_call() {
     let plain = may_use("r1", r#","tool_name":"Bash","input":{"command":"rm -rf build","a":1},"tool_use_id":"t1""#);
     assert_eq!(read_both(&plain), [r#"question r1 Bash {"command":"rm -rf build","a":1}"#]);
     assert_eq!(read_both(&may_use("r2", r#","tool_name":"Bash""#)), ["question r2 Bash -"]);
-    // Of a subagent, of which nothing else but status is told.
+    // Of a subagent, of which everything else is reported as status only.
     let deep = plain.replace(r#""request_id""#, r#""parent_tool_use_id":"t0","request_id""#);
     assert_eq!(read_both(&deep), read_both(&plain));
 }
@@ -286,7 +286,7 @@ fn a_subagent_is_status_alone() {
         concat!(r#"{"type":"result","is_error":false,"result":"child","parent_tool_use_id":"t1"}"#, "\n").into(),
     ];
     assert_eq!(read_both(&lines.concat()), ["subagent"; 6]);
-    // Nor does its text stand in the way of the result's.
+    // Nor does its text suppress that of the result.
     let expected = ["subagent", "message unnamed all done", "end success", "turn_completed"];
     assert_eq!(read_both(&[child(text("m1", "child")), SUCCESS.to_owned()].concat()), expected);
 }
@@ -298,7 +298,7 @@ fn success_is_told_by_is_error() {
     assert_eq!(read_both(&said), ["message m1 all done", "end success", "turn_completed"]);
     let blank = SUCCESS.replace("all done", " \\n ");
     assert_eq!(read_both(&blank), ["end success", "turn_completed"]);
-    // A blank text is no answer, so the result's is.
+    // A blank text is not an answer, so the result's text is.
     let blank_before = [text("m1", " "), SUCCESS.to_owned()].concat();
     let expected = ["message m1  ", "message unnamed all done", "end success", "turn_completed"];
     assert_eq!(read_both(&blank_before), expected);
@@ -308,7 +308,7 @@ fn success_is_told_by_is_error() {
 #[test]
 fn failures_and_their_words() {
     let rows = [
-        // `success` is not to be trusted.
+        // `success` is not reliable.
         (
             r#""subtype":"success","is_error":true,"result":"API Error: no","api_error_status":429"#,
             "quota",

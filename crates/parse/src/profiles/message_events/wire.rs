@@ -1,4 +1,4 @@
-//! The events as they are written. What is not needed is ignored; what may have any shape is kept raw.
+//! The events as they are written. Unneeded members are ignored; members of any shape are kept raw.
 
 use serde::de::{Deserialize, IgnoredAny};
 use serde_json::value::RawValue;
@@ -28,7 +28,7 @@ impl<'a> Head<'a> {
             || self.is_control()
     }
 
-    /// Whether it is between engine and host, and no part of the turn.
+    /// Whether it is between engine and host, and not part of the turn.
     pub(super) fn is_control(&self) -> bool {
         matches!(self.kind.as_str(), "control_request" | "control_response" | "control_cancel_request")
     }
@@ -208,12 +208,13 @@ pub(super) struct OutputDetails {
     pub(super) thinking_tokens: Option<u64>,
 }
 
-/// Reads a value of one of these shapes; none when it is of another.
+/// Reads a value of one of these shapes; none when it has another shape.
 pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     serde_json::from_str(text).ok()
 }
 
-/// Calls `each` with every block of a message's content, none for one that cannot be read; false when it is no content.
+/// Calls `each` with every block of a message's content, with none for one that cannot be parsed; false when it is not
+/// content.
 pub(super) fn each_block<'a>(content: &'a RawValue, mut each: impl FnMut(Option<Block<'a>>)) -> bool {
     if let Some(text) = read(content.get()) {
         each(Some(Block { kind: Str("text".into()), text: Some(text), ..Block::default() }));
@@ -222,7 +223,7 @@ pub(super) fn each_block<'a>(content: &'a RawValue, mut each: impl FnMut(Option<
     each_element(content.get(), |block| each(read(block.get())))
 }
 
-/// What a tool answered, as text; what is no text is named. None when there is nothing.
+/// The response of a tool, as text; other content is named. None when there is nothing.
 pub(super) fn text_of(content: &RawValue) -> Option<String> {
     let mut whole: Option<String> = None;
     let is_content = each_block(content, |block| {
@@ -243,7 +244,7 @@ pub(super) fn text_of(content: &RawValue) -> Option<String> {
     if is_content { whole } else { Some(content.get().to_owned()) }
 }
 
-/// The message of an error that is either its words or an object with a `message`.
+/// The message of an error that is either a text or an object with a `message`.
 pub(super) fn error_words(error: &RawValue) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Error {

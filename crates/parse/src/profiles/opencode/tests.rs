@@ -87,8 +87,8 @@ fn the_reason_of_a_step_tells_the_end() {
     assert_eq!(end("unknown"), "end taken back");
 }
 
-/// Found in real use: a model that runs into its limit in every step, with a tool call in each. The engine goes on by itself,
-/// and whether it had begun the next step when its time was up is chance.
+/// Found in real use: a model that reaches its limit in every step, with a tool call in each. The engine continues by
+/// itself, and whether it had begun the next step at its timeout is chance.
 #[test]
 fn a_limit_that_the_engine_goes_on_after_is_provisional() {
     let call = tool(r#"{"status":"completed","input":{"command":"ls"},"output":"a\n"}"#);

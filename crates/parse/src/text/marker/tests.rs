@@ -25,7 +25,7 @@ const NESTED: &str = "What lies inside a complete object or array is nested, not
 const DECODED: &str = "The plain and the escaped spelling are the same thing after decoding";
 const SURROGATE: &str = "a lone surrogate escape decodes to U+FFFD and spoils nothing";
 
-/// A row with a marker and nothing to complain about.
+/// A row with a marker and no problems.
 const fn done(origin: &'static str, text: &'static str, form: MarkerForm, rest: &'static str) -> Row {
     Row { origin, text, first: Some((form, rest)), repeated: 0, malformed: 0, denied: false }
 }
@@ -95,7 +95,7 @@ const ROWS: &[Row] = &[
         first: Some((WholeMessage, r#"{"a":{"__SKILL_DONE__":true}}"#)), repeated: 0, malformed: 1, denied: false },
     Row { origin: DECODED, text: r#"{"__SKILL\u005fDONE__": true, "a": [{"__SKILL_DONE__": true}]}"#,
         first: Some((WholeMessage, r#"{"a":[{"__SKILL_DONE__":true}]}"#)), repeated: 0, malformed: 1, denied: false },
-    // Of equal keys the last counts, as everywhere in JSON.
+    // Of duplicate keys the last counts, as everywhere in JSON.
     Row { origin: KEY, text: r#"{"__SKILL_DONE__": false, "__SKILL_DONE__": true}"#,
         first: Some((WholeMessage, "{}")), repeated: 0, malformed: 1, denied: false },
     not_done(DENIED, r#"{"__SKILL_DONE__": true, "__SKILL_DONE__": false}"#, 1, true),

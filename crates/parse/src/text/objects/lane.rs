@@ -21,7 +21,7 @@ pub(crate) enum Step {
     Opens,
     /// The byte completes the innermost container. The frame is already gone from the lane.
     Closes(Frame),
-    /// No JSON goes on with this byte. The caller ends the lane.
+    /// No JSON continues with this byte. The caller ends the lane.
     Fails,
 }
 
@@ -93,7 +93,8 @@ impl Lane {
         !self.frames.is_empty()
     }
 
-    /// Opens a container. Returns the outermost one when it thereby gets deeper than `max_depth` and is given up.
+    /// Opens a container. Returns the outermost one when the nesting thereby exceeds `max_depth` and that one is
+    /// abandoned.
     pub(crate) fn push(&mut self, frame: Frame, max_depth: usize) -> Option<Frame> {
         self.state = if frame.is_object { State::KeyOrEnd } else { State::ValueOrEnd };
         self.frames.push_back(frame);
@@ -130,7 +131,7 @@ impl Lane {
             },
             State::Number(number) => match number.next(byte) {
                 Some(number) => self.go(State::Number(number)),
-                // Only the byte after a number tells that it is over, so that byte still has to be read.
+                // Only the byte after a number shows that the number is over, so that byte still has to be read.
                 None if number.may_end() => {
                     self.state = State::AfterValue;
                     self.between(byte)

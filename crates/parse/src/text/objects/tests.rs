@@ -1,7 +1,7 @@
 use super::{Finder, FoundObject, MAX_DEPTH, find_objects};
 use proptest::prelude::*;
 
-/// The rule word for word, in quadratic time.
+/// The rule, implemented literally, in quadratic time.
 fn naive(text: &str, max_depth: usize) -> Vec<FoundObject> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -195,7 +195,7 @@ fn nesting_has_a_limit() {
     assert_eq!(MAX_DEPTH, 128);
     let whole = nested(MAX_DEPTH);
     assert_eq!(shown(&whole), [whole.as_str()]);
-    // One level more: the outermost is given up as a cut object, the next one is whole.
+    // One level more: the outermost is abandoned as a cut object, the next one is complete.
     assert_eq!(shown(&nested(MAX_DEPTH + 1)), [format!("!{whole}")]);
     let arrays = format!("{}{{}}{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
     assert!(shown(&arrays).is_empty());
@@ -252,7 +252,7 @@ proptest! {
     }
 }
 
-/// Valid JSON with JSON inside its strings, so that both lanes get far.
+/// Valid JSON with JSON inside its strings, so that both lanes advance far.
 fn valid_text() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("1".to_owned()),

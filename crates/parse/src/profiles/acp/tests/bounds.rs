@@ -1,4 +1,4 @@
-//! Lines that nobody would write who means well.
+//! Hostile lines.
 
 use super::{codex, facts, joined, named, stdout, stopped, update};
 use crate::record::RecordKind;
@@ -8,7 +8,7 @@ fn members_of_another_shape_cost_themselves_alone() {
     let odd = r#"{"jsonrpc":7,"method":"session/update","params":{"sessionId":{},"update":{"sessionUpdate":"agent_message_chunk","messageId":[1],"content":{"type":"text","text":"x","annotations":7},"_meta":[]}}}"#;
     assert_eq!(facts(&[odd, &stopped("end_turn")]), ["message: x", "end success"]);
     let info = r#"{"id":"initialize","result":{"protocolVersion":"new","agentInfo":"me"}}"#;
-    assert_eq!(stdout(&joined(&[info])).lines(), ["status working: the agent is there"]);
+    assert_eq!(stdout(&joined(&[info])).lines(), ["status working: the agent is ready"]);
     let meta = update(r#""session_info_update","_meta":{"codex":{"threadStatus":7,"error":null}}"#);
     assert_eq!(facts(&[&meta, &codex("7"), &codex(r#"{"error":7}"#)]).len(), 1);
 }

@@ -14,7 +14,7 @@ fn begun_and_ended_once() {
     assert_eq!(told, [r#"tool c1 Bash {"a":1}"#, "completed c1: done"]);
 }
 
-/// claude-acp tells the input with an update, opencode the command; the announcement has neither.
+/// claude-acp reports the input with an update, opencode the command; the announcement has neither.
 #[test]
 fn an_announced_call_begins_with_its_input() {
     let announced =
@@ -23,7 +23,7 @@ fn an_announced_call_begins_with_its_input() {
     let completed = r#""tool_call_update","toolCallId":"c1","status":"completed""#;
     let begun = r#"tool c1 Bash {"command":"ls"}"#;
     assert_eq!(lines(&[announced, input, completed]), [begun, "completed c1: -"]);
-    // Nothing more comes: it begins as it was announced, and where it was.
+    // Nothing more arrives: it starts as it was announced, and where it was.
     assert_eq!(lines(&[announced, completed]), ["tool c1 Bash {}", "completed c1: -"]);
     assert_eq!(lines(&[announced]), ["tool c1 Bash {}"]);
     let told = facts(&[&update(announced), &named("m1", "x"), &update(input), &stopped("end_turn")]);

@@ -29,7 +29,7 @@ fn a_tool_call_ends_a_message() {
     }
 }
 
-/// What comes in mid-message and says nothing must not tear an answer apart.
+/// An update inside a message that carries nothing must not split an answer.
 #[test]
 fn quiet_updates_leave_a_message_without_name_open() {
     for quiet in [
@@ -80,7 +80,7 @@ fn content_that_is_no_text_is_known() {
     assert_eq!(facts(&[&odd]), ["unknown session/update:agent_message_chunk"]);
 }
 
-/// What a session was before this turn is told again when it is loaded.
+/// The history of a session is replayed when it is loaded.
 #[test]
 fn the_past_is_neither_message_nor_tool_call() {
     let past = [
@@ -98,9 +98,9 @@ fn the_past_is_neither_message_nor_tool_call() {
     let (new, end) = (named("m1", "new"), stopped("end_turn"));
     lines.extend([r#"{"jsonrpc":"2.0","id":"session resume=s1","result":null}"#, &new, &end]);
     assert_eq!(facts(&lines), ["message m1: new", "end success"]);
-    // A later turn of a living agent has no opening.
+    // A later turn of a running agent has no opening.
     assert_eq!(facts(&[&past[0], &end]), ["message m1: old", "end success"]);
-    // With numbers for names, any answer opens the session.
+    // With numbers for names, any response opens the session.
     let numbers = lines.join("\n").replace("\"initialize\"", "1").replace("\"session resume=s1\",", "2,");
     assert_eq!(facts(&[&numbers]), ["message m1: new", "end success"]);
 }
@@ -117,7 +117,7 @@ fn a_subagents_session_is_not_ours() {
     let theirs = named("m1", "theirs").replace("\"s1\"", "\"s2\"");
     let lines = facts(&[INITIALIZED, OPENED, &theirs, &named("m2", "ours"), &stopped("end_turn")]);
     assert_eq!(lines, ["message m2: ours", "end success"]);
-    // Nobody told which one is ours: then no message may be lost.
+    // It is not known which session is ours: then no message may be lost.
     let lines = facts(&[&named("m2", "ours"), &theirs, &stopped("end_turn")]);
     assert_eq!(lines, ["message m2: ours", "message m1: theirs", "end success"]);
 }
@@ -136,7 +136,7 @@ fn a_warning_of_the_codex_adapter_is_no_message() {
     assert_eq!(facts(&[&unnamed(WARNING), &active, &idle, &stopped("end_turn")]), [warned, "end success"]);
 }
 
-/// The same words from an agent that names no message are its answer, though they are shown late.
+/// The same text from an agent that names no message is its answer, though it is shown late.
 #[test]
 fn a_warning_of_a_model_is_a_message() {
     let story = stdout(&joined(&[&unnamed("Warn"), &unnamed("ing: hot"), &stopped("end_turn")]));

@@ -37,7 +37,7 @@ fn without_an_input_the_title_is_shown() {
     assert_eq!(facts(&[&asked])[1], r#"question "p" execute {"title":"rm x"}"#);
 }
 
-/// The answer has to carry the very id.
+/// The answer must carry the exact id.
 #[test]
 fn the_id_is_kept_as_it_was_written() {
     for id in ["7", "-1", "1.5", r#""abc""#, r#""a\"b""#, r#""\ud800""#, "12345678901234567890123"] {

@@ -1,4 +1,4 @@
-//! What real agents wrote: trimmed recordings of the corpus, and whole ones where they lie beside the repository.
+//! What real agents wrote: trimmed recordings of the corpus, and complete ones where they are beside the repository.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ fn corpus(folder: &str, attempt: u32) -> Story {
     story::read(ProfileId::AcpJsonrpc, &[(Stream::Stdout, &stdout), (Stream::Stderr, &stderr)])
 }
 
-/// The part of a story that a person would tell.
+/// The records that matter to a user.
 fn told(story: &Story) -> Vec<String> {
     let mut facts = story.facts();
     facts.retain(|fact| !fact.starts_with("session") && !fact.starts_with("raw"));
@@ -65,7 +65,7 @@ fn opencode_calls_a_tool_and_is_done() {
     assert_eq!(told, [&call, output, &answer, "usage 100 20 - -", "end success"]);
 }
 
-/// gemini asks before it tells of the call, and names no message.
+/// gemini asks before it reports the call, and names no message.
 #[test]
 fn gemini_asks_and_is_done() {
     let told = told(&corpus("acp-gemini-permission-then-done", 1));
@@ -139,7 +139,8 @@ fn a_loaded_session_shows_no_old_message() {
     }
 }
 
-/// Symptom: an answer of the past ended a new turn. gemini tells most of the past after its answer to `session/load`.
+/// Symptom: an answer in the history ended a new turn. gemini replays most of the history after its response to
+/// `session/load`.
 #[test]
 fn what_is_told_after_a_session_was_loaded_is_the_past_until_now() {
     let told = told(&corpus("acp-gemini-loaded-session", 1));
@@ -161,7 +162,7 @@ fn limits_and_a_session_that_is_gone() {
     ends_with(&corpus("acp-codex-unknown-session", 1), &[&format!("end failure session: {gone}")]);
 }
 
-/// All that was recorded, whole: nothing in it is unknown, and each session has its end.
+/// All recordings, complete: nothing in them is unknown, and each session has its end.
 #[test]
 fn whole_recordings_have_nothing_unknown() {
     let Some(dir) = paths::recordings() else { return };

@@ -1,4 +1,4 @@
-//! Whoever answers the agent and whoever asks a person must agree about every request.
+//! The code that answers the agent and the code that asks the user must agree about every request.
 
 use super::facts;
 use crate::acp::{Said, Wants, heard};
@@ -8,8 +8,8 @@ fn wants(line: &str) -> Option<Wants> {
     heard(line.as_bytes(), wants).flatten()
 }
 
-/// Symptom: an agent was told that its question is wrong, and a person was asked it; or neither, and it waited. Found by
-/// reading two readers of the same line.
+/// Symptom: an agent's question was refused, and a user was asked it as well; or neither, and the agent waited. Found
+/// by reading two parsers of the same line.
 #[test]
 fn a_question_is_either_asked_or_refused() {
     let permission = |id: &str, params: &str| {

@@ -29,8 +29,8 @@ fn answered(name: &str, result: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":"{name}","result":{result}}}"#)
 }
 
-/// An agent may answer `session/load` and tell the past then. Whether it knows the requests that ask for nothing or not
-/// is the same.
+/// An agent may respond to `session/load` and replay the history afterwards. Whether it knows the requests that ask for
+/// nothing makes no difference.
 #[test]
 fn the_past_of_a_loaded_session_lasts_until_now() {
     let no = r#"{"code":-32601,"message":"Method not found"}"#;
@@ -41,7 +41,7 @@ fn the_past_of_a_loaded_session_lasts_until_now() {
         let before = [INITIALIZED, &old, &loaded, &old, &past, &old];
         let lines = [&before[..], &[&now, &new, &end]].concat();
         assert_eq!(facts(&lines), ["message m1: new", "end success"]);
-        // A new turn that says nothing has no answer.
+        // A new turn without a message has no answer.
         assert_eq!(facts(&[&before[..], &[&now, &end]].concat()), ["end success"]);
     }
     let resumed = answered("session resume=s1", "{}");
@@ -49,7 +49,7 @@ fn the_past_of_a_loaded_session_lasts_until_now() {
     assert_eq!(told, ["message m1: new", "end success"], "one that is resumed tells no past");
 }
 
-/// Symptom: what a subagent said counted as ours, because the answer to `session/load` names no session.
+/// Symptom: a subagent's messages counted as ours, because the response to `session/load` names no session.
 #[test]
 fn a_loaded_session_has_its_name_from_the_request() {
     for name in ["session load=s1", "session mode=m resume=s1"] {
@@ -73,7 +73,7 @@ fn a_session_that_cannot_be_prompted_is_a_failure() {
     assert_eq!(facts(&[INITIALIZED, &answered("session", &longest)]).len(), 1, "its name alone");
 }
 
-/// codex-acp takes a mode that it does not know for another one, which may do more.
+/// codex-acp interprets an unknown mode as another one, which may permit more.
 #[test]
 fn an_agent_in_another_mode_is_a_failure() {
     let end = |name: &str, modes: &str| {
@@ -92,7 +92,7 @@ fn an_agent_in_another_mode_is_a_failure() {
     assert_eq!(end("session", r#","modes":{"currentModeId":"agent"}"#), "", "no mode was wanted");
 }
 
-/// Our requests have names; once that is seen, a number is the name of none.
+/// Our requests have names; once one was seen, a number is not the name of a request.
 #[test]
 fn a_number_is_no_request_of_a_live_agent() {
     let error = refused("7", r#"{"code":-32603,"message":"no"}"#);
@@ -166,7 +166,7 @@ fn codex_fails_behind_end_turn() {
     let mute = facts(&[&failed, &stopped("end_turn")]);
     assert_eq!(mute, ["Error ENGINE_ERROR engine: the turn failed", "end failure engine: the turn failed"]);
     assert_eq!(facts(&[&failed, &unnamed("\\n\\n"), &stopped("end_turn")]), mute, "blanks are no words");
-    // A retry alone is no failure, and what works again has not failed.
+    // A retry alone is not a failure, and a turn that works again has not failed.
     let answer = named("m1", "x");
     assert_eq!(facts(&[&retry, &answer, &stopped("end_turn")])[1..], ["message m1: x", "end success"]);
     let active = codex(r#"{"threadStatus":{"type":"active"}}"#);
@@ -174,7 +174,7 @@ fn codex_fails_behind_end_turn() {
     assert_eq!(lines, ["Error ENGINE_ERROR engine: the service said no", "message m1: x", "end success"]);
 }
 
-/// What the model wrote before its stream broke is a part; codex writes the whole again under another name.
+/// The model's text before its stream broke is partial; codex writes the whole text again under another name.
 #[test]
 fn a_message_that_codex_tries_again_is_partial() {
     let retry = codex(r#"{"error":{"message":"Reconnecting... 1/1","willRetry":true}}"#);
@@ -236,7 +236,7 @@ fn an_error_in_place_of_an_answer_is_a_failure() {
     );
 }
 
-/// The claude adapter writes its error as a message before it answers with it.
+/// The claude adapter writes its error as a message before it responds with it.
 #[test]
 fn the_text_of_an_error_is_no_message() {
     let rate = r#"{"code":-32603,"message":"Internal error: API Error: (429) no","data":{"errorKind":"rate_limit"}}"#;
@@ -255,7 +255,7 @@ fn the_text_of_an_error_is_no_message() {
     let lines = facts(&[&named("m1", "I can't"), &named("u1", "API Error: can't help"), &stopped("refusal")]);
     let error = "Error ENGINE_ERROR engine: API Error: can't help";
     assert_eq!(lines, ["message m1: I can't", error, "end limit engine: refusal"]);
-    // A model may speak of such errors.
+    // A model may mention such errors.
     let lines = facts(&[&named("m1", "API Error 429 means to wait."), &stopped("end_turn")]);
     assert_eq!(lines, ["message m1: API Error 429 means to wait.", "end success"]);
 }
@@ -265,7 +265,7 @@ fn a_session_that_is_not_known_is_told_as_such() {
     let end = |id: &str, error: &str| facts(&[INITIALIZED, &refused(id, error)]).pop().unwrap_or_default();
     let numbers = INITIALIZED.replace("\"initialize\"", "1");
     let by_number = |error: &str| facts(&[&numbers, &refused("2", error)]).pop().unwrap_or_default();
-    // In the words of claude-acp, codex-acp, gemini and opencode.
+    // The texts of claude-acp, codex-acp, gemini and opencode.
     for (error, words) in [
         (r#"{"code":-32002,"message":"Resource not found"}"#, "session not found: Resource not found"),
         (
@@ -373,7 +373,7 @@ fn a_cut_last_line_may_show_the_success_end() {
     assert!(!after_failure.contains(&"end success".to_owned()), "{after_failure:?}");
 }
 
-/// qwen tells what each request to the model has used, in chunks without a text.
+/// qwen reports the usage of each request to the model, in chunks without text.
 #[test]
 fn usage_in_pieces_is_summed_up() {
     let piece = |input: u64| {
