@@ -151,13 +151,14 @@ impl Feed {
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.index_torn {
-            problems.push("the chunk index has a line that is no record; what follows it was not used".to_owned());
+            problems
+                .push("the chunk index has a line that is not a record; everything after it was ignored".to_owned());
         }
         for stream in Stream::ALL {
             let Some(file) = &self.files[stream.index()] else { continue };
             let name = stream.source();
             if self.torn[stream.index()] {
-                problems.push(format!("the chunk index does not fit {name}; reading of {name} stopped there"));
+                problems.push(format!("the chunk index does not match {name}; reading of {name} stopped there"));
             } else if self.position[stream.index()] < file.len {
                 let left = file.len - self.position[stream.index()];
                 problems.push(format!("{left} bytes of {name} have no record in the chunk index and were not read"));
@@ -446,7 +447,11 @@ mod tests {
             let bytes: Vec<_> = steps.iter().filter(|step| !step.ends_with("over")).collect();
             assert_eq!(bytes, ["10 stdout ab", "10 stderr xyz"], "{index:?}");
             assert_eq!(steps.iter().filter(|step| step.ends_with("stdout over")).count(), 1);
-            assert_eq!(problems, ["the chunk index does not fit stdout; reading of stdout stopped there"], "{index:?}");
+            assert_eq!(
+                problems,
+                ["the chunk index does not match stdout; reading of stdout stopped there"],
+                "{index:?}"
+            );
         }
     }
 
@@ -463,7 +468,7 @@ mod tests {
             recording(&[&chunk("stdout", 0, 6), "{\"t_ns\":1,\n", &chunk("stderr", 0, 3)].concat()).steps();
         assert_eq!(steps, ["10 stdout abcdef", "10 stdout over", "10 stderr over"]);
         let expected = [
-            "the chunk index has a line that is no record; what follows it was not used",
+            "the chunk index has a line that is not a record; everything after it was ignored",
             "3 bytes of stderr have no record in the chunk index and were not read",
         ];
         assert_eq!(problems, expected);

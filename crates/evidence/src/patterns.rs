@@ -37,13 +37,13 @@ pub struct Patterns {
 /// Why patterns cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
-    #[error("there are {0} patterns, and at most {MOST} can be looked for")]
+    #[error("there are {0} patterns, and at most {MOST} are allowed")]
     TooMany(usize),
     #[error("the pattern \"{}\" has {} bytes, and at most {LONGEST} are allowed", shown(.0), .0.len())]
     TooLong(String),
     #[error("the pattern \"{}\" takes too much memory; make its repetitions smaller", shown(.0))]
     TooLarge(String),
-    #[error("the pattern \"{}\" is no regular expression ({why})", shown(pattern))]
+    #[error("the pattern \"{}\" is not a regular expression ({why})", shown(pattern))]
     Invalid { pattern: String, why: String },
 }
 
@@ -210,10 +210,10 @@ mod tests {
     #[test]
     fn a_pattern_that_cannot_be_used_is_named_in_one_sentence() {
         let one = |pattern: &str| problem(&[pattern.to_owned()]);
-        assert_eq!(one("a(b"), "the pattern \"a(b\" is no regular expression (unclosed group)");
+        assert_eq!(one("a(b"), "the pattern \"a(b\" is not a regular expression (unclosed group)");
         assert_eq!(
             one("(?=a)\n"),
-            "the pattern \"(?=a) \" is no regular expression (look-around, including look-ahead and look-behind, is not supported)"
+            "the pattern \"(?=a) \" is not a regular expression (look-around, including look-ahead and look-behind, is not supported)"
         );
         assert_eq!(
             one(r"(\w{100}){100}"),
@@ -222,7 +222,7 @@ mod tests {
         let long = format!("the pattern \"{}…\" has 1025 bytes, and at most 1024 are allowed", "x".repeat(40));
         assert_eq!(one(&"x".repeat(1025)), long);
         assert!(Patterns::new(&vec!["x".repeat(1024); 64]).is_ok());
-        assert_eq!(problem(&vec![String::new(); 65]), "there are 65 patterns, and at most 64 can be looked for");
+        assert_eq!(problem(&vec![String::new(); 65]), "there are 65 patterns, and at most 64 are allowed");
     }
 
     /// If the record cannot be read, the patterns to hide are not known.

@@ -361,7 +361,7 @@ fn sealed_file(name: String, file: &File, len: u64, hasher: &blake3::Hasher) -> 
     // An engine may be able to reach its own recording; then the hash would vouch for a file that does not exist.
     let found = file.metadata()?;
     if found.nlink() == 0 || found.len() != len {
-        return Err(io::Error::other(format!("{name} was removed or changed by somebody else")));
+        return Err(io::Error::other(format!("{name} was removed or changed by another process")));
     }
     // An empty file can lose only its name, and the code that writes the record syncs the folder.
     if len > 0 {

@@ -40,7 +40,7 @@ enum Durability {
 
 fn swap(path: &Path, content: &[u8], durability: Durability) -> io::Result<()> {
     let Some(name) = path.file_name() else {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a path without a name"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"));
     };
     // Two processes may write the same view at once; each uses a file of its own until it is complete.
     let mut own = name.to_owned();

@@ -10,7 +10,8 @@ use skillrun_parse::ansi;
 use crate::control::Control;
 use crate::reading::Reading;
 
-const FALLBACK_PROMPT: &str = "The agent ended its turn without a result and without a question. How should it continue?";
+const FALLBACK_PROMPT: &str =
+    "The agent ended its turn without a result and without a question. How should it continue?";
 
 pub(crate) fn build(reading: &Reading<'_>, control: &Control<'_>) -> Pending {
     let ask = reading.ask.as_deref();

@@ -209,7 +209,7 @@ impl Reading<'_> {
         match ask {
             AskUser::None => {}
             AskUser::Malformed { .. } => {
-                self.notices.push(notice(Code::AskUserMalformed, "the envelope of the question could not be parsed"));
+                self.notices.push(notice(Code::AskUserMalformed, "the question's envelope could not be read"));
             }
             AskUser::Found { ask, notes, .. } => {
                 self.ask = Some(ask);

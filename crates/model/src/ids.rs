@@ -62,7 +62,7 @@ impl JsonSchema for RunId {
         schemars::json_schema!({
             "type": "string",
             "format": "uuid",
-            "description": "A run. Later ones sort after earlier ones.",
+            "description": "A run. The id of a later run sorts after that of an earlier one.",
         })
     }
 }

@@ -114,13 +114,13 @@ impl ToRasp {
             }
             RecordKind::Question(question) => {
                 let detail = match question.asks {
-                    Asks::Permission => format!("asks before it uses {}", clean(&question.tool, 256).text),
-                    Asks::Elicitation { .. } => "asks for something only the user knows".to_owned(),
+                    Asks::Permission => format!("asks for permission to use {}", clean(&question.tool, 256).text),
+                    Asks::Elicitation { .. } => "asks the user for information".to_owned(),
                 };
                 emit(Level::Info, working(detail), correlation);
             }
             RecordKind::Withdrawn { .. } => {
-                emit(Level::Info, working("takes a question back".to_owned()), correlation);
+                emit(Level::Info, working("withdraws a question".to_owned()), correlation);
             }
             RecordKind::Delta { text, .. } => {
                 let text = clean(text, usize::MAX);
@@ -150,7 +150,7 @@ impl ToRasp {
                 emit(Level::Info, Data::MessageFinal(message), correlation);
                 name = Some(message_id);
                 if record.confidence < LOW_CONFIDENCE {
-                    let warning = diagnostic(Code::LowConfidenceParse, "this message was inferred, not read");
+                    let warning = diagnostic(Code::LowConfidenceParse, "this message was inferred, not parsed exactly");
                     out(builder.evidence(
                         origin,
                         Level::Warning,
@@ -167,7 +167,7 @@ impl ToRasp {
                     }
                 };
                 for name in names {
-                    let mut warning = diagnostic(Code::MessageVoided, "the engine took this message back");
+                    let mut warning = diagnostic(Code::MessageVoided, "the engine retracted this message");
                     warning.message_id = Some(name);
                     emit(Level::Warning, Data::ParserWarning(warning), correlation.clone());
                 }
@@ -263,7 +263,7 @@ impl ToRasp {
         } else if !self.tools_cut {
             self.tools_cut = true;
             let message =
-                format!("more than {OPEN_TOOLS_MAX} tool calls are open; later ones are not followed to their end");
+                format!("more than {OPEN_TOOLS_MAX} tool calls are open; the ends of later calls are not reported");
             let warning = diagnostic(Code::ToolCallsCut, &message);
             let correlation = self.correlation(origin.span.stream);
             out(builder.evidence(origin, Level::Warning, Data::ParserWarning(warning), correlation));
@@ -338,7 +338,7 @@ fn working(detail: String) -> Data {
 fn marker_in_raw() -> Data {
     Data::ParserWarning(diagnostic(
         Code::DoneMarkerInRaw,
-        "the done marker stands in a line that could not be read; it does not count",
+        "the done marker is in a line that could not be parsed; it does not count",
     ))
 }
 

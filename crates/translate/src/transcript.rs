@@ -45,7 +45,7 @@ impl Transcript {
                 writeln!(text, "{} · {} · {}", started.title, started.mode, event.run_id)
             }
             FcmpData::AssistantFinal(message) => {
-                let mark = if message.partial { " (partial: it was cut off)" } else { "" };
+                let mark = if message.partial { " (partial: the message was cut off)" } else { "" };
                 let words = without_envelope(&message.text);
                 self.last_message.clone_from(&words);
                 if words.trim().is_empty() && !message.text.trim().is_empty() {
@@ -66,7 +66,7 @@ impl Transcript {
                     }
                     ToolCallStatus::Completed => output(&mut text, call.output.as_deref()),
                     ToolCallStatus::Failed => {
-                        let reason = shorten(call.reason.as_deref().unwrap_or("no reason told"));
+                        let reason = shorten(call.reason.as_deref().unwrap_or("no reason given"));
                         writeln!(text, "tool {name} failed: {reason}")
                             .and_then(|()| output(&mut text, call.output.as_deref()))
                     }
@@ -82,7 +82,7 @@ impl Transcript {
             FcmpData::AutoDecided(decision) => {
                 writeln!(text, "decided by policy {}: {}", decision.policy, decision.instruction)
             }
-            FcmpData::TimedOut(_) => writeln!(text, "nobody answered in time"),
+            FcmpData::TimedOut(_) => writeln!(text, "no answer before the deadline"),
             FcmpData::ArtifactCreated(artifact) => writeln!(text, "file {} ({} bytes)", artifact.path, artifact.size),
             FcmpData::DiagnosticWarning(warning) => {
                 let mark = match warning.severity {
@@ -154,7 +154,7 @@ fn raw_line(text: &mut String, stream: &str, line: Option<&str>) -> std::fmt::Re
     match line {
         Some(line) if line.trim().is_empty() => Ok(()),
         Some(line) => writeln!(text, "  {stream}| {}", shorten(line.trim_end())),
-        None => writeln!(text, "  {stream}| (kept by range)"),
+        None => writeln!(text, "  {stream}| (text not kept, only its byte range)"),
     }
 }
 

@@ -105,7 +105,7 @@ fn a_recording_is_read_through_patterns_that_are_given() {
     check("normalize", &text(&normalize(&["--redact", "nothing", "--redact", PATTERN])));
     let refused = normalize(&["--redact", "a(b"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert_eq!(text(&refused), "error: the pattern \"a(b\" is no regular expression (unclosed group)\n");
+    assert_eq!(text(&refused), "error: the pattern \"a(b\" is not a regular expression (unclosed group)\n");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_pattern_that_cannot_be_used_stops_everything_before_it_begins() {
     fs::write(lab.path("config.toml"), "engine = 'scripted'\nredact = ['fine', 'a(b']\n").expect("written");
     let refused = skillrun(&lab, &["ls"]);
     assert_eq!(refused.status.code(), Some(2));
-    let expected = "config.toml, line 2: redact: the pattern \"a(b\" is no regular expression (unclosed group)\n";
+    let expected = "config.toml, line 2: redact: the pattern \"a(b\" is not a regular expression (unclosed group)\n";
     assert!(text(&refused).ends_with(expected), "{}", text(&refused));
 
     lab.redact = vec!["a(b".to_owned()];

@@ -137,8 +137,8 @@ fn queued(state: &State) -> Decision {
 /// The same where the process that should receive the answer is gone. The code that starts another must know: the files
 /// that the previous process left of the attempt are set aside.
 fn queued_without_process(state: &State) -> Decision {
-    let detail =
-        "the process that should receive the answer has ended; a new process is started and loads its session".to_owned();
+    let detail = "the process that should receive the answer has ended; a new process is started and loads its session"
+        .to_owned();
     let change =
         RunStatusChange { status: Some(RunStatus::Queued), phase: Some(Phase::ProcessEnded), detail: Some(detail) };
     Decision { events: vec![closing::control(Level::Warning, Data::RunStatus(change))], ..queued(state) }

@@ -168,7 +168,8 @@ pub(super) fn without_process(
 
 /// The run continues to wait; its answer will start another process.
 fn process_ended() -> ControlEvent {
-    let detail = "the process that waited has ended; the answer will start a new process, which loads the session".to_owned();
+    let detail =
+        "the process that waited has ended; the answer will start a new process, which loads the session".to_owned();
     let status = Some(RunStatus::WaitingUser);
     let change = RunStatusChange { status, phase: Some(Phase::ProcessEnded), detail: Some(detail) };
     closing::control(Level::Warning, Data::RunStatus(change))

@@ -132,8 +132,8 @@ pub(crate) fn facts(lines: &[Line], record: Record) -> Facts {
     }
 }
 
-/// What must become of the run after an attempt that left this, whoever looked and however often they died. Not the
-/// gate's own words: a second, smaller telling of contract R3.5.
+/// The expected status of the run after an attempt that left this, regardless of which owners died. Not the gate's
+/// code: a second, smaller version of contract R3.5.
 pub(crate) fn expected(scene: &Scene, attempt: u32, lines: &[Line], record: Record, was_canceled: bool) -> RunStatus {
     if was_canceled {
         return RunStatus::Canceled;

@@ -73,13 +73,7 @@ pub(crate) fn rows(rows: &mut Rows) {
         rule_14("Which colour?"),
     );
     let colours = said("Which \u{1b}[31mcolour\u{1b}[0m?");
-    rows.row(
-        "a prompt with escapes",
-        "R8.7: control characters",
-        colours,
-        interactive(),
-        rule_14("Which colour?"),
-    );
+    rows.row("a prompt with escapes", "R8.7: control characters", colours, interactive(), rule_14("Which colour?"));
     let unseen = said("\u{1b}[0m");
     rows.row("a prompt of escapes alone", PROMPT, unseen, interactive(), rule_14(FALLBACK));
     let wrong = "<ASK_USER_YAML>\nkind: telepathy\nprompt: Go on?\n</ASK_USER_YAML>";

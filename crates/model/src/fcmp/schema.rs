@@ -33,15 +33,15 @@ pub fn event(generator: &mut SchemaGenerator) -> Value {
     let properties = json!({
         "protocol_version": {"const": PROTOCOL_VERSION},
         "run_id": generator.subschema_for::<RunId>(),
-        "seq": {"type": "integer", "minimum": 1, "description": "Counts the events of the conversation from 1, without a gap."},
+        "seq": {"type": "integer", "minimum": 1, "description": "Counts the events of the conversation from 1, without gaps."},
         "ts": generator.subschema_for::<Timestamp>(),
         "engine": generator.subschema_for::<EngineName>(),
-        "session_id": {"type": ["string", "null"], "description": "The session in the engine's own words."},
+        "session_id": {"type": ["string", "null"], "description": "The engine's id of the session."},
         "type": generator.subschema_for::<FcmpType>(),
         "data": {"description": "Its shape depends on `type`."},
         "meta": generator.subschema_for::<Meta>(),
         "correlation": generator.subschema_for::<Correlation>(),
         "raw_ref": generator.subschema_for::<RawRef>(),
     });
-    envelope("One event of a conversation, FCMP: all that a frontend needs.", &properties, &per_type)
+    envelope("One event of a conversation, FCMP: everything that a frontend needs.", &properties, &per_type)
 }

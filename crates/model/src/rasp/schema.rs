@@ -41,7 +41,7 @@ pub fn event(generator: &mut SchemaGenerator) -> Value {
     let properties = json!({
         "protocol_version": {"const": PROTOCOL_VERSION},
         "run_id": part::<RunId>(generator),
-        "seq": {"type": "integer", "minimum": 1, "description": "Counts the events of the run from 1, without a gap."},
+        "seq": {"type": "integer", "minimum": 1, "description": "Counts the events of the run from 1, without gaps."},
         "ts": part::<Timestamp>(generator),
         "attempt_number": part::<AttemptNumber>(generator),
         "source": part::<Source>(generator),
@@ -51,7 +51,7 @@ pub fn event(generator: &mut SchemaGenerator) -> Value {
         "raw_ref": part::<RawRef>(generator),
     });
     let mut schema = envelope(
-        "One event of a run, RASP: nothing is left out, and `raw_ref` says which bytes it was made from.",
+        "One event of a run, RASP: nothing is left out, and `raw_ref` gives the bytes that it was made from.",
         &properties,
         &per_type,
     );

@@ -54,7 +54,7 @@ fn a_question_is_shown_as_work_and_changes_nothing_else() {
         .take(2)
         .collect();
     let working = |detail| (None, Some(Phase::Working), Some(detail));
-    assert_eq!(details, [working("asks before it uses Bash"), working("takes a question back")]);
+    assert_eq!(details, [working("asks for permission to use Bash"), working("withdraws a question")]);
     let told_end = |stdout: &str| {
         let facts = read_whole(ProfileId::ClaudeStreamJson, stdout.as_bytes(), b"").facts;
         let message = facts.messages.into_iter().map(|message| (message.text, message.after_tool));
@@ -71,5 +71,5 @@ fn what_only_the_user_knows_is_shown_as_such() {
         let Data::RunStatus(change) = &event.data else { return None };
         change.detail.as_deref()
     });
-    assert_eq!(details.collect::<Vec<_>>(), ["asks for something only the user knows"]);
+    assert_eq!(details.collect::<Vec<_>>(), ["asks the user for information"]);
 }
