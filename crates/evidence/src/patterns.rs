@@ -240,7 +240,7 @@ mod tests {
         assert!(of_run().expect("readable").is_empty());
         for bad in [&b"{"[..], b"{\"redact_patterns\":\"b\"}", b"{\"redact_patterns\":[\"(\"]}"] {
             recording.write("run.json", bad);
-            let error = of_run().expect_err("nobody knows");
+            let error = of_run().expect_err("not known");
             assert!(error.to_string().contains("run.json: "), "{error}");
         }
         assert!(Patterns::of_run(&recording.path().join("nowhere/.audit")).expect("nothing").is_empty());

@@ -386,7 +386,7 @@ proptest! {
         }
         let decision = recover(&world.state, options, run_id(), world.now(), found, session);
         let waits = world.state.question.is_some();
-        prop_assert!(waits || !decision.effects.is_empty(), "{:?} would stay for ever", world.state.status);
+        prop_assert!(waits || !decision.effects.is_empty(), "{:?} would stay forever", world.state.status);
         let had_end = world.state.is_over();
         world.results = 0;
         world.carry_out(decision);

@@ -28,20 +28,20 @@ macro_rules! actions {
 }
 
 actions! {
-    Restart = "an owner comes" in [1, 2, 3, 4, 5, 6] with 0,
+    Restart = "an owner starts" in [1, 2, 3, 4, 5, 6] with 0,
     /// An owner starts because of a client's request, and handles that before it looks at the run.
     Comes = "a client takes the run" in [1, 2, 3, 4, 5, 6] with 8,
-    Owner = "the owner goes on" in [0, 1, 2, 3, 4, 5, 6] with 0,
-    Hear = "the owner hears its host" in [2, 3, 4, 5, 6] with 20,
+    Owner = "the owner continues" in [0, 1, 2, 3, 4, 5, 6] with 0,
+    Hear = "the owner reads from its host" in [2, 3, 4, 5, 6] with 20,
     Mail = "the owner takes its mail" in [1, 2, 3, 4, 5, 6] with 20,
     Due = "a timer is due" in [3] with 20,
     Host = "the process works" in [2, 3, 4, 5, 6] with 30,
     Time = "time passes" in [1, 2, 3, 4, 5, 6] with 16,
-    Reply = "somebody answers" in [3] with 16,
+    Reply = "a client answers" in [3] with 16,
     Again = "the same again" in [1, 2, 3, 4, 5, 6] with 3,
     Other = "another answer" in [2, 3] with 4,
     Stale = "an old answer" in [1, 2, 3] with 3,
-    Cancel = "somebody cancels" in [1, 2, 3] with 3,
+    Cancel = "a client cancels" in [1, 2, 3] with 3,
     Crash = "the owner dies" in [1, 2, 3, 4, 5, 6] with 8,
     CrashWriting = "the owner dies writing" in [0, 1, 2, 3] with 10,
     DiskFull = "the disk is full" in [1, 2, 3] with 4,

@@ -27,7 +27,7 @@ macro_rules! laws {
 }
 
 laws! {
-    SeqGap = "numbers have no gap",
+    SeqGap = "numbers have no gaps",
     OneEnd = "a run ends once, and nothing follows",
     OneRecord = "an attempt begins once and ends once",
     RightAttempt = "an event carries the number of its attempt",
@@ -39,20 +39,20 @@ laws! {
     GivenOnce = "a process gets an answer once",
     NotGiven = "an answer that is in the Log reaches the process that waits for it",
     BeganOnce = "one process is started for an attempt",
-    BeganLogged = "the Log knows of an attempt before its process begins",
+    BeganLogged = "the Log contains an attempt before its process begins",
     OneProcess = "a run has one process",
     Fold = "the state of the owner is the fold over the Log",
     Verdict = "a verdict depends on the evidence alone",
     Canceled = "a run that was canceled ends canceled",
-    Forgotten = "whoever owns a run does what it needs",
-    Ends = "a run ends, unless it waits for a person who has no limit",
+    Forgotten = "the owner of a run does what the run needs",
+    Ends = "a run ends, unless it waits for a user without a deadline",
     ProcessLeft = "no process outlives its run",
-    NoCause = "a process that is to go on is not ended",
+    NoCause = "a process that should continue is not ended",
     CannotBegin = "what one process left does not hinder the next",
     Result = "a run that is over has a result",
     OneRetry = "a run that was planned is made once",
     TooEarly = "a run begins when its moment has come",
-    Evidence = "a line of a process is told once",
+    Evidence = "a line of a process is reported once",
     Panics = "nothing panics",
     Text = "a Log reads the same as it was written",
 }
@@ -157,7 +157,7 @@ impl Laws {
             Data::RunFailed(failed) => {
                 let code = failed.error.code;
                 let is_so = self.failing.is_none_or(|failing| failing == code);
-                Law::Verdict.check(is_so, || format!("it fails with {code}, and nobody had answered"))?;
+                Law::Verdict.check(is_so, || format!("it fails with {code}, though no answer came in time"))?;
                 self.ends(RunStatus::Failed)?;
             }
             Data::RunCanceled(_) => self.ends(RunStatus::Canceled)?,

@@ -165,7 +165,7 @@ impl World {
     }
 
     pub(crate) fn hand(&mut self) -> &mut Hand {
-        self.owner.as_mut().and_then(|owner| owner.hand.as_mut()).expect("the run is in somebody's hand")
+        self.owner.as_mut().and_then(|owner| owner.hand.as_mut()).expect("an owner has the run in hand")
     }
 
     pub(crate) fn desk(&mut self) -> &mut Desk {
@@ -295,7 +295,7 @@ impl World {
             && let Some(said) = said.take()
         {
             self.clients.done(said);
-            self.tell(|| "whoever said so is told that it is done".to_owned());
+            self.tell(|| "the client receives the acknowledgement".to_owned());
         }
         let doing = Doing { left: decision.effects.into(), told: None, said, after };
         self.hand().at = At::Effects(Box::new(doing));
@@ -404,7 +404,7 @@ impl World {
         }
         if let Some(said) = said {
             self.clients.done(said);
-            self.tell(|| "whoever said so is told that it is done".to_owned());
+            self.tell(|| "the client receives the acknowledgement".to_owned());
         }
         Ok(())
     }
@@ -558,7 +558,7 @@ impl World {
             }
         }
         self.tally.mark("a planned run is made");
-        self.tell(|| "the run that was planned is made".to_owned());
+        self.tell(|| "the planned run is created".to_owned());
         self.accept()
     }
 
@@ -599,7 +599,7 @@ impl World {
 
     /// The deadline of a question has passed.
     pub(crate) fn timer_is_due(&mut self) -> Result<(), Broken> {
-        self.tell(|| "the time of the question is up".to_owned());
+        self.tell(|| "the deadline of the question has passed".to_owned());
         let is_worked_on = self.owner.as_ref().is_some_and(|owner| owner.hand.is_some());
         if is_worked_on {
             let Some(timer) = self.hand().timer.take() else { return Ok(()) };
@@ -638,21 +638,23 @@ impl World {
             return match state.status {
                 Some(RunStatus::Queued) if *is_queued => Ok(()),
                 Some(RunStatus::WaitingUser) if state.rests() && *timer == deadline => Ok(()),
-                Some(RunStatus::WaitingUser) if state.rests() => forgotten("nobody waits for the time of the question"),
-                Some(_) | None => forgotten("nobody works on the run"),
+                Some(RunStatus::WaitingUser) if state.rests() => {
+                    forgotten("no owner waits for the deadline of the question")
+                }
+                Some(_) | None => forgotten("no owner works on the run"),
             };
         };
         if hand.timer != deadline && !is_ending && hand.state.status == Some(RunStatus::WaitingUser) {
-            return forgotten("the owner does not wait for the time of the question");
+            return forgotten("the owner does not wait for the deadline of the question");
         }
         let Some(host) = &self.hosts.living else {
             return forgotten("there is no process, and the owner waits for one");
         };
         if host.phase == Phase::Held {
-            return forgotten("the host waits to be told, and so does the owner");
+            return forgotten("the host waits for the start request, and the owner waits too");
         }
         if is_ending && host.ladder.is_none() {
-            return forgotten("the process is to end, and nobody ends it");
+            return forgotten("the process should end, and no owner ends it");
         }
         let reply = state.reply.as_ref().filter(|_| question.is_none());
         let waits = matches!(host.phase, Phase::AsksCall | Phase::Between) && host.ladder.is_none();

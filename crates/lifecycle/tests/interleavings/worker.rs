@@ -84,7 +84,7 @@ impl World {
             return Ok(());
         }
         if ends && !self.may_end() {
-            return Err(Law::NoCause.broken(format!("the owner says {ask:?}")));
+            return Err(Law::NoCause.broken(format!("the owner sends {ask:?}")));
         }
         self.hosts.ask(self.now, ask);
         self.look_at_processes()
@@ -205,7 +205,7 @@ impl World {
             self.tell(|| "the owner ends the process".to_owned());
             return self.ask(Ask::Cancel);
         }
-        self.tell(|| "the owner tells the process that nothing more comes".to_owned());
+        self.tell(|| "the owner closes the input of the process".to_owned());
         self.ask(Ask::CloseStdin)?;
         self.ask(Ask::TurnOver)
     }
@@ -423,7 +423,7 @@ impl World {
         }
         let attempt = hand.state.attempt;
         if is_gone {
-            self.tell(|| "the host has hung up".to_owned());
+            self.tell(|| "the host has closed the connection".to_owned());
             self.hand().host = None;
             let left = self.hosts.attempt(attempt.0);
             let at = if left.is_claimed { At::Settle } else { At::Start(attempt) };
@@ -491,7 +491,7 @@ impl World {
         }
         if !self.scene.goes_on() {
             self.hand().told = Told::Over;
-            self.tell(|| "the owner tells the host that the turn is over".to_owned());
+            self.tell(|| "the owner reports to the host that the turn is over".to_owned());
             self.ask(Ask::CloseStdin)?;
             return self.ask(Ask::TurnOver);
         }
@@ -511,7 +511,7 @@ impl World {
     /// Asks the next question of the turn.
     fn ask_next(&mut self) -> Result<(), Broken> {
         self.tally.mark("a question inside a turn");
-        self.tell(|| "the owner puts the question that the process asks".to_owned());
+        self.tell(|| "the owner asks the question of the process".to_owned());
         let question = Box::new(self.call());
         let asked = match self.scene.mode {
             ExecutionMode::Interactive => self.decide(Input::CallAsked(question), None, After::Asked)?,

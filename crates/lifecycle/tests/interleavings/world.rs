@@ -106,7 +106,7 @@ impl World {
         if self.laws.end.is_some() {
             return Err(Law::ProcessLeft.broken("it is there still"));
         }
-        Err(Law::Ends.broken(format!("it goes on after {STEPS_MAX} steps, {:?}", self.disk.state.status)))
+        Err(Law::Ends.broken(format!("it continues after {STEPS_MAX} steps, {:?}", self.disk.state.status)))
     }
 
     /// A request is accepted, by an owner that has just started.
@@ -228,7 +228,7 @@ impl World {
     fn act(&mut self, action: Action) -> Result<(), Broken> {
         match action {
             Action::Restart => {
-                self.tell(|| "an owner comes".to_owned());
+                self.tell(|| "an owner starts".to_owned());
                 self.restart()
             }
             Action::Comes => {
@@ -288,7 +288,7 @@ impl World {
             }
             Action::StartFails => self.start_fails(),
             Action::HostKilled => {
-                self.tell(|| "somebody kills the host".to_owned());
+                self.tell(|| "the host is killed".to_owned());
                 self.hosts.kill();
                 Ok(())
             }
@@ -301,7 +301,7 @@ impl World {
             Action::PowerCut => {
                 let unsynced = self.disk.log.len() - self.disk.synced;
                 let kept = self.tape.pick(unsynced + 1);
-                self.tell(|| "the machine dies, with everybody on it".to_owned());
+                self.tell(|| "the machine dies, with every process on it".to_owned());
                 self.hosts.kill();
                 self.owner_dies();
                 self.disk.lose_unsynced(kept);
@@ -338,11 +338,11 @@ impl World {
 
     fn put_in_mail(&mut self, said: Said) {
         let words = self.story.is_some().then(|| match said {
-            Said::Cancel => "somebody wants to cancel".to_owned(),
+            Said::Cancel => "a client wants to cancel".to_owned(),
             Said::Reply(at) => {
                 let sent = &self.clients.sent[at];
                 let key = sent.key.as_ref().map(|key| format!(", key {key}")).unwrap_or_default();
-                format!("somebody sends \"{}\" to question {}{key}", sent.text, sent.interaction)
+                format!("a client sends \"{}\" to question {}{key}", sent.text, sent.interaction)
             }
         });
         self.tell(|| words.unwrap_or_default());
@@ -433,7 +433,7 @@ impl World {
         self.hosts.see_to_time(self.now);
         if had_host && self.hosts.living.is_none() {
             self.tally.mark("a host withdraws");
-            self.tell(|| "nobody told the host to start, and it leaves".to_owned());
+            self.tell(|| "the host received no start request, and leaves".to_owned());
         }
         Ok(())
     }
@@ -457,7 +457,7 @@ impl World {
         let Some(host) = &mut self.hosts.living else { return };
         if host.is_changing {
             self.tally.mark("a process waits between two turns");
-            self.tell(|| "the host goes on to the next attempt".to_owned());
+            self.tell(|| "the host continues with the next attempt".to_owned());
             return self.hosts.change_over();
         }
         if let Some(why) = host.ladder {
@@ -574,7 +574,7 @@ impl World {
             return Err(Law::Result.broken("there is none"));
         }
         if self.clients.has_canceled && !self.laws.is_canceling {
-            return Err(Law::Canceled.broken("somebody was told that it is, and the Log does not know"));
+            return Err(Law::Canceled.broken("a client received the acknowledgement, and the Log does not contain it"));
         }
         self.clients.check(&self.laws.replies)
     }
@@ -585,7 +585,7 @@ impl World {
         }
         let again = self.disk.read(self.scene.paper);
         if again != self.disk.state {
-            return Err(Law::Text.broken("whoever reads it again knows something else"));
+            return Err(Law::Text.broken("a process that reads it again gets another state"));
         }
         Ok(())
     }

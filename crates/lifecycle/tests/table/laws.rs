@@ -182,10 +182,10 @@ proptest! {
         if control.mode == ExecutionMode::Auto && is(RunStatus::Succeeded) {
             let marked = !verdict.evidence.marker.is_empty();
             let warned = verdict.warnings.contains(&Code::CompletedWithoutDoneMarker);
-            prop_assert!(marked != warned, "done without a marker is told");
+            prop_assert!(marked != warned, "done without a marker is reported");
             prop_assert!(marked || !control.require_marker);
             let denied = settled.notices.iter().any(|notice| notice.code == Code::DoneMarkerFalse);
-            prop_assert!(marked || !denied, "not done is no success");
+            prop_assert!(marked || !denied, "not done is not a success");
         }
         if facts.tool_follows || facts.messages.last().is_some_and(|message| message.after_tool) {
             let last = if facts.tool_follows { None } else { facts.messages.last() };

@@ -134,7 +134,7 @@ fn codex_errors_are_told_in_words() {
     assert_eq!(of(r#"bad {"a":1}"#), r#"Error ENGINE_ERROR engine: bad {"a":1}"#, "a document without words");
     assert_eq!(of("bad {"), "Error ENGINE_ERROR engine: bad {");
     let quota = r#"{"error":{"type":"insufficient_quota","message":"Check your plan"}}"#;
-    assert_eq!(of(quota), "Error ENGINE_ERROR quota: Check your plan", "the category is told by all of it");
+    assert_eq!(of(quota), "Error ENGINE_ERROR quota: Check your plan", "the whole text determines the category");
 }
 
 /// Found in real use: every healthy run of codex warned that part of its output was guessed at.

@@ -408,7 +408,7 @@ fn the_last_time_the_engine_told_counts() {
     let reset = |story: Story| story.facts().reset_at;
     let told = |level: Level, category: ErrorCategory, message: &str| story().error(level, category, message);
     assert_eq!(reset(told(Level::Error, Quota, "try again in 30s")), Some(second(30)));
-    assert_eq!(reset(told(Level::Warning, Quota, "try again in 30s")), Some(second(30)), "a retry tells it too");
+    assert_eq!(reset(told(Level::Warning, Quota, "try again in 30s")), Some(second(30)), "a retry reports it too");
     assert_eq!(reset(told(Level::Error, Engine, "try again in 30s")), None, "not about quota");
     let again = |seconds: u64| {
         let first = told(Level::Warning, Quota, &format!("try again in {seconds}s"));

@@ -131,7 +131,7 @@ fn a_partial_message_is_marked() {
     let stdout = format!(r#"{{"type":"stream_event","event":{delta}}}"#) + "\n";
     let arrivals = [Arrival::Bytes(Stream::Stdout, stdout.as_bytes()), Arrival::End(Stream::Stdout)];
     let told = read(ProfileId::ClaudeStreamJson, &arrivals);
-    assert!(told.facts.messages.is_empty(), "it is no answer");
+    assert!(told.facts.messages.is_empty(), "it is not an answer");
     let finals: Vec<_> = told.events.iter().filter_map(message_of).map(|m| (m.text.as_str(), m.partial)).collect();
     assert_eq!(finals, [("half", true)]);
 }
