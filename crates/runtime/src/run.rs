@@ -1,7 +1,7 @@
-//! One run in the hands of its owner: its Log, and the state that is the fold over it.
+//! One run held by its owner: its Log, and the state that is the fold over it.
 //!
-//! Whoever has a [`Run`] is the writer of its Log; dropping it gives that back. What is decided is appended before it is
-//! carried out, and `result.json` is on disk before the last event is.
+//! The holder of a [`Run`] is the writer of its Log; dropping it releases the Log. Decisions are appended before they
+//! are carried out, and `result.json` is on disk before the last event is.
 
 use std::fs;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ use crate::{accept, blobs, result, workspace};
 #[cfg(test)]
 mod tests;
 
-/// Room that is kept for the last events of a run, should the disk be full by then.
+/// Disk space reserved for the last events of a run, in case the disk is full by then.
 const RESERVE: &str = "reserve";
 const RESERVE_BYTES: u64 = 64 * 1024;
 
@@ -48,7 +48,7 @@ pub(crate) struct Run {
     clock: Arc<dyn Clock>,
     counters: Arc<Counters>,
     variables: Arc<ProcessVariables>,
-    /// When something was decided last, in wall time and in running time.
+    /// The moment of the last decision, in wall time and in running time.
     decided_at: Option<(Timestamp, Duration)>,
 }
 
@@ -64,7 +64,7 @@ impl std::fmt::Debug for Run {
     }
 }
 
-/// What every owner has at hand.
+/// What every owner needs.
 #[derive(Debug, Clone)]
 pub(crate) struct Tools {
     pub(crate) data: DataFolder,
@@ -75,7 +75,7 @@ pub(crate) struct Tools {
 }
 
 impl Run {
-    /// A new run, whose Log was made and is empty. Its record is on disk.
+    /// A new run, whose Log was created and is empty. Its record is on disk.
     pub(crate) fn new(tools: &Tools, record: RunRecord) -> Self {
         let id = record.run_id;
         Self {
@@ -93,10 +93,10 @@ impl Run {
         }
     }
 
-    /// Becomes the owner of a run, and learns from its Log what it is about.
+    /// Becomes the owner of a run, and reads its state from its Log.
     pub(crate) fn open(tools: &Tools, id: RunId) -> Result<Self, RuntimeError> {
         let folder = tools.data.run(id);
-        // First, so that nothing is mended in a run that is not ours to understand.
+        // First, so that nothing is repaired in a run that this version does not understand.
         let record = RunRecord::read(&folder.record())?;
         let recovered = tools.log.open(id)?;
         let mut run = Self::new(tools, record);
@@ -109,7 +109,7 @@ impl Run {
 
     fn fold(&mut self) -> Result<(), RuntimeError> {
         let mut state = State::default();
-        // Names of the last attempt: one that is open is read again, and gives them again.
+        // Names of the last attempt: an open attempt is read again, and produces them again.
         let mut last: Vec<String> = Vec::new();
         let builder = &mut self.builder;
         read_all(&self.log, self.id, |event| {
@@ -144,14 +144,14 @@ impl Run {
         self.clock.now()
     }
 
-    /// Time that the wall clock has no say in.
+    /// Time that does not depend on the wall clock.
     pub(crate) fn running(&self) -> Duration {
         self.clock.running()
     }
 
-    /// The running time at which the time of a question of this run is up.
+    /// The running time at which the deadline of a question of this run is reached.
     pub(crate) fn time_up_at(&self, deadline: Timestamp) -> Duration {
-        // From the moment at which it was decided, if that was here: the wall clock may have been set since.
+        // From the moment of the decision, if that was here: the wall clock may have been set since.
         let (now, running) = self.decided_at.unwrap_or_else(|| (self.now(), self.running()));
         running.saturating_add(time_left(now, deadline, self.options().session_timeout))
     }
@@ -163,14 +163,15 @@ impl Run {
         now
     }
 
-    /// Something happened: what follows is decided, appended, and given back to be carried out.
+    /// Applies an input: the decision is appended, and its effects are returned to be carried out.
     pub(crate) fn happens(&mut self, input: Input<'_>) -> Result<Vec<Effect>, RuntimeError> {
         let now = self.decides_now();
         let decision = self.decide(now, input)?;
         self.write(now, decision)
     }
 
-    /// The same where a process may wait between two turns, which is ended by `end_process` if the run ends with this.
+    /// The same where a process may wait between two turns, which is ended by `end_process` if the run ends with this
+    /// input.
     pub(crate) fn happens_between(
         &mut self,
         input: Input<'_>,
@@ -179,14 +180,14 @@ impl Run {
         let now = self.decides_now();
         let decision = self.decide(now, input)?;
         if decision.effects.iter().any(|effect| matches!(effect, Effect::Enqueue { .. })) {
-            // Before anything is written: an answer that cannot be carried out here stays to be given elsewhere.
+            // Before anything is written: an answer that cannot be carried out here must still be possible elsewhere.
             self.check_variables()?;
         }
         let decision = end_first(decision, end_process);
         self.write(now, decision)
     }
 
-    /// Goes on after whoever had it before. There may be a process that waits between two turns.
+    /// Resumes a run of an earlier owner. There may be a process that waits between two turns.
     pub(crate) fn recover(
         &mut self,
         found: Found,
@@ -212,10 +213,10 @@ impl Run {
         sealed.again(&self.variables, salt).write(&path).map_err(failed("written"))
     }
 
-    /// Ends a run whose Log has lost every event. What it was is in its record, and what happened to it is not known any
-    /// more: the evidence stays, and nothing is begun again.
+    /// Ends a run whose Log has lost every event. Its request is in its record, but what happened to it is unknown: the
+    /// evidence stays, and nothing is started again.
     pub(crate) fn end_without_log(&mut self) -> Result<(), RuntimeError> {
-        // They tell of a Log that is no more.
+        // They belong to a Log that no longer exists.
         for path in [self.folder.result(), self.folder.fcmp(), self.folder.diagnostics()] {
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -253,7 +254,7 @@ impl Run {
         }
         if effects.contains(&Effect::WriteResult) {
             self.write_result(&batch)?;
-            // Before the last event, so that whoever finds the run over finds nothing left behind.
+            // Before the last event, so that a process that finds the run over finds nothing left behind.
             workspace::remove_placed(&self.folder, &self.record);
             workspace::release(&self.data, self.id);
         }
@@ -263,14 +264,14 @@ impl Run {
             batch.iter().for_each(log_control_event);
         }
         if self.state.is_over() {
-            // What it was kept for is written; the views may have it.
+            // The events it was reserved for are written; the views may use it.
             self.free_reserve();
         }
         Ok(effects)
     }
 
-    /// What only the runtime can name: the file that has the result, the hashes of files that come with an answer, the
-    /// skill, the engine and the engine's own words for a login in what to do next.
+    /// Adds what only the runtime knows: the file with the result, the hashes of files that come with an answer, the
+    /// skill, the engine and the engine's own login command in the next actions.
     fn with_names(&self, mut event: ControlEvent) -> ControlEvent {
         if let Data::RunCompleted(completed) = &mut event.data {
             completed.result = Some(RESULT.to_owned());
@@ -291,7 +292,7 @@ impl Run {
     /// A control event with its place in the Log.
     fn control(&mut self, now: Timestamp, event: ControlEvent) -> Event {
         let session_id = event.correlation.session_id.or_else(|| self.state.session_id.clone());
-        // A reply is a request of its own, and its key says whether it was carried out already.
+        // A reply is a request of its own, and its key shows whether it was already carried out.
         let is_reply = matches!(event.data, Data::InteractionReplied(_));
         let of_run = || self.record.request.request_id.clone().filter(|_| !is_reply);
         let request_id = event.correlation.request_id.or_else(of_run);
@@ -309,7 +310,7 @@ impl Run {
         Ok(())
     }
 
-    /// Events made from evidence. They can be made again, so they need not be on the disk at once.
+    /// Events made from evidence. They can be made again, so they need not be synced at once.
     pub(crate) fn append_evidence(&mut self, mut batch: Vec<Event>) -> Result<(), RuntimeError> {
         self.builder.renumber(self.state.last_seq + 1, &mut batch);
         if batch.is_empty() {
@@ -343,12 +344,13 @@ impl Run {
         appended.map(drop).map_err(RuntimeError::from)
     }
 
-    /// Keeps room for the end, if there is none yet: what was kept may have been used up when the disk was full before.
+    /// Reserves disk space for the end, if none is reserved yet: an earlier reserve may have been used up when the disk
+    /// was full.
     pub(crate) fn keep_reserve(&self) {
         let file = fs::File::create_new(self.folder.root().join(RESERVE));
         let kept = file.map(|file| fallocate(&file, FallocateFlags::empty(), 0, RESERVE_BYTES));
         if let Ok(Err(_)) = kept {
-            // Without it a full disk is only found out later.
+            // Without it a full disk is only detected later.
             self.free_reserve();
         }
     }
@@ -360,7 +362,7 @@ impl Run {
     /// Writes `result.json` as it is with these events at the end of the Log.
     fn write_result(&self, batch: &[Event]) -> Result<(), RuntimeError> {
         if let Some(result) = result_with(&self.log, self.id, &self.folder, batch)? {
-            // A view: the Log has everything that stands in it, and room that is kept is kept for the Log.
+            // A view: the Log has everything in it, and the reserve is for the Log.
             result::write(&self.folder, &result).ok();
         }
         Ok(())
@@ -395,8 +397,8 @@ fn log_control_event(event: &Event) {
     tracing::info!(seq, attempt, detail = detail.unwrap_or_default(), "{kind:?}");
 }
 
-/// Nobody looks for the process of a run that is over: where this is the end, the process hears of it before that is in the
-/// Log, and not once more.
+/// No process looks for the process of a run that is over: where this is the end, the process is ended before the Log
+/// has the end, and not once more.
 fn end_first(mut decision: Decision, end_process: impl FnOnce()) -> Decision {
     let has = |effect: &Effect| decision.effects.contains(effect);
     if has(&Effect::WriteResult) && has(&Effect::EndProcess) {
@@ -420,7 +422,7 @@ pub(crate) fn result_with(
     })?;
     for (event, at) in batch.iter().zip(0..) {
         let is_end = matches!(event.data, Data::RunCompleted(_) | Data::RunFailed(_) | Data::RunCanceled(_));
-        // Only of the writer, and it is the writer who has events that are still to be appended.
+        // Only the writer has a previous hash, and only the writer has events that are still to be appended.
         let prev = match (is_end, batch.first()) {
             (true, Some(first)) => log.hash_after(run, Seq(first.seq), &batch[..at]).ok(),
             (true, None) | (false, _) => None,
@@ -465,8 +467,8 @@ pub(crate) fn read_lines(
     }
 }
 
-/// What was read so far is not what the Log says now.
+/// The Log has changed since it was read.
 pub(crate) fn changed(run: RunId) -> RuntimeError {
-    let source = std::io::Error::other("it was mended while it was read; try again");
+    let source = std::io::Error::other("it was repaired while it was read; try again");
     LogError { run, kind: LogErrorKind::Io { place: "events.jsonl".to_owned(), source } }.into()
 }

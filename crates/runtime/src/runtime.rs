@@ -1,8 +1,9 @@
 //! Owns runs: one queue, one worker per run that has a process, timers for those that wait.
 //!
-//! - `surroundings`: what is handed in. `desk`: what is going on at this moment; nothing here is the truth about a run.
-//! - `say`: replies and cancels. `anywhere`: the same, whoever has the run. `take_up`: runs that somebody else has left.
-//! - `retries`: runs that take the place of others.
+//! - `surroundings`: what the caller passes in. `desk`: current activity; no state of a run is only here.
+//! - `say`: replies and cancels. `anywhere`: the same, whichever process has the run. `take_up`: runs that another
+//!   owner has left.
+//! - `retries`: runs that replace others.
 //! - `stats`: figures.
 
 mod anywhere;
@@ -37,7 +38,7 @@ use crate::requests::{self, Found, RequestKey, SubmitError, Submitted, WasNew};
 use crate::run::{Run, check_variables};
 use desk::{Desk, Passes};
 
-/// The owner of runs in one process. Dropping it leaves them: their hosts go on, and whoever comes next adopts them.
+/// The owner of runs in one process. Dropping it leaves them: their hosts continue, and the next owner adopts them.
 #[derive(Debug)]
 pub struct Runtime {
     inner: Arc<Inner>,
@@ -66,7 +67,7 @@ impl Runtime {
         &self.inner.surroundings.tools.data
     }
 
-    /// What requests are filled in with.
+    /// The defaults for requests.
     pub fn defaults(&self) -> &Options {
         &self.inner.surroundings.defaults
     }
@@ -81,7 +82,7 @@ impl Runtime {
         &self.inner.surroundings.layers
     }
 
-    /// What of the request of a run nobody is shown.
+    /// The parts of a run's request that are not shown.
     pub fn hidden(&self, record: &RunRecord) -> Result<Hidden, RecordError> {
         let surroundings = &self.inner.surroundings;
         let path = surroundings.tools.data.run(record.run_id).record();
@@ -92,7 +93,7 @@ impl Runtime {
         &self.inner.surroundings.tools.log
     }
 
-    /// Accepts a request, and works on it as soon as there is a slot. When this returns, the run is on the disk.
+    /// Accepts a request, and starts it as soon as there is a slot. When this returns, the run is on disk.
     pub fn submit(&self, new: NewRun) -> Result<RunId, AcceptError> {
         let run = self.make(new)?;
         let id = run.id;
@@ -100,8 +101,8 @@ impl Runtime {
         Ok(id)
     }
 
-    /// Accepts a request under a key: the same key makes no second run, whatever happens meanwhile. What was asked for is
-    /// told apart by its fingerprint; `make` is called only where there is no run yet.
+    /// Accepts a request under a key: the same key creates no second run, whatever happens meanwhile. Requests are
+    /// distinguished by their fingerprint; `make` is called only where there is no run yet.
     pub fn submit_once(
         &self,
         key: &RequestKey,
@@ -149,12 +150,12 @@ impl Runtime {
         self.inner.desk().queue.room().map_err(|full| AcceptError::QueueFull { queued: full.queued })
     }
 
-    /// Why a run does not get on, if it does not.
+    /// Why a run is stuck, if it is.
     pub fn trouble(&self, run: RunId) -> Option<String> {
         self.inner.desk().troubles.get(&run).map(|trouble| trouble.words.clone())
     }
 
-    /// The same of a run that is over: what kept this process from working on it means nothing any more.
+    /// The same for a run that is over: what kept this process from working on it no longer matters.
     pub fn trouble_after_end(&self, run: RunId) -> Option<String> {
         let mut desk = self.inner.desk();
         if desk.troubles.get(&run).is_some_and(|trouble| trouble.passes == Passes::WithRun) {
@@ -170,7 +171,7 @@ impl Runtime {
     }
 
     /// From here on, the variables of this process are those of the run. Where another process owns the run at this
-    /// moment, nothing is changed: that process decides with which variables it goes on.
+    /// moment, nothing is changed: that process decides which variables it uses.
     pub fn use_own_variables(&self, run: RunId) -> Result<(), RuntimeError> {
         match self.inner.open(run) {
             Ok(run) => run.use_own_variables(),
@@ -179,18 +180,19 @@ impl Runtime {
         }
     }
 
-    /// Whether this process works on a run, or will, without being asked again.
+    /// Whether this process works on a run, or will without another request.
     pub fn has(&self, run: RunId) -> bool {
         self.inner.desk().has(run)
     }
 
-    /// Waits until nothing is left to do for a run here: it is over, waits for a person without a time, or was let go.
+    /// Waits until nothing is left to do for a run here: it is over, waits for the user without a deadline, or was
+    /// released.
     pub fn wait_for(&self, run: RunId, timeout: Duration) -> bool {
         self.inner.wait_until(timeout, |desk| !desk.has(run))
     }
 
-    /// As [`Self::wait_for`], for a run whose Log has its end. Somebody else may have answered its question, and then
-    /// the moment at which it would have been decided here means nothing any more.
+    /// As [`Self::wait_for`], for a run whose Log has its end. Another process may have answered its question, and then
+    /// the deadline that was set here no longer matters.
     pub fn wait_after_end(&self, run: RunId, timeout: Duration) -> bool {
         self.inner.desk().disarm(run);
         self.wait_for(run, timeout)
@@ -201,13 +203,13 @@ impl Runtime {
         self.inner.wait_until(timeout, Desk::is_idle)
     }
 
-    /// Leaves a run to itself; its host goes on.
+    /// Releases a run; its host continues.
     pub fn let_go(&self, run: RunId) {
         self.inner.let_go(run);
     }
 
-    /// Leaves all runs, waits until nothing is done for them any more, and tells for which something is still to be done:
-    /// those are without an owner now. What is only known afterwards: a worker may have come to rest meanwhile.
+    /// Releases all runs, waits until no work is done for them here, and returns those that still need work: they are
+    /// without an owner now. The list is only known afterwards: a worker may have finished meanwhile.
     pub fn leave(&self) -> Vec<RunId> {
         let runs = {
             let mut desk = self.inner.desk();

@@ -1,11 +1,12 @@
-//! `variables.json`: which variables a run was made with, so that no attempt of it starts with others.
+//! `variables.json`: which variables a run was made with, so that no attempt of it starts with different ones.
 //!
 //! An engine reads its account and its address from variables. An owner that has other variables than the caller would
 //! send the caller's prompts and files to another account, and an owner that has none would end the run. So an owner
 //! compares before it starts an attempt, and before it writes an answer that starts one.
 //!
-//! The file has no values: for each name it has a hash of the value under a salt of this run, or null where the variable
-//! was not set. An empty variable is one that is not set. Runs of versions that did not write the file are not compared.
+//! The file contains no values: for each name it has a hash of the value with a salt of this run, or null where the
+//! variable was not set. An empty variable counts as not set. Runs of versions that did not write the file are not
+//! compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -67,7 +68,7 @@ impl ProcessVariables {
     }
 }
 
-/// How a variable differs from what it was.
+/// How a variable differs from its recorded state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VariableChange {
     NotSetHere,
@@ -140,7 +141,7 @@ impl SealedVariables {
         Self::of(self.variables.keys().cloned().collect(), now, salt)
     }
 
-    /// What is different in this process. A server may have been given another account since it made a run of its own;
+    /// What differs in this process. A server may have been given another account since it made a run of its own; but
     /// no variable may be missing there either.
     pub(crate) fn changed(&self, now: &ProcessVariables) -> Vec<ChangedVariable> {
         let Some(salt) = from_hex(&self.salt).and_then(|salt| <[u8; 32]>::try_from(salt).ok()) else {

@@ -1,4 +1,4 @@
-//! Checks a run: derives again, from its evidence and its Log, everything that can be, and compares.
+//! Checks a run: derives everything that can be derived from its evidence and its Log again, and compares.
 //!
 //! ```text
 //! evidence files ──▶ events ──▶ Log ──▶ result.json, fcmp.jsonl, parser_diagnostics.jsonl, meta.N.json
@@ -8,12 +8,12 @@
 //! ```
 //!
 //! One pass over the Log, in bounded memory: the events of an attempt are derived as far as the Log has them, and each
-//! pair is compared. Nothing is written and nothing is locked, so a run that somebody works on can be checked too, as far
-//! as it has come.
+//! pair is compared. Nothing is written and nothing is locked, so a run that another process works on can be checked
+//! too, as far as it has come.
 //!
 //! - `order`, `chain`: the Log by itself. `attempt`: one attempt against its evidence. `files`: hashes of the host.
-//!   `kept`: hashes that the Log and the record have. `meta`, `views`: what was made of the Log. `difference`: where two
-//!   texts part, in words.
+//!   `kept`: hashes in the Log and the record. `meta`, `views`: files derived from the Log. `difference`: where two
+//!   texts differ, as a message.
 
 mod attempt;
 mod chain;
@@ -36,39 +36,39 @@ use crate::error::RuntimeError;
 use crate::record::RunRecord;
 use pass::Pass;
 
-/// What was looked at, and what came of it.
+/// What was checked, and the results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "VerifyReport")]
 pub struct Report {
     pub run_id: RunId,
     /// As far as the Log can be read.
     pub status: Option<RunStatus>,
-    /// How far the Log was read; absent where its last line is of a version before the chain.
+    /// How far the Log was read; absent where its last line was written by a version before the chain.
     pub log_head: Option<LogHead>,
     pub checks: Vec<Check>,
 }
 
 impl Report {
-    /// Nothing is wrong. What could not be compared is not wrong.
+    /// No check failed. What could not be compared is not a failure.
     pub fn is_good(&self) -> bool {
         self.first_break().is_none()
     }
 
-    /// The first thing that is not what it should be. What comes before explains what comes after: the Log, then what it
-    /// vouches for, then what is made of it.
+    /// The first check that failed. Earlier checks explain later ones: the Log, then what it covers, then what is
+    /// derived from it.
     pub fn first_break(&self) -> Option<&Check> {
         self.checks.iter().find(|check| !check.outcome.is_good())
     }
 }
 
-/// A report as it is answered.
+/// A report as it is returned to clients.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Verification {
     #[serde(flatten)]
     pub report: Report,
-    /// Nothing is wrong. What could not be compared is not wrong.
+    /// No check failed. What could not be compared is not a failure.
     pub is_good: bool,
-    /// The first thing that is not what it should be.
+    /// The first check that failed.
     pub first_break: Option<Check>,
 }
 
@@ -79,12 +79,12 @@ impl From<Report> for Verification {
     }
 }
 
-/// One thing that was looked at.
+/// One check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "VerifyCheck")]
 pub struct Check {
     pub what: CheckKind,
-    /// None for what belongs to the whole run.
+    /// None for a check of the whole run.
     pub attempt: Option<AttemptNumber>,
     #[serde(flatten)]
     pub outcome: Outcome,
@@ -95,11 +95,11 @@ pub struct Check {
 #[schemars(rename = "VerifyKind")]
 #[serde(rename_all = "snake_case")]
 pub enum CheckKind {
-    /// No gap, no damage, every line an event that can stand where it stands, one end.
+    /// No gap, no damage, every line an event that is allowed in its place, one end.
     Log,
     /// Every line of the Log carries the hash of the line before it.
     Chain,
-    /// The Log had the head that somebody noted.
+    /// The Log had the head that was noted earlier.
     Head,
     /// `run.json` against the hash in the first event, and the folder's name.
     Record,
@@ -111,11 +111,11 @@ pub enum CheckKind {
     EvidenceFiles,
     /// Events made from the bytes, in order and to the byte.
     EvidenceEvents,
-    /// Every byte lies in the range of an event.
+    /// Every byte is in the range of an event.
     Coverage,
-    /// The gate, asked again.
+    /// The gate, applied again.
     Verdict,
-    /// An output that was too large to stand in an event.
+    /// An output that was too large for an event.
     LargeOutput,
     /// `meta.N.json` against the host's record and the verdict.
     Meta,
@@ -150,22 +150,22 @@ impl CheckKind {
     }
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "VerifyOutcome")]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
     Same,
     Different {
-        /// The first one, and where it is.
+        /// The first difference, and where it is.
         difference: String,
     },
-    /// It lies where the user and other programs may change it, and is not what it was when the run ended. Nothing that
-    /// skillrun keeps is wrong.
+    /// It is in a place where the user and other programs may change it, and differs from the end of the run. Nothing
+    /// that skillrun keeps is wrong.
     ChangedSince {
         what_changed: String,
     },
-    /// Another version made it, it was removed as agreed, or it is not over.
+    /// Another version made it, it was removed as configured, or it is not over.
     NotComparable {
         why: String,
     },
@@ -175,13 +175,13 @@ pub enum Outcome {
     },
 }
 
-/// Whether something that is missing ought to be there.
+/// Whether a missing file should exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "VerifyAbsence")]
 #[serde(rename_all = "snake_case")]
 pub enum Absence {
     Lost,
-    /// It is made later.
+    /// It is written later.
     NotYet,
 }
 
@@ -214,12 +214,12 @@ impl Outcome {
     }
 }
 
-/// Checks a run that may be somebody else's, as far as it has come.
+/// Checks a run, which another process may own, as far as it has come.
 pub fn verify(data: &DataFolder, log: &FileLog, run: RunId) -> Result<Report, RuntimeError> {
     verify_against(data, log, run, None)
 }
 
-/// A head of a Log that somebody noted: the hash, and the event it belongs to if that is known.
+/// A head of a Log that was noted: the hash, and the event it belongs to if that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotedHead {
     pub seq: Option<u64>,
@@ -232,17 +232,15 @@ impl std::str::FromStr for NotedHead {
     /// `HASH`, or `SEQ:HASH`.
     fn from_str(text: &str) -> Result<Self, String> {
         let (seq, hash) = match text.split_once(':') {
-            Some((seq, hash)) => {
-                (Some(seq.parse().map_err(|_| format!("{seq:?} is not the number of an event"))?), hash)
-            }
+            Some((seq, hash)) => (Some(seq.parse().map_err(|_| format!("{seq:?} is not an event number"))?), hash),
             None => (None, text),
         };
-        let hash = LineHash::from_hex(hash).ok_or("a head is 64 hexadecimal digits, or SEQ:DIGITS")?;
+        let hash = LineHash::from_hex(hash).ok_or("a head must be 64 hexadecimal digits, or SEQ:DIGITS")?;
         Ok(Self { seq, hash })
     }
 }
 
-/// The same, and that the Log has a head that was noted before.
+/// The same, and also checks that the Log has a head that was noted before.
 pub fn verify_against(
     data: &DataFolder,
     log: &FileLog,
@@ -251,7 +249,7 @@ pub fn verify_against(
 ) -> Result<Report, RuntimeError> {
     let folder = data.run(run);
     let record = RunRecord::read(&folder.record())?;
-    // What comes later is not looked at: a run that writes faster than this reads would never be done.
+    // Later events are not checked: for a run that writes faster than this reads, it would never end.
     let until = log.head(run)?.next_seq;
     let damage = log.check(run)?;
     let mut pass = Pass::new(run, &folder, &record, noted);
@@ -264,7 +262,7 @@ pub fn verify_against(
 pub(crate) enum LogEnd {
     Reached,
     Damaged(Damage),
-    /// It was cut by its owner while it was read.
+    /// Its owner truncated it while it was read.
     Changed,
 }
 

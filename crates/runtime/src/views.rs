@@ -1,10 +1,10 @@
 //! Views that are written beside the Log: `fcmp.jsonl` and `parser_diagnostics.jsonl` whenever a run begins to wait and
-//! when it is over, and `result.json` where the disk was too full for it at the end. They can be made from the Log at any
-//! time, so a failure to write them loses nothing; what is lacking is written later. The process that writes them has the
-//! run. The cache learns of a run that is over at the same time.
+//! when it is over, and `result.json` where the disk was too full for it at the end. They can be made from the Log at
+//! any time, so a failure to write them loses nothing; missing views are written later. The process that writes them
+//! owns the run. A run that is over is entered into the cache at the same time.
 //!
-//! The two files of lines are only ever added to: a line that was given out once stays what it is, whichever version of
-//! the program adds the next. `tail` finds out how far a file goes.
+//! The two files of lines are only ever appended to: a line that was delivered once never changes, whichever version of
+//! the program appends the next. `tail` finds out how far a file goes.
 
 mod tail;
 #[cfg(test)]
@@ -30,7 +30,7 @@ use crate::result;
 use crate::run::{Tools, read_all, result_with};
 use tail::Tail;
 
-/// Of a run that is over: writes what is lacking.
+/// For a run that is over: writes missing views.
 pub(crate) fn write(tools: &Tools, run: RunId) {
     let folder = tools.data.run(run);
     if result::is_lacking(&folder)
@@ -41,7 +41,7 @@ pub(crate) fn write(tools: &Tools, run: RunId) {
     if !is_whole(&folder.fcmp()) || !folder.diagnostics().exists() {
         add(&tools.log, run, &folder).ok();
     }
-    // A hint; whoever uses it looks at the run again.
+    // A hint; a reader checks the run again.
     let has_succeeded =
         result::read(&folder).is_ok_and(|result| result.is_some_and(|r| r.status == RunStatus::Succeeded));
     if has_succeeded
@@ -52,26 +52,26 @@ pub(crate) fn write(tools: &Tools, run: RunId) {
     }
 }
 
-/// Whether nothing of it is lacking.
+/// Whether none of its views is missing.
 pub(crate) fn are_there(folder: &RunFolder) -> bool {
     !result::is_lacking(folder) && is_whole(&folder.fcmp()) && folder.diagnostics().exists()
 }
 
-/// Of a run that waits: writes what its Log has and its views have not. Where they cannot be written now, the run is none
-/// the worse for it; they are added to when it goes on.
+/// For a run that waits: writes what its Log has and its views lack. If they cannot be written now, the run is not
+/// affected; they are appended to when it continues.
 pub(crate) fn write_waiting(tools: &Tools, run: RunId) {
     add(&tools.log, run, &tools.data.run(run)).ok();
 }
 
-/// Whether the views of a run that waits are older than its Log, or missing. Files that were copied may say so of each
-/// other without being so; then there is nothing to add.
+/// Whether the views of a waiting run are older than its Log, or missing. Copied files may look older without being so;
+/// then there is nothing to append.
 pub(crate) fn may_lag(folder: &RunFolder) -> bool {
     let changed = |path: PathBuf| fs::metadata(path).and_then(|file| file.modified()).ok();
     let written = changed(folder.fcmp()).filter(|_| !is_lacking(&folder.fcmp()) && folder.diagnostics().exists());
     written.is_none_or(|written| changed(folder.events()).is_some_and(|log| log > written))
 }
 
-/// Whether a conversation is there to its end, so that it can be given out in place of the Log.
+/// Whether a conversation is complete, so that it can be delivered instead of the Log.
 pub fn is_whole(fcmp: &Path) -> bool {
     Tail::of_conversation(fcmp).is_ok_and(|tail| tail.is_end)
 }
@@ -82,7 +82,7 @@ fn is_lacking(path: &Path) -> bool {
 }
 
 /// Removes them, because the Log they were made from has changed. They are made again when the run is over again, and
-/// whoever wants them meanwhile makes them from the Log.
+/// until then readers make them from the Log.
 pub fn forget(folder: &RunFolder) -> io::Result<()> {
     for path in [folder.fcmp(), folder.diagnostics()] {
         match fs::remove_file(path) {
@@ -93,28 +93,28 @@ pub fn forget(folder: &RunFolder) -> io::Result<()> {
     Ok(())
 }
 
-/// Where a view goes on.
+/// Where a view continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GoesOn {
-    /// The same translator made the lines that are there: after so many of them.
+    /// The same translator made the existing lines: after this many of them.
     AfterLine(u64),
-    /// Another one did: after the last event that it has translated.
+    /// Another translator did: after the last event that it has translated.
     AfterEvent(u64),
 }
 
-/// Adds to both files what the Log has and they have not.
+/// Appends to both files what the Log has and they lack.
 fn add(log: &FileLog, run: RunId, folder: &RunFolder) -> Result<(), RuntimeError> {
     let made_by = RunRecord::read(&folder.record())?.translator;
     add_as(made_by, log, run, folder)
 }
 
-/// `made_by`: the translator of the lines that are there.
+/// `made_by`: the translator of the existing lines.
 fn add_as(made_by: u32, log: &FileLog, run: RunId, folder: &RunFolder) -> Result<(), RuntimeError> {
     let (fcmp, diagnostics) = (folder.fcmp(), folder.diagnostics());
     let head = log.head(run)?;
     let mut said = Tail::of_conversation(&fcmp).unwrap_or_default();
     let mut noted = Tail::of_events(&diagnostics).unwrap_or_default();
-    // Lines of events that the Log has lost are worth nothing.
+    // Lines of events that the Log has lost are invalid.
     if head.epoch != Epoch::FIRST || said.rasp_seq.max(noted.rasp_seq) >= head.next_seq.0 {
         (said, noted) = (Tail::default(), Tail::default());
     }
@@ -135,12 +135,12 @@ fn add_as(made_by: u32, log: &FileLog, run: RunId, folder: &RunFolder) -> Result
         });
         written.map_err(failed(&fcmp))
     })?;
-    // The conversation last: where that is whole, so is the other.
+    // The conversation last: when it is complete, so is the other.
     problems.finish()?;
     conversation.finish()
 }
 
-/// Which events of a translation are not in the file yet, and which number each gets.
+/// Which events of a translation are not in the file yet, and the number of each.
 struct Numbering {
     goes_on: GoesOn,
     lines: u64,
@@ -164,7 +164,7 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> RuntimeError {
     move |error| RuntimeError::File { path, doing: "written", error }
 }
 
-/// A file that lines are added to. A new one gets its name when it is finished.
+/// A file that lines are appended to. A new one gets its name when it is finished.
 struct ViewFile {
     path: PathBuf,
     beside: Option<PathBuf>,
@@ -172,13 +172,13 @@ struct ViewFile {
 }
 
 impl ViewFile {
-    /// `bytes` of what is there stay.
+    /// The first `bytes` of the file stay.
     fn open(path: &Path, bytes: u64) -> Result<Self, RuntimeError> {
         let beside = (bytes == 0).then(|| path.with_extension("jsonl.tmp"));
         let opened = match &beside {
             Some(beside) => File::create(beside),
             None => OpenOptions::new().write(true).open(path).and_then(|mut file| {
-                // What a process left behind that was interrupted in the middle of a line.
+                // The rest of a process that was interrupted in the middle of a line.
                 file.set_len(bytes)?;
                 file.seek(SeekFrom::End(0))?;
                 Ok(file)

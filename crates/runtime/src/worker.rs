@@ -1,10 +1,10 @@
-//! Works on one run: starts its attempts, follows their hosts, settles them, and carries out what is decided, until the
-//! run is over or waits for a person and no process waits with it.
+//! Works on one run: starts its attempts, follows their hosts, settles them, and carries out the decisions, until the
+//! run is over or waits for the user and no process waits with it.
 //!
-//! A worker begins the same way whether the run is new, goes on after an answer, or was left by an owner that died: it
-//! looks at what there is, and asks the reducer. `turn` follows a living attempt, `calls` puts the questions inside it,
-//! `between` waits with a process between two. `host` is the conversation with the host, `deaf` what is done about one that
-//! hears nobody, `tell` what its process is told, `untold` what it never heard.
+//! A worker begins the same way whether the run is new, continues after an answer, or was left by an owner that died:
+//! it inspects the state on disk, and asks the reducer. `turn` follows a running attempt, `calls` puts the questions
+//! inside it, `between` waits with a process between two. `host` is the conversation with the host, `deaf` handles an
+//! unresponsive host, `tell` sends messages to the process, `untold` handles an answer that never reached it.
 
 mod between;
 mod calls;
@@ -37,26 +37,25 @@ use crate::run::Run;
 use crate::runtime::Surroundings;
 use crate::views;
 
-/// A host that is left by an owner may take a moment to notice.
+/// A host that an owner has left may take a moment to notice.
 const OWNED_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a host that says nothing is waited for before the run is left for a while. What is said to the run meanwhile
-/// waits as long.
+/// How long an unresponsive host is waited for before the run is left for a while. Messages to the run wait as long.
 const ATTACH: Duration = Duration::from_secs(10);
 
 /// Why a worker left a run.
 #[derive(Debug)]
 pub(crate) enum Rest {
     Over,
-    /// For a person.
+    /// For the user.
     Waiting {
         timer: Option<Timer>,
     },
-    /// It was told to.
+    /// It was asked to.
     LetGo,
 }
 
-/// A moment at which a question is decided without a person.
+/// A moment at which a question is decided without the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Timer {
     /// In running time, so that setting the wall clock does not move it.
@@ -71,7 +70,7 @@ impl Timer {
     }
 }
 
-/// What a worker does next.
+/// The next step of a worker.
 #[derive(Debug)]
 enum Next {
     Start(AttemptNumber),
@@ -106,7 +105,7 @@ impl<'a> Worker<'a> {
         let found = self.look()?;
         tracing::debug!(status = ?self.run.state.status, attempt = %self.run.state.attempt, host = ?found, "took up the run");
         let session = match found {
-            // It is not asked for while there is a process.
+            // Not needed while there is a process.
             Found::Alive => SessionLeft::Lost,
             Found::NoClaim | Found::Ended | Found::Lost => opening::session_left(&self.run),
         };
@@ -137,7 +136,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The run begins to wait, perhaps for days: its views tell until then.
+    /// The run begins to wait, perhaps for days: until then its views are up to date.
     fn write_waiting_views(&self) {
         views::write_waiting(&self.surroundings.tools, self.run.id);
     }
@@ -172,7 +171,7 @@ impl<'a> Worker<'a> {
                 }
                 Ok(Attached::Ended(record)) => {
                     if record.process_continues {
-                        // Whoever was here before had asked for the next attempt.
+                        // The earlier owner had requested the next attempt.
                         if let Ok(Attached::Live(owner)) = attach_within(&audit, next(attempt), ATTACH) {
                             self.host = Some(Host::new(owner, None));
                         }
@@ -190,20 +189,20 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Something happened to a run whose process may wait between two turns.
+    /// Applies an input to a run whose process may wait between two turns.
     fn happens_between(&mut self, input: Input<'_>) -> Result<Vec<Effect>, RuntimeError> {
         let host = self.host.as_mut();
         self.run.happens_between(input, || host.into_iter().for_each(Host::end_now))
     }
 
-    /// Goes on after whoever had the run before.
+    /// Resumes the run of an earlier owner.
     fn recover(&mut self, found: Found, session: SessionLeft) -> Result<Next, RuntimeError> {
         let host = self.host.as_mut();
         let effects = self.run.recover(found, session, || host.into_iter().for_each(Host::end_now))?;
         self.carry_out(effects)
     }
 
-    /// Does what was decided; what is left to do follows from the state.
+    /// Carries out effects; the remaining work follows from the state.
     fn carry_out(&mut self, effects: Vec<Effect>) -> Result<Next, RuntimeError> {
         let mut told = None;
         for effect in effects {
@@ -214,7 +213,7 @@ impl<'a> Worker<'a> {
                 Effect::EndProcess => self.end_process(),
                 Effect::ArmTimer { interaction_id, at } => self.arm(interaction_id, at),
                 Effect::DisarmTimer { .. } => self.timer = None,
-                // The slot is given back when the worker leaves; the result was written with the events.
+                // The slot is released when the worker leaves; the result was written with the events.
                 Effect::ReleaseSlot | Effect::WriteResult | Effect::Adopt { .. } => {}
             }
         }
@@ -237,7 +236,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Waits until the host or somebody else says something, or the time is up.
+    /// Waits until the host or the mailbox has a message, or until the given moment.
     fn wait(&self, until: Option<Instant>) -> Result<(), RuntimeError> {
         let Some(host) = &self.host else { return Ok(()) };
         let timer = self.timer.map(|timer| timer.left(self.run.running()));
@@ -246,12 +245,12 @@ impl<'a> Worker<'a> {
         let left = nearest.map(|at| at.saturating_duration_since(Instant::now()));
         let left = left.map(|left| Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 3600, tv_nsec: 0 }));
         let mut fds = [PollFd::new(&*host.owner, PollFlags::IN), PollFd::new(self.mail, PollFlags::IN)];
-        // An interruption means that there is something to look at.
+        // An interruption means that there is something to check.
         poll(&mut fds, left.as_ref()).ok();
         Ok(())
     }
 
-    /// The timer, if its time has come.
+    /// The timer, if it is due.
     fn is_due(&self) -> Option<InteractionId> {
         self.timer.filter(|timer| timer.at <= self.run.running()).map(|timer| timer.interaction_id)
     }
@@ -263,7 +262,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Nobody has answered. Somebody may have done so just now, and then nothing happens.
+    /// The deadline has passed without an answer. An answer may have come just now, and then nothing happens.
     fn expire(&mut self, interaction_id: InteractionId) -> Result<Next, RuntimeError> {
         tracing::info!(interaction = interaction_id.0, "the time of the question is up");
         self.timer = None;
@@ -274,7 +273,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Carries out what somebody said; none when nothing came.
+    /// Carries out a message from the mailbox; none when there was no message.
     fn heed(&mut self) -> Result<Option<Next>, RuntimeError> {
         let Some(Mail { said, answer }) = self.mail.take() else { return Ok(None) };
         let input = match said {
@@ -293,7 +292,7 @@ impl<'a> Worker<'a> {
                 return Ok(Some(Next::Rest(Rest::LetGo)));
             }
         };
-        // Whoever asked may have left.
+        // The caller may have left.
         match self.happens_between(input) {
             Ok(effects) => {
                 answer.send(Ok(())).ok();
@@ -306,14 +305,14 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The host has hung up; nothing is left of it in the list of processes.
+    /// The host has closed its connection; its process is reaped.
     fn bury_host(&mut self) {
         if let Some(child) = self.host.take().and_then(|mut host| host.child.take()) {
             host::bury(child);
         }
     }
 
-    /// The process is gone: its login goes back, and the Log has what could not be kept.
+    /// The process is gone: its login is given back, and the Log records what could not be kept.
     fn give_back_login(&mut self) {
         for warning in login::give_back(&self.surroundings.tools.data, self.run.id, ProcessLeft::Gone) {
             // On a full disk it is left out.
@@ -321,14 +320,14 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The run is over. If its process died while nobody looked, it has its login still.
+    /// The run is over. If its process died while no owner was there, its login is still out.
     fn give_up_login(&self) {
         if matches!(host_is_alive(&self.run.folder.audit()), Ok(false)) {
             login::give_back(&self.surroundings.tools.data, self.run.id, ProcessLeft::Gone);
         }
     }
 
-    /// The run is over: waits for its process, which was told so.
+    /// The run is over: waits for its process, which was asked to end.
     fn see_out(&mut self) -> Result<Next, RuntimeError> {
         loop {
             let Some(host) = &mut self.host else { return Ok(Next::Rest(Rest::Over)) };
@@ -339,8 +338,8 @@ impl<'a> Worker<'a> {
                 if self.is_still_there() {
                     continue;
                 }
-                // The Log has its last event. What was not kept was told when the turn was settled; what was refreshed
-                // on the way out lies where all lie that were not kept.
+                // The Log has its last event. What was not kept was reported when the turn was settled; a login
+                // refreshed during the exit is in the folder of logins that were not kept.
                 login::give_back(&self.surroundings.tools.data, self.run.id, ProcessLeft::Gone);
                 return Ok(Next::Rest(Rest::Over));
             }

@@ -1,8 +1,9 @@
 //! Where an engine works: a folder inside the run, or one of the user's.
 //!
-//! In a folder of the user's nothing that exists is touched. What has to be put there is listed in `placed.json` of the
-//! run before it is made, and removed when the run is over, by whoever finds it over. One run at a time works in a
-//! folder, unless sharing is allowed: `workspaces/` of the data folder has a note for each that is in use.
+//! In a folder of the user's nothing that exists is touched. Files that have to be put there are listed in
+//! `placed.json` of the run before they are created, and removed when the run is over, by the process that finds it
+//! over. One run at a time works in a folder, unless sharing is allowed: `workspaces/` of the data folder has a note
+//! for each folder in use.
 
 use std::ffi::OsString;
 use std::fs;
@@ -22,7 +23,7 @@ use crate::data_folder::{DataFolder, RunFolder};
 use crate::error::RuntimeError;
 use crate::record::{HomeChoice, RunRecord, Sharing, Workspace};
 
-/// Where engines look for skills that name no folder of their own.
+/// Where engines look for skills if they name no folder of their own.
 const COMMON_SKILLS: &str = ".agents/skills";
 
 /// The folders an attempt needs.
@@ -53,18 +54,18 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> PlaceError {
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Placed {
     paths: Vec<OsText>,
-    /// One of them is ours with all that is in it, whatever the agent made of it.
+    /// One of them belongs to skillrun with everything in it, whatever the agent put there.
     copy: Option<OsText>,
 }
 
-/// Whose it is what comes to lie in something that was put there.
+/// The owner of files that appear inside something that was put there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Content {
     Ours,
     Users,
 }
 
-/// What a copy is called until it is whole.
+/// The name of a copy until it is complete.
 fn part_of(copy: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(copy.file_name().unwrap_or_default());
@@ -99,7 +100,7 @@ impl Places {
                 let in_home = descriptor.skills.home.first();
                 let skill = match (record.request.home, in_home) {
                     (HomeChoice::Run, Some(in_home)) => home.join(in_home).join(name),
-                    // Under a name that nobody else's skill has.
+                    // Under a name that no other skill has.
                     (HomeChoice::Run | HomeChoice::User, _) => {
                         let id = record.run_id.to_string();
                         let tail = id.rsplit('-').next().unwrap_or(&id).to_owned();
@@ -118,7 +119,7 @@ impl Places {
         }
     }
 
-    /// Makes the folders and the patched copy. Does nothing where an earlier attempt did it.
+    /// Creates the folders and the patched copy. Does nothing where an earlier attempt did it.
     pub(crate) fn prepare(&self, folder: &RunFolder, record: &RunRecord, layers: &Layers) -> Result<(), PlaceError> {
         match &record.request.workspace {
             Workspace::Own => fs::create_dir_all(&self.workspace).map_err(failed(&self.workspace))?,
@@ -138,7 +139,7 @@ impl Places {
             self.note(folder, &self.artifacts, Content::Users).map_err(failed(&self.artifacts))?;
         }
         fs::create_dir_all(&self.artifacts).map_err(failed(&self.artifacts))?;
-        // Whole or not there: it is made beside and moved, so that a copy that was cut short is never used.
+        // Whole or not at all: it is made beside and moved, so that an incomplete copy is never used.
         if !self.skill.join("SKILL.md").exists() {
             let parent = self.skill.parent().unwrap_or(&self.workspace);
             if self.is_in_users_folder(record, &self.skill) {
@@ -149,17 +150,17 @@ impl Places {
             tree::remove(&beside).ok();
             let copy = SkillCopy::make(&folder.skill(), &beside)?;
             copy.patch(layers, &Patch { mode: record.request.mode, artifacts_dir: &self.artifacts })?;
-            // What has its name is used by every later attempt, so its content is on the disk before.
+            // A copy with its final name is used by every later attempt, so its content is synced before.
             whole_file::sync_trees(std::slice::from_ref(&beside)).map_err(failed(&beside))?;
             match fs::rename(&beside, &self.skill) {
                 Ok(()) => {}
-                // Another file system: copied there instead, under another name, and moved when it is whole.
+                // Another file system: copied there instead, under another name, and moved when it is complete.
                 Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
                     let part = part_of(&self.skill);
                     if self.is_in_users_folder(record, &part) {
                         self.note(folder, &part, Content::Users).map_err(failed(&part))?;
                     }
-                    // Of an owner that was killed.
+                    // Left by an owner that was killed.
                     tree::remove(&part).ok();
                     SkillCopy::make(&beside, &part)?;
                     whole_file::sync_trees(std::slice::from_ref(&part)).map_err(failed(&part))?;
@@ -172,7 +173,7 @@ impl Places {
         Ok(())
     }
 
-    /// Lists a path, and the folders above it that will be made for it, before anything is made.
+    /// Lists a path, and the folders above it that will be created for it, before anything is created.
     fn note(&self, folder: &RunFolder, path: &Path, content: Content) -> io::Result<()> {
         let file = placed_file(folder);
         let mut placed: Placed = match fs::read(&file) {
@@ -204,7 +205,7 @@ impl Places {
     }
 }
 
-/// Takes out of the user's folder what was put there. Folders that have got something else in them stay.
+/// Removes from the user's folder what was put there. Folders that contain something else by now stay.
 pub(crate) fn remove_placed(folder: &RunFolder, record: &RunRecord) {
     let Workspace::Folder { .. } = &record.request.workspace else { return };
     let file = placed_file(folder);
@@ -212,7 +213,7 @@ pub(crate) fn remove_placed(folder: &RunFolder, record: &RunRecord) {
     let Ok(placed) = serde_json::from_slice::<Placed>(&bytes) else { return };
     for listed in placed.paths.iter().rev() {
         let path = listed.as_path();
-        // What the agent made elsewhere is the user's.
+        // Files that the agent made elsewhere belong to the user.
         let is_copy = placed.copy.as_ref().is_some_and(|copy| copy == listed || part_of(copy.as_path()) == path);
         let removed = match fs::symlink_metadata(path) {
             Ok(found) if found.is_dir() && is_copy => tree::remove(path),
@@ -220,7 +221,7 @@ pub(crate) fn remove_placed(folder: &RunFolder, record: &RunRecord) {
             Ok(_) => fs::remove_file(path),
             Err(error) => Err(error),
         };
-        // One that is not empty has something of somebody's in it.
+        // A folder that is not empty contains files of the user or the agent.
         removed.ok();
     }
     fs::remove_file(&file).ok();
@@ -234,15 +235,15 @@ struct InUse {
     sharing: Sharing,
 }
 
-/// Whose a folder is.
+/// Which run uses a folder.
 #[derive(Debug)]
 pub(crate) enum Claim {
-    /// Ours. Nobody else claims anything while this is held, so it is held until the run can be seen.
+    /// This run. No other process claims anything while this is held, so it is held until the run is visible.
     Ours(#[expect(dead_code, reason = "a lock, given back when it is dropped")] fs::File),
     Of(RunId),
 }
 
-/// Notes that a run works in a folder of the user's, unless another run is there.
+/// Records that a run works in a folder of the user's, unless another run is there.
 pub(crate) fn claim(
     data: &DataFolder,
     run: RunId,

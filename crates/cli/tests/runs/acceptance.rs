@@ -209,7 +209,7 @@ fn a_run_whose_files_are_not_what_was_accepted_is_not_started() {
         (|run| empty(&run.skill()), "copy of the skill"),
         (|run| fs::remove_file(run.skill().join("assets/output.json")).expect("removed"), "copy of the skill"),
         (|run| fs::write(run.inputs().join("1-photo.png"), "").expect("emptied"), "inputs/1-photo.png"),
-        (|run| fs::remove_file(run.inputs().join("1-photo.png")).expect("removed"), "inputs/1-photo.png is gone"),
+        (|run| fs::remove_file(run.inputs().join("1-photo.png")).expect("removed"), "inputs/1-photo.png is missing"),
     ];
     for (change, words) in cases {
         let runtime = lab.runtime();

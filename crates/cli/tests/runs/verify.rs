@@ -379,7 +379,7 @@ fn changed_views_are_found() {
     file.write_all(b"{}\n").expect("written");
     let report = check(&lab, run);
     let words = differs(&report, CheckKind::Conversation);
-    assert!(words.contains(&format!("goes on at byte {}", whole.len())), "{words}");
+    assert!(words.contains(&format!("continues at byte {}", whole.len())), "{words}");
     change(&folder.fcmp(), |_| whole[..whole.len() - 10].to_vec());
     assert!(differs(&check(&lab, run), CheckKind::Conversation).contains("line"));
     let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
@@ -551,7 +551,7 @@ fn a_report_as_json() {
     assert_eq!(report["status"], "succeeded");
     assert_eq!(report["checks"][5], serde_json::json!({"what": "evidence_files", "attempt": 1, "outcome": "same"}));
     let missing = serde_json::json!({
-        "what": "result", "attempt": null, "outcome": "missing", "why": "result.json is gone", "absence": "lost",
+        "what": "result", "attempt": null, "outcome": "missing", "why": "result.json is missing", "absence": "lost",
     });
     assert_eq!(report["checks"][11], missing);
 }

@@ -114,8 +114,8 @@ pub fn decided(ended: &AttemptEnded) -> &'static str {
         Some("the agent said that it was done, and its output is valid")
     } else if *rule == Rule::MarkerAuto {
         Some(
-            "the agent said that it was done and its output is valid, but its process did not exit cleanly, which counts \
-             in auto mode",
+            "the agent said that it was done and its output is valid, but its process did not exit cleanly, \
+             which counts in auto mode",
         )
     } else if *rule == Rule::BadExit && !evidence.end.is_empty() {
         Some("the process of the engine ended with an error or by a signal, although its turn had ended as it should")

@@ -1,5 +1,4 @@
-//! Removes. Each run under its lock, and only if its Log says now that it is over; whoever decided may have looked
-//! earlier.
+//! Removes. Each run under its lock, and only if its Log says now that it is over; the plan may be older.
 
 use std::fs;
 use std::io;
@@ -18,10 +17,10 @@ use crate::data_folder::{DataFolder, RunFolder};
 use crate::login;
 use crate::requests;
 
-/// A file under another name that is this old was left by a process that died.
+/// A temporary file that is this old was left by a process that died.
 const ABANDONED_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// A login that was kept beside the user's is of no use to anybody after this time.
+/// A login that was kept beside the user's is of no use after this time.
 pub(super) const LOGIN_KEPT_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 
 /// What was done.
@@ -39,11 +38,11 @@ pub struct Skipped {
 
 #[derive(Debug, thiserror::Error)]
 pub enum WhySkipped {
-    #[error("somebody works on it{}", .pid.map_or_else(String::new, |pid| format!(", process {pid}")))]
+    #[error("it is in use{}", .pid.map_or_else(String::new, |pid| format!(" by process {pid}")))]
     Held { pid: Option<u32> },
     #[error("it is not over")]
     NotOver,
-    #[error("it is gone already")]
+    #[error("it is already removed")]
     Gone,
     #[error("{0}")]
     Failed(String),
@@ -56,8 +55,8 @@ struct Note {
     why: Why,
 }
 
-/// Carries a plan out, and tidies up what earlier removals and dead processes left. One run that cannot be removed does
-/// not keep the others.
+/// Carries a plan out, and cleans up what earlier removals and dead processes left. One run that cannot be removed does
+/// not stop the others.
 pub fn carry_out(log: &FileLog, data: &DataFolder, removals: &[Removal], now: Timestamp) -> Outcome {
     let mut outcome = Outcome::default();
     for removal in removals {
@@ -67,7 +66,7 @@ pub fn carry_out(log: &FileLog, data: &DataFolder, removals: &[Removal], now: Ti
         }
     }
     for run in runs(data).unwrap_or_default() {
-        // Noted as removed, and the process died before the folder was gone. One without a Log may also be new.
+        // Recorded as removed, but the process died before the folder was gone. One without a Log may also be new.
         if matches!(log.head(run), Err(LogError { kind: LogErrorKind::Gone, .. })) {
             let tidied = remove_tree(data.run(run).root());
             outcome.skipped.extend(tidied.err().map(|error| Skipped { run, why: failed(error) }));
@@ -79,7 +78,7 @@ pub fn carry_out(log: &FileLog, data: &DataFolder, removals: &[Removal], now: Ti
 
 fn remove(log: &FileLog, data: &DataFolder, removal: &Removal, now: Timestamp) -> Result<(), WhySkipped> {
     let folder = data.run(removal.run);
-    // Its lock. Nobody gets it twice, this process neither.
+    // Acquires its lock, which is exclusive, also within this process.
     log.open(removal.run).map_err(refused)?;
     let done = match ending(&folder).map(|ending| ending.standing) {
         Ok(Standing::NotOver) => Err(WhySkipped::NotOver),
@@ -100,7 +99,7 @@ fn remove(log: &FileLog, data: &DataFolder, removal: &Removal, now: Timestamp) -
 fn remove_evidence(folder: &RunFolder, why: Why, now: Timestamp) -> io::Result<()> {
     let files = evidence_files(folder)?;
     let note = folder.audit().join(NOTE);
-    // Where there is one, an earlier removal was cut short, and it tells how much there was.
+    // An existing note means that an earlier removal was interrupted; it states how much there was.
     if fs::symlink_metadata(&note).is_err() {
         let bytes = files.iter().map(|(_, bytes)| bytes).sum();
         let mut text = serde_json::to_vec(&Note { removed_at: now, bytes, why })?;
@@ -139,13 +138,14 @@ fn refused(error: LogError) -> WhySkipped {
     }
 }
 
-/// Removes a folder with everything in it. A link goes and what it leads to stays, a workspace of the user's above all.
+/// Removes a folder with everything in it. Links are removed and their targets stay, in particular a workspace of the
+/// user.
 pub(super) fn remove_tree(path: &Path) -> io::Result<()> {
     tree::remove(path)
 }
 
-/// Removes entries of the cache and of requests whose run is gone, and files that dead processes were writing. What cannot
-/// be removed is tried again next time.
+/// Removes entries of the cache and of requests whose run is gone, and files that dead processes were writing. What
+/// cannot be removed is retried next time.
 fn tidy(data: &DataFolder, now: Timestamp) {
     let runs = runs(data).unwrap_or_default();
     for path in files(&data.cache()) {
@@ -164,7 +164,7 @@ fn tidy(data: &DataFolder, now: Timestamp) {
         remove_older(&path, LOGIN_KEPT_MS, now);
     }
     left_tests::remove_old(data, now);
-    // A server that is never started again would keep them for ever.
+    // Otherwise they would stay forever where no server is ever started again.
     requests::tidy(data, now);
 }
 

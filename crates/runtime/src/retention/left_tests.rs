@@ -1,5 +1,5 @@
-//! Folders that tests of skills and trials of engines left below `DATA/tests`: kept for somebody to look at, or left by a
-//! process that was killed. After a week nobody looks any more.
+//! Folders that tests of skills and trials of engines left below `DATA/tests`: kept for the user to examine, or left by
+//! a process that was killed. They are removed after a week.
 //!
 //! ```text
 //! test-*     a data folder
@@ -20,7 +20,7 @@ use crate::owners::crashed;
 
 const KEPT_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 
-/// What cannot be removed is tried again next time.
+/// What cannot be removed is retried next time.
 pub(super) fn remove_old(data: &DataFolder, now: Timestamp) {
     for folder in folders(&data.tests()) {
         let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -43,7 +43,7 @@ fn remove(folder: &Path, inner: &[DataFolder], now: Timestamp) -> io::Result<()>
             login::give_up(data, run)?;
         }
     }
-    // A login that did not go back to the user stays as long as that of any other run.
+    // A login that was not copied back to the user stays as long as that of any other run.
     let has_login = inner.iter().any(|data| fs::read_dir(data.logins()).is_ok_and(|mut files| files.next().is_some()));
     if has_login && !is_older(folder, LOGIN_KEPT_MS, now) {
         return Ok(());
@@ -51,7 +51,7 @@ fn remove(folder: &Path, inner: &[DataFolder], now: Timestamp) -> io::Result<()>
     remove_tree(folder)
 }
 
-/// Whether a process may be at work there: one that does not say that it is gone.
+/// Whether a process may be working there: any process that is not known to be gone.
 fn is_owned(data: &DataFolder) -> bool {
     let gone = crashed(data);
     let entries = fs::read_dir(data.owners()).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -59,7 +59,7 @@ fn is_owned(data: &DataFolder) -> bool {
     sockets.any(|socket| !gone.contains(&socket))
 }
 
-/// Neither the folder nor its list of runs was changed for so long. A clock that was set back makes nothing old.
+/// Neither the folder nor its list of runs was changed for this long. A clock that was set back makes nothing old.
 fn is_older(folder: &Path, limit_ms: u64, now: Timestamp) -> bool {
     let changed = |path: &Path| fs::symlink_metadata(path).and_then(|found| found.modified()).ok();
     let last = changed(folder).max(changed(&DataFolder::new(folder).runs()));
@@ -67,7 +67,7 @@ fn is_older(folder: &Path, limit_ms: u64, now: Timestamp) -> bool {
     last.and_then(|last| now.millis_since(last)).is_some_and(|age| age > limit_ms)
 }
 
-/// Folders in a folder, no links.
+/// Folders in a folder, without links.
 fn folders(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path()).collect()

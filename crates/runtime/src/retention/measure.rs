@@ -1,4 +1,4 @@
-//! What runs take up.
+//! The disk space of runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,9 +14,9 @@ use super::{Evidence, RunUse, Standing};
 use crate::artifacts::open_plain;
 use crate::data_folder::{DataFolder, RunFolder};
 
-/// The first and the last event of a run are short; more is not read to find them.
+/// The first and the last event of a run are short; no more is read to find them.
 const LINE: u64 = 256 << 10;
-/// Runs that [`du`] names.
+/// Number of runs that [`du`] lists.
 const LARGEST: usize = 10;
 
 /// How a run ended, by the first and the last line of its Log.
@@ -27,7 +27,7 @@ pub(crate) struct Ending {
     pub(crate) ended_at: Option<Timestamp>,
 }
 
-/// Whatever is not plainly the end of a run is none: nothing is removed by mistake.
+/// Anything that is not clearly the end of a run does not count as one: nothing is removed by mistake.
 pub(crate) fn ending(folder: &RunFolder) -> io::Result<Ending> {
     let mut file = open_plain(&folder.events())?;
     let len = file.metadata()?.len();
@@ -51,7 +51,7 @@ fn decode(line: &[u8]) -> Option<Event> {
     Event::from_json(std::str::from_utf8(line).ok()?).ok()
 }
 
-/// Whether a file of `.audit` is evidence that can go: everything large, and what is of no use without it.
+/// Whether a file of `.audit` is evidence that can be removed: everything large, and files that are useless without it.
 pub(super) fn is_evidence(name: &str) -> bool {
     let is = |made_by: fn(AttemptNumber) -> String| names::number_in(name, made_by).is_some();
     let log = |stream: &Stream| names::number_in(name, |n| names::log(*stream, n)).is_some();
@@ -61,7 +61,7 @@ pub(super) fn is_evidence(name: &str) -> bool {
         || ["before", "after", "diff"].iter().any(listing)
 }
 
-/// Evidence files that are there, and their sizes.
+/// Existing evidence files, and their sizes.
 pub(super) fn evidence_files(folder: &RunFolder) -> io::Result<Vec<(PathBuf, u64)>> {
     let entries = match fs::read_dir(folder.audit()) {
         Ok(entries) => entries,
@@ -79,7 +79,7 @@ pub(super) fn evidence_files(folder: &RunFolder) -> io::Result<Vec<(PathBuf, u64
     Ok(files)
 }
 
-/// What a run takes up. A folder without a Log is an error.
+/// The disk space of a run. A folder without a Log is an error.
 pub fn measure(data: &DataFolder, run: RunId) -> io::Result<RunUse> {
     let folder = data.run(run);
     let Ending { standing, created_at, ended_at } = ending(&folder)?;
@@ -110,7 +110,7 @@ pub fn measure_all(data: &DataFolder) -> io::Result<Measured> {
     for run in runs(data)? {
         match measure(data, run) {
             Ok(run) => found.uses.push(run),
-            // Being made, or being removed.
+            // Being created, or being removed.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => found.unmeasured.push(Unmeasured { run, why: error.to_string() }),
         }
@@ -145,13 +145,13 @@ pub struct Total {
     pub other_bytes: u64,
 }
 
-/// What the data folder takes up.
+/// The disk space of the data folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Usage {
     pub by_standing: BTreeMap<Standing, Total>,
     /// The largest first.
     pub largest: Vec<RunUse>,
-    /// Of everything that is no run.
+    /// Of everything that is not a run.
     pub rest_bytes: u64,
     /// Runs that could not be measured; what is known of them is in the rest.
     pub unmeasured: Vec<Unmeasured>,

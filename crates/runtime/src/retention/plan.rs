@@ -1,4 +1,4 @@
-//! Decides what goes. Pure: what there is, what is allowed, and the time are handed in.
+//! Decides what is removed. Pure: the runs, the limits and the time are passed in.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use skillrun_model::Timestamp;
 use super::{Evidence, Removal, RunUse, Standing, What, Why};
 use crate::limits::{Keep, Retention};
 
-/// What is to be removed, the oldest first. Carried out and asked again at the same moment, there is no more.
+/// What is to be removed, the oldest first. After it is carried out, a second plan for the same moment is empty.
 pub fn plan(runs: &[RunUse], retention: &Retention, now: Timestamp) -> Vec<Removal> {
     let mut over: Vec<Run<'_>> = runs.iter().filter_map(Run::of).collect();
-    // The oldest first. Of those that ended at the same moment failed ones last, and then in the order of their ids, so
-    // that everybody decides the same.
+    // The oldest first. Of those that ended at the same moment failed ones come last, and then in the order of their
+    // ids, so that every process decides the same.
     over.sort_by_cached_key(|run| (run.ended_at, run.is_failed(), run.of.run.to_string()));
     let mut plan = Plan { over, fate: BTreeMap::new() };
     plan.by_age_and_count(Standing::Succeeded, retention.succeeded, now);
@@ -22,7 +22,7 @@ pub fn plan(runs: &[RunUse], retention: &Retention, now: Timestamp) -> Vec<Remov
     if let Some(most) = retention.max_bytes {
         let all: u64 = runs.iter().map(|run| run.evidence_bytes.saturating_add(run.other_bytes)).sum();
         plan.by_size(all, most);
-        // One that was kept for the sake of an older run may have lost it.
+        // A run that was kept because of an older run may have lost that reason.
         plan.failed(retention, now);
     }
     plan.removals()
@@ -66,7 +66,7 @@ impl Plan<'_> {
         matches!(self.fate.get(&at), Some((What::Run, _)))
     }
 
-    /// Places of runs that stand so and are too old or too many, with the reason.
+    /// Places of runs in this state that are too old or too many, with the reason.
     fn too_old_or_many(&self, standing: Standing, keep: Keep, now: Timestamp) -> Vec<(usize, Why)> {
         let of_these = self.over.iter().enumerate().filter(|(_, run)| run.of.standing == standing);
         let count = of_these.clone().count();
@@ -84,7 +84,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Failed runs are the ones that somebody comes back to: none goes while another run is kept that is no younger,
+    /// Failed runs are the ones that users come back to: none is removed while another run is kept that is not younger,
     /// whatever the settings say.
     fn failed(&mut self, retention: &Retention, now: Timestamp) {
         let kept = |at: usize| !self.over[at].is_failed() && !self.is_gone(at);
@@ -96,7 +96,7 @@ impl Plan<'_> {
         }
     }
 
-    /// The same age for all, so that failed runs do not lose theirs before others.
+    /// The same age for all, so that failed runs do not lose their evidence before others.
     fn evidence_by_age(&mut self, retention: &Retention, now: Timestamp) {
         for (at, run) in self.over.iter().enumerate() {
             let has_evidence = run.of.evidence == Evidence::Present;
@@ -106,7 +106,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Evidence of the oldest runs, as long as that helps; then the oldest runs themselves.
+    /// Evidence of the oldest runs, as long as that suffices; then the oldest runs themselves.
     fn by_size(&mut self, all: u64, most: u64) {
         let freed: u64 = self.fate.iter().map(|(at, (what, _))| bytes(self.over[*at].of, *what)).sum();
         let mut left = all.saturating_sub(freed);

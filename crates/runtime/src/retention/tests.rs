@@ -54,7 +54,7 @@ fn by_default_failed_runs_stay_three_times_as_long() {
     }
     let all = [(id(0), What::Run, Why::Age), (id(2), What::Run, Why::Age), (id(1), What::Run, Why::Age)];
     assert_eq!(plan(91), all);
-    assert_eq!(plan(10_000), all, "what is not over stays for ever");
+    assert_eq!(plan(10_000), all, "what is not over stays forever");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn any_runs() -> impl Strategy<Value = Vec<RunUse>> {
     })
 }
 
-/// The runs that are left.
+/// The remaining runs.
 fn carried_out(runs: &[RunUse], removals: &[Removal]) -> Vec<RunUse> {
     let fate: BTreeMap<String, What> = removals.iter().map(|r| (r.run.to_string(), r.what)).collect();
     let left = runs.iter().filter_map(|run| match fate.get(&run.run.to_string()) {
@@ -350,10 +350,10 @@ fn evidence_is_removed_and_noted_and_the_rest_stays() {
     let after = measure(&world.data, id(1)).expect("measured");
     assert_eq!((after.evidence, after.evidence_bytes, after.standing), (Evidence::Absent, 0, Standing::Failed));
 
-    // Cut short, and done again.
+    // Interrupted, and done again.
     fs::write(folder.audit().join("stdout.1.log"), "x").expect("a file");
     world.carry_out(What::Evidence, &[1]);
-    assert_eq!(fs::read_to_string(folder.audit().join(NOTE)).expect("a note"), wanted, "it tells how much there was");
+    assert_eq!(fs::read_to_string(folder.audit().join(NOTE)).expect("a note"), wanted, "it states how much there was");
     assert!(!folder.audit().join("stdout.1.log").exists());
 }
 
@@ -401,7 +401,7 @@ fn a_login_that_was_kept_goes_after_a_month() {
     assert_eq!(names(world.data.logins()), ["new.kept", "note.json"]);
 }
 
-/// Found by reading for `make soak`: only a start of the server removed them.
+/// Only a start of the server removed them.
 #[test]
 fn keys_of_requests_go_a_week_after_their_run() {
     let world = World::new();
@@ -441,7 +441,7 @@ fn folders_of_tests_go_after_a_week_unless_somebody_is_at_work() {
     }
     let _living = [make("test-living", "", 92), make("engine-living", "auto/data", 92)];
     drop(make("test-new", "", 94));
-    // Somebody looked at it, and tried a run again.
+    // The user examined it, and retried a run.
     drop(make("test-used", "", 92));
     fs::create_dir(tests.join("test-used/runs")).expect("a folder");
     let runs = fs::File::open(tests.join("test-used/runs")).expect("a folder");
@@ -540,7 +540,7 @@ fn what_a_dead_process_left_is_tidied_up() {
     assert!(kept.root().join("new.8.tmp").exists() && !kept.root().join("old.7.tmp").exists());
 }
 
-/// A folder that no path reaches ended `gc` and `du` for all runs.
+/// A folder that no path reaches made `gc` and `du` fail for all runs.
 #[test]
 fn one_run_with_a_very_deep_folder_is_measured_and_removed_like_the_others() {
     let world = World::new();
@@ -567,7 +567,7 @@ fn a_run_that_cannot_be_measured_is_named_and_the_others_are_measured() {
     let world = World::new();
     world.run(1, Standing::Succeeded);
     world.run(2, Standing::Succeeded);
-    // No file: whoever opens it is told so.
+    // Not a file: opening it fails.
     let events = world.data.run(id(1)).events();
     fs::remove_file(&events).expect("removed");
     fs::create_dir(&events).expect("a folder");

@@ -15,7 +15,7 @@ use crate::limits::SlotLimits;
 use crate::runtime::{Runtime, Setup};
 use crate::variables::OwnerRole;
 
-/// A run that waits for its first attempt, in our hands.
+/// A run that waits for its first attempt, held by this process.
 fn queued(root: &Path) -> Run {
     let data = DataFolder::new(root.join("data"));
     let skill = root.join("skill");
@@ -88,7 +88,7 @@ fn cancel() -> Input<'static> {
     Input::Cancel { by: "a test".to_owned() }
 }
 
-/// Regression: the batch that was to open an attempt could not be appended, and what came next had the number of that
+/// Regression: the batch that was to open an attempt could not be appended, and the next events had the number of that
 /// attempt. Found by the simulation.
 #[test]
 fn after_an_append_that_failed_events_have_the_number_of_the_last_attempt() {
@@ -105,7 +105,7 @@ fn after_an_append_that_failed_events_have_the_number_of_the_last_attempt() {
     assert!(after.len() > before.len() && after.iter().all(|attempt| *attempt == 0), "{after:?}");
 }
 
-/// An owner that died between the two left a process that nobody looked for. Found by the simulation.
+/// An owner that died between the two left a process that no owner looked for. Found by the simulation.
 #[test]
 fn a_process_hears_of_the_end_before_the_log_has_it() {
     let root = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Says something to a run wherever its owner is: here, in another process, or nowhere.
+//! Sends a reply or a cancel to a run wherever its owner is: here, in another process, or nowhere.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,40 +13,40 @@ use crate::error::RuntimeError;
 use crate::mailbox::Reply;
 use crate::owners::{Ask, Asked, Kind, ask};
 
-/// An owner may leave a run while we look for it.
+/// An owner may release a run while it is being looked for.
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Nobody is asked again after this.
+/// No owner is asked again after this.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Who has heard it.
+/// Where a message was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
-    /// The run is ours now.
+    /// This process owns the run now.
     Here,
     /// Its owner, another process.
     Elsewhere,
-    /// The same was said before.
+    /// The same message was accepted before.
     Before,
 }
 
 impl Runtime {
-    /// Answers a question of any run. When this returns, the answer is on the disk.
+    /// Answers a question of any run. When this returns, the answer is on disk.
     pub fn reply_anywhere(&self, run: RunId, reply: Reply) -> Result<Heard, RuntimeError> {
-        // So that an answer that is sent again after a silence is known to be the same.
+        // So that an answer that is sent again after a missing reply is recognized as the same.
         let request_id = reply.request_id.or_else(|| random_nonce().ok());
         let reply = Reply { request_id, ..reply };
         self.say_anywhere(|| self.reply(run, reply.clone()), || Ask::Reply { run, reply: reply.clone() })
     }
 
-    /// Cancels any run. When this returns, that is on the disk; its process may take a moment to end.
+    /// Cancels any run. When this returns, the cancel is on disk; its process may take a moment to end.
     pub fn cancel_anywhere(&self, run: RunId, by: &str) -> Result<Heard, RuntimeError> {
         let before = self.log().last_writer(run).filter(|pid| *pid != std::process::id());
         let heard = self.say_anywhere(|| self.cancel(run, by), || Ask::Cancel { run, by: by.to_owned() })?;
         if let (Heard::Here, Some(pid)) = (heard, before) {
-            // Whoever made the run may keep it in a queue, for hours if it waits for quota. If nobody is there, nobody
-            // does.
+            // The process that made the run may keep it in its queue, for hours if it waits for quota. If no process
+            // answers, none does.
             ask(self.data(), pid, Ask::TakeUp { run }).ok();
         }
         Ok(heard)
@@ -66,19 +66,19 @@ impl Runtime {
                 Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { pid }, run })) => (run, pid),
                 Err(error) => return Err(error),
             };
-            // Our own threads have been waited for already.
+            // The threads of this process have been waited for already.
             let owner = pid.filter(|pid| *pid != std::process::id());
             match owner.map(|pid| ask(self.data(), pid, elsewhere())) {
                 Some(Ok(Asked::Done { .. })) => return Ok(Heard::Elsewhere),
                 Some(Ok(Asked::Failed { error })) => match error.kind {
                     Kind::Repeated => return Ok(Heard::Before),
-                    // It has left the run, or is about to.
+                    // It has released the run, or is about to.
                     Kind::Held => {}
                     Kind::Stale | Kind::Over | Kind::NotFound | Kind::OtherVariables | Kind::Version | Kind::Other => {
                         return Err(RuntimeError::Owner(error));
                     }
                 },
-                // Nobody answers there any more, or not yet.
+                // The owner does not answer any more, or not yet.
                 Some(Err(_)) | None => {}
             }
             tries += 1;

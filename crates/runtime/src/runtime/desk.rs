@@ -1,4 +1,4 @@
-//! What is going on at this moment.
+//! What this process is doing at the moment.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -10,27 +10,27 @@ use crate::limits::SlotLimits;
 use crate::mailbox::Mailbox;
 use crate::queue::Queue;
 
-/// Runs whose views are written later, at most; what is beyond that is found at the next start.
+/// Maximum number of runs whose views are written later; those beyond it are found at the next start.
 const LACKING_MAX: usize = 1000;
 
 #[derive(Debug)]
 pub(super) struct Desk {
     pub(super) queue: Queue,
     active: HashMap<RunId, Active>,
-    /// Left by a worker, and not yet taken up again.
+    /// Released by a worker, and not yet taken up again.
     between: HashSet<RunId>,
-    /// The run whose question is decided at the moment because its time is up; its views may still be to write.
+    /// The run whose question is being decided because its deadline has passed; its views may still have to be written.
     expiring: Option<RunId>,
-    /// Questions whose time will be up, by moment, in running time.
+    /// Questions with a deadline, by moment, in running time.
     timers: BTreeMap<(Duration, u64), (RunId, InteractionId)>,
-    /// Where the timer of a run stands; there may be tens of thousands.
+    /// The key of a run's timer; there may be tens of thousands.
     places: HashMap<RunId, (Duration, u64)>,
     armed: u64,
     pub(super) troubles: HashMap<RunId, Trouble>,
-    /// Runs that are over and whose views could not be written, and when that is tried again. Nobody waits for it.
+    /// Runs that are over and whose views could not be written, and when that is retried. No caller waits for it.
     lacking: HashMap<RunId, Instant>,
     pub(super) is_leaving: bool,
-    /// Their workers broke off because we leave.
+    /// Their workers stopped because this process is leaving.
     left: HashSet<RunId>,
     pub(super) has_clockwork: bool,
 }
@@ -41,29 +41,29 @@ struct Active {
     wanted: Wanted,
 }
 
-/// Whether somebody brought a run on while its worker was about to leave it.
+/// Whether the run was advanced while its worker was about to leave it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     No,
     Again,
 }
 
-/// Something went wrong with a run that may go right later, such as a full disk.
+/// A failure of a run that may be temporary, such as a full disk.
 #[derive(Debug, Clone)]
 pub(super) struct Trouble {
     pub(super) words: String,
     pub(super) tries: u32,
-    /// When it is tried again; none when it is given up.
+    /// When it is retried; none when it is given up.
     pub(super) again: Option<Instant>,
     pub(super) passes: Passes,
 }
 
-/// How long a trouble is one.
+/// How long a failure is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Passes {
-    /// Until it has been done here.
+    /// Until the work has succeeded here.
     WhenDone,
-    /// Until the run is over, whichever process has brought it there.
+    /// Until the run is over, whichever process ended it.
     WithRun,
 }
 
@@ -93,12 +93,13 @@ impl Desk {
         self.active.keys().copied().collect()
     }
 
-    /// How many workers there are.
+    /// The number of workers.
     pub(super) fn active(&self) -> usize {
         self.active.len()
     }
 
-    /// A worker begins. Not if there is one already: that is about to leave, and looks once more before it does.
+    /// Registers a worker. Refused if there is one already: that one is about to leave, and checks once more before it
+    /// does.
     pub(super) fn begins(&mut self, run: RunId, mailbox: &Arc<Mailbox>) -> bool {
         if let Some(active) = self.active.get_mut(&run) {
             active.wanted = Wanted::Again;
@@ -117,7 +118,8 @@ impl Desk {
         wanted
     }
 
-    /// A worker broke off because it was told to. Who leaves has to give the run to somebody; else whoever said so has.
+    /// A worker stopped because it was asked to. If this process is leaving, it has to hand the run over; otherwise the
+    /// caller that asked for it has.
     pub(super) fn was_let_go(&mut self, run: RunId) {
         if self.is_leaving {
             self.left.insert(run);
@@ -129,7 +131,7 @@ impl Desk {
         self.between.remove(&run);
     }
 
-    /// Everything that something is done for here, or was until we left.
+    /// Every run that is worked on here, or was until this process left.
     pub(super) fn unfinished(&self) -> Vec<RunId> {
         let troubled = self.troubles.iter().filter(|(_, trouble)| trouble.again.is_some()).map(|(run, _)| *run);
         let all = self.active.keys().chain(&self.between).chain(&self.left).chain(self.places.keys()).copied();
@@ -159,19 +161,19 @@ impl Desk {
         armed == Some(&(run, interaction_id))
     }
 
-    /// The same, if it is for this question still.
+    /// The same, if the timer is still for this question.
     pub(super) fn disarm_question(&mut self, run: RunId, interaction_id: InteractionId) {
         if self.is_armed(run, interaction_id) {
             self.disarm(run);
         }
     }
 
-    /// Questions whose time will be up, the first ones first; so many at most.
+    /// Questions with a deadline, the earliest first; at most `limit`.
     pub(super) fn armed(&self, limit: usize) -> Vec<(RunId, InteractionId)> {
         self.timers.values().take(limit).copied().collect()
     }
 
-    /// The first that is due, taken out.
+    /// The first that is due, removed from the timers.
     pub(super) fn take_due(&mut self, now: Duration) -> Option<(RunId, InteractionId)> {
         let first = *self.timers.first_key_value().filter(|((at, _), _)| *at <= now)?.0;
         let due = self.timers.remove(&first)?;
@@ -180,7 +182,7 @@ impl Desk {
         Some(due)
     }
 
-    /// What was due is done.
+    /// The due question is decided.
     pub(super) fn has_expired(&mut self) {
         self.expiring = None;
     }
@@ -215,7 +217,7 @@ impl Desk {
         self.lacking.values().min().copied()
     }
 
-    /// A run that is tried again now.
+    /// A run that is retried now.
     pub(super) fn take_retry(&mut self, now: Instant) -> Option<RunId> {
         let due = |trouble: &Trouble| trouble.again.is_some_and(|at| at <= now);
         let run = self.troubles.iter().find(|(_, trouble)| due(trouble)).map(|(run, _)| *run)?;
@@ -229,7 +231,7 @@ impl Desk {
         self.troubles.values().filter_map(|trouble| trouble.again).min()
     }
 
-    /// Something will be done for it without anybody asking.
+    /// Work will be done for it without another request.
     pub(super) fn has(&self, run: RunId) -> bool {
         self.is_active(run)
             || self.between.contains(&run)
@@ -243,7 +245,7 @@ impl Desk {
         self.queue.later().next().is_none() && self.only_later_is_left(&[])
     }
 
-    /// Nothing is left to do but for runs that must not begin yet, and for these.
+    /// Nothing is left to do except for runs that must not begin yet, and for these.
     pub(super) fn only_later_is_left(&self, but: &[RunId]) -> bool {
         self.active.is_empty()
             && self.between.is_empty()
@@ -258,8 +260,8 @@ impl Desk {
 mod tests {
     use super::*;
 
-    /// Regression: a run that waited was given to an owner in the background, if its worker had not quite come to rest when
-    /// its command left; and that owner was there for a moment (found by a story, on a busy machine).
+    /// Regression: a waiting run was handed to an owner in the background, if its worker had not quite finished when
+    /// its command left; and that owner existed only for a moment (found on a busy machine).
     #[test]
     fn what_comes_to_rest_while_we_leave_needs_nobody() {
         let run = |n: u8| RunId::new(u64::from(n), [n; 10]);
@@ -270,9 +272,9 @@ mod tests {
         }
         assert_eq!(desk.end(run(4)), Wanted::No);
         desk.was_let_go(run(4));
-        assert_eq!(desk.unfinished().len(), 3, "whoever said that it should go has taken it");
+        assert_eq!(desk.unfinished().len(), 3, "the caller that released it has taken it");
         desk.is_leaving = true;
-        // One rests, one broke off, one waits for a moment.
+        // One waits, one was stopped, one waits for a moment.
         for number in 1..=3 {
             assert_eq!(desk.end(run(number)), Wanted::No);
         }

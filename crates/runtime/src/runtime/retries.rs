@@ -1,5 +1,6 @@
-//! The run that takes the place of one that ran out of quota. Its id and its moment stand in the last event of the failed
-//! run; whoever finds that and no such run makes it, as the owner of the failed run, so that of several who look one does.
+//! The run that replaces one that ran out of quota. Its id and its moment are in the last event of the failed run; a
+//! process that finds that and no such run creates it, as the owner of the failed run, so that only one of several
+//! processes does.
 
 use std::io;
 use std::sync::Arc;
@@ -19,11 +20,11 @@ use crate::requests;
 use crate::run::Run;
 use crate::variables::SealedVariables;
 
-/// So often it is tried where nothing but a person can help, before it is left to the next start.
+/// Number of tries where only the user can help, before it is left to the next start.
 const TRIES: u32 = 5;
 
 impl Inner {
-    /// A run is over: makes the one that takes its place, if one was planned and is not there.
+    /// A run is over: creates the run that replaces it, if one was planned and does not exist.
     pub(super) fn retry_if_planned(self: &Arc<Self>, id: RunId) -> Result<(), RuntimeError> {
         let record = RunRecord::read(&self.surroundings.tools.data.run(id).record())?;
         match record.request.retry.quota {
@@ -32,7 +33,7 @@ impl Inner {
         }
     }
 
-    /// The same of a run that is in our hands; gives the run that was made.
+    /// The same for a run that this process holds; returns the run that was created.
     pub(super) fn retry(self: &Arc<Self>, failed: &Run) -> Result<Option<RunId>, RuntimeError> {
         let Some(planned) = failed.state.retry else { return Ok(None) };
         if self.surroundings.tools.clock.now() > made_until(planned) {
@@ -52,13 +53,14 @@ impl Inner {
             return Ok(None);
         }
         self.desk().queue.room_for_later().map_err(|full| AcceptError::QueueFull { queued: full.queued })?;
-        // Somebody may have died over it. Nobody else makes it now: that takes the failed run.
+        // An earlier process may have died while creating it. No other process creates it now: that needs the failed
+        // run.
         let folder = tools.data.run(planned.run_id);
         tree::remove(folder.root()).map_err(|error| AcceptError::Write { path: folder.root().to_owned(), error })?;
-        // Nobody looks on, so that it is the skill that was asked for, whatever has become of its source.
+        // No user is watching, so the skill is the one of the request, whatever has happened to its source.
         let new = the_same(&failed.record, &failed.folder)?;
         let mut checked = accept::check(&self.surroundings, new)?;
-        // The process that makes it may have other variables than the one that the user called.
+        // The process that creates it may have other variables than the one that the user called.
         checked.variables = SealedVariables::read(&failed.folder.variables())
             .map_err(RuntimeError::file(failed.folder.variables(), "read"))?;
         let number = failed.record.quota_retry.map_or(0, |before| before.number).saturating_add(1);
@@ -72,7 +74,7 @@ impl Inner {
     }
 }
 
-/// Whether it may be made later without anybody changing the request, the skill, the engine or the settings.
+/// Whether it may be created later without a change of the request, the skill, the engine or the settings.
 fn may_get_better(error: &AcceptError) -> bool {
     match error {
         AcceptError::NotInstalled(_)
@@ -81,7 +83,7 @@ fn may_get_better(error: &AcceptError) -> bool {
         | AcceptError::WorkspaceInUse { .. }
         | AcceptError::Write { .. }
         | AcceptError::QueueFull { .. } => true,
-        // Its copy is in our own folder, and a disk that is full is told so as well.
+        // Its copy is in the data folder, and a full disk is reported like this too.
         AcceptError::Skill(_) => true,
         AcceptError::Input(_)
         | AcceptError::Engine(_)

@@ -1,4 +1,4 @@
-//! Replies and cancels: to the worker that has the run, or to the run itself where nobody has it.
+//! Replies and cancels: sent to the worker that has the run, or applied to the run itself where no process has it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,19 +13,19 @@ use crate::mailbox::{Reply, Said};
 use crate::run::Run;
 use crate::views;
 
-/// How long a run may be between two hands.
+/// How long a run may be in transfer between two threads.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long after another process had the run it is looked at again.
+/// The interval at which a run that another process holds is checked again.
 const HELD_PAUSE: Duration = Duration::from_secs(1);
 
 /// Longest answer; a process takes no more at once.
 const REPLY_MAX: usize = 512 * 1024;
 
 impl Runtime {
-    /// Answers a question. When this returns, the answer is on the disk.
+    /// Answers a question. When this returns, the answer is on disk.
     pub fn reply(&self, run: RunId, reply: Reply) -> Result<(), RuntimeError> {
-        // As a process gets it: control characters take six bytes each.
+        // As a process receives it: control characters take six bytes each.
         let spelled = serde_json::to_string(&reply.text).map_or(usize::MAX, |text| text.len());
         if spelled > REPLY_MAX {
             return Err(RuntimeError::ReplyTooLong { run, limit: REPLY_MAX });
@@ -33,7 +33,7 @@ impl Runtime {
         self.inner.say(run, &Said::Reply(reply))
     }
 
-    /// Cancels a run. When this returns, that is on the disk; its process may take a moment to end.
+    /// Cancels a run. When this returns, the cancel is on disk; its process may take a moment to end.
     pub fn cancel(&self, run: RunId, by: &str) -> Result<(), RuntimeError> {
         self.inner.say(run, &Said::Cancel { by: by.to_owned() })
     }
@@ -51,7 +51,7 @@ impl Inner {
             }
             match self.open(id) {
                 Ok(run) => return self.say_to(run, said),
-                // A worker of ours takes it up or leaves it at this moment.
+                // A worker of this process takes it up or releases it at this moment.
                 Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { pid }, .. }))
                     if pid == Some(std::process::id()) && begin.elapsed() < PATIENCE =>
                 {
@@ -62,7 +62,7 @@ impl Inner {
         }
     }
 
-    /// Nobody has it, so we are its owner.
+    /// No process has it, so this process becomes its owner.
     fn say_to(self: &Arc<Self>, run: Run, said: &Said) -> Result<(), RuntimeError> {
         let input = match said.clone() {
             Said::Reply(reply) => Input::Reply {
@@ -77,12 +77,12 @@ impl Inner {
         self.happens_to(run, input)
     }
 
-    /// The time of a question is up.
+    /// The deadline of a question has passed.
     pub(super) fn expire(self: &Arc<Self>, id: RunId, interaction_id: InteractionId) {
         let expired = self.open(id).and_then(|run| self.happens_to(run, Input::Expired { interaction_id }));
         match expired {
             Ok(()) => {}
-            // Whoever has it may leave the question open.
+            // The process that has it may leave the question open.
             Err(RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. }, .. })) => {
                 let again = self.surroundings.tools.clock.running().saturating_add(HELD_PAUSE);
                 self.desk().arm(again, id, interaction_id);
@@ -91,10 +91,10 @@ impl Inner {
         }
     }
 
-    /// Something happened to a run that no worker has; what was decided is done.
+    /// Applies an input to a run that no worker has; the decision is carried out.
     fn happens_to(self: &Arc<Self>, mut run: Run, input: Input<'_>) -> Result<(), RuntimeError> {
         let id = run.id;
-        // What else there is to do follows from the state.
+        // The remaining work follows from the state.
         run.happens_between(input, || self.end_left_process(id))?;
         self.desk().disarm(id);
         if run.state.is_over() {

@@ -1,4 +1,4 @@
-//! How much goes on, and how much has happened since this process began: figures for whoever watches it.
+//! Current activity, and totals since this process began: figures for monitoring.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,13 +12,13 @@ use skillrun_translate::facts::ParseCounts;
 use super::Runtime;
 use crate::queue::Queue;
 
-/// Engines are told apart up to this many; there are as many as there are files that describe them.
+/// Number of engines that are counted separately; there are as many as there are files that describe them.
 const ENGINES: usize = 256;
 
 /// The name for all others.
 const OTHERS: &str = "(others)";
 
-/// What is going on, and what was done by this process.
+/// Current activity, and what this process has done.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
     pub slots: Slots,
@@ -26,7 +26,7 @@ pub struct Stats {
     pub queued: Share,
     /// Runs that a thread of this process works on.
     pub active: usize,
-    /// Runs that do not get on, see [`Runtime::trouble`].
+    /// Runs that are stuck, see [`Runtime::trouble`].
     pub in_trouble: usize,
     /// Requests that became runs here.
     pub accepted: u64,
@@ -40,20 +40,20 @@ pub struct Stats {
 pub struct Slots {
     /// Of processes that end with their turn.
     pub turns: Share,
-    /// Of processes that live on between turns.
+    /// Of processes that stay alive between turns.
     pub sticky: Share,
     /// Of engines that had one.
     pub engines: BTreeMap<String, Share>,
 }
 
-/// So much of so much. Processes that were there already count, so that it may be more than the limit.
+/// An amount and its limit. Processes that were already running count, so that the amount may exceed the limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Share {
     pub used: usize,
     pub limit: usize,
 }
 
-/// What was settled here of one engine.
+/// What was settled here for one engine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct EngineStats {
     /// Attempts.
@@ -74,7 +74,7 @@ pub struct ParseTotals {
     pub bytes: u64,
 }
 
-/// What was counted since the process began.
+/// Totals since the process began.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     accepted: AtomicU64,

@@ -1,4 +1,4 @@
-//! Everything the runtime is handed: it reads no environment, no home folder and no settings by itself.
+//! Everything that is passed to the runtime: it reads no environment, no home folder and no settings by itself.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -26,9 +26,9 @@ pub struct Setup {
     pub clock: Arc<dyn Clock>,
     pub engines: Engines,
     pub layers: Layers,
-    /// For what neither request nor skill says.
+    /// For options that neither the request nor the skill sets.
     pub defaults: Options,
-    /// Engines that the user has agreed to although nothing holds them back.
+    /// Engines that the user has agreed to although they are not confined.
     pub consents: Vec<String>,
     pub redact_patterns: Vec<String>,
     pub environment: Vec<(OsString, OsString)>,

@@ -1,4 +1,4 @@
-//! Runs that somebody else has left: found again, and gone on with.
+//! Runs that another owner has left: found, and resumed.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,27 +19,28 @@ use crate::owners;
 use crate::run::Run;
 use crate::views;
 
-/// How long a host is waited for that says nothing, though its run is over.
+/// How long an unresponsive host of a run that is over is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// So many of the newest runs that are over, and of those that wait, are looked at, whether a view is lacking.
+/// This many of the newest runs that are over, and of those that wait, are checked for missing views.
 const LOOKED_AT: usize = 1000;
 
 fn over() -> Vec<RunStatus> {
     vec![RunStatus::Succeeded, RunStatus::Failed, RunStatus::Canceled]
 }
 
-/// What became of a run that was taken up.
+/// The result of taking up a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TakenUp {
     /// It is worked on, or waits for a slot.
     Working,
-    /// For a person; nothing is done until somebody answers or the time is up.
+    /// For the user; nothing is done until a reply or the deadline.
     Waiting,
     Over,
-    /// It is over, and the run that takes its place was made.
+    /// It is over, and the run that replaces it was created.
     TriedAgain(RunId),
-    /// It is over, and the run that takes its place cannot be made yet. That is tried again; [`Runtime::trouble`] tells why.
+    /// It is over, and the run that replaces it cannot be created yet. That is retried; [`Runtime::trouble`] returns
+    /// the reason.
     Stuck,
     /// Another process is its owner.
     SomebodyElses,
@@ -50,24 +51,24 @@ pub enum TakenUp {
 pub struct Recovered {
     pub working: Vec<RunId>,
     pub waiting: usize,
-    /// Another process has them.
+    /// Another process owns them.
     pub somebody_elses: Vec<RunId>,
-    /// Runs whose retry cannot be made yet, and why. That is tried again for as long as this process lives.
+    /// Runs whose retry cannot be created yet, and why. That is retried for as long as this process runs.
     pub stuck: Vec<(RunId, String)>,
-    /// Runs that cannot go on, and why.
+    /// Runs that cannot be resumed, and why.
     pub broken: Vec<(RunId, String)>,
 }
 
 impl Runtime {
-    /// Goes on with a run that nobody owns.
+    /// Resumes a run that no process owns.
     pub fn take_up(&self, run: RunId) -> Result<TakenUp, RuntimeError> {
         self.inner.take_up(run)
     }
 
-    /// Goes on with every run that is not over and that nobody owns. The catalog must be fresh.
+    /// Resumes every run that is not over and that no process owns. The catalog must be fresh.
     pub fn recover(&self, catalog: &mut Catalog) -> Result<Recovered, RuntimeError> {
         let mut recovered = Recovered::default();
-        // Questions that no process waits with need a timer at most, and their Logs need not be read for that.
+        // Questions without a waiting process need at most a timer, and their Logs need not be read for that.
         let clock = &self.inner.surroundings.tools.clock;
         let (now, running) = (clock.now(), clock.running());
         let unfinished = catalog.unfinished(now)?;
@@ -76,7 +77,7 @@ impl Runtime {
             for question in &unfinished.resting {
                 let Resting { run_id, interaction_id, deadline, asked_at } = *question;
                 if let Some(deadline) = deadline.filter(|_| !desk.is_armed(run_id, interaction_id)) {
-                    // The wall clock is all there is of the time before this process.
+                    // For the time before this process there is only the wall clock.
                     let whole = asked_at.map_or(Duration::MAX, |asked_at| until_moment(asked_at, deadline));
                     let at = running.saturating_add(time_left(now, deadline, whole));
                     desk.arm(at, run_id, interaction_id);
@@ -85,7 +86,7 @@ impl Runtime {
         }
         recovered.waiting = unfinished.resting.len();
         for question in unfinished.resting.iter().rev().take(LOOKED_AT) {
-            // An owner that died between the two, or another version that had no views of a run that waits.
+            // An owner died between the two, or an older version wrote no views of a waiting run.
             if views::may_lag(&self.data().run(question.run_id)) {
                 self.inner.write_views(question.run_id);
             }
@@ -102,7 +103,7 @@ impl Runtime {
             }
         }
         for row in catalog.list(&Query { statuses: over(), limit: Some(LOOKED_AT), ..Query::default() })? {
-            // A disk that was full when they ended has room by now, perhaps.
+            // A disk that was full when they ended may have room by now.
             if !views::are_there(&self.data().run(row.run_id)) {
                 self.inner.write_views(row.run_id);
             }
@@ -111,21 +112,21 @@ impl Runtime {
         Ok(recovered)
     }
 
-    /// The same, and forgets owners that have died, once all their runs have another.
+    /// The same, and forgets owners that have died, once all their runs have another owner.
     pub fn recover_from_dead(&self, catalog: &mut Catalog) -> Result<Recovered, RuntimeError> {
         let dead = owners::crashed(self.data());
         let recovered = self.recover(catalog)?;
         if !recovered.broken.is_empty() {
-            // Where one could not be opened, the next owner tries once more.
+            // Where a run could not be opened, the next owner tries once more.
             return Ok(recovered);
         }
-        // One that closes its socket before it lets its runs go has not died; whoever looks next finds them free.
+        // An owner that closes its socket before it releases its runs has not died; the next check finds them free.
         let holders: HashSet<u32> =
             recovered.somebody_elses.iter().filter_map(|run| self.log().last_writer(*run)).collect();
         for socket in dead {
             let holds = owners::pid_of(&socket).is_some_and(|pid| holders.contains(&pid));
             if !holds {
-                // What is left is found again next time.
+                // A socket that remains is found again next time.
                 std::fs::remove_file(socket).ok();
             }
         }
@@ -134,12 +135,12 @@ impl Runtime {
 }
 
 impl Runtime {
-    /// Runs that must not begin yet, and until when; the first one first.
+    /// Runs that must not begin yet, and until when; the earliest first.
     pub fn later(&self) -> Vec<(RunId, Timestamp)> {
         self.inner.desk().queue.later().collect()
     }
 
-    /// Waits until nothing is left to do but for runs that must not begin yet, and for these.
+    /// Waits until nothing is left to do except for runs that must not begin yet, and for these.
     pub fn wait_only_later(&self, but: &[RunId], timeout: Duration) -> bool {
         self.inner.wait_until(timeout, |desk| desk.only_later_is_left(but))
     }
@@ -181,21 +182,21 @@ impl Inner {
                     self.wind_up();
                 }
             }
-            // Told as one that was worked on: its status is another one now.
+            // Reported as one that was worked on: its status has changed.
             return TakenUp::Working;
         }
         if run.state.status.is_none()
-            // Nothing was begun, so there is no process.
+            // Nothing was started, so there is no process.
             && let Err(error) = run.recover(Found::NoClaim, SessionLeft::Lost, || {})
         {
-            // Whoever wrote its first event did not get further, and we do not either.
+            // The process that wrote its first event got no further, and neither does this one.
             self.failed(&mut self.desk(), run.id, &error);
             self.wind_up();
             return TakenUp::Working;
         }
         let (state, id) = (&run.state, run.id);
         if state.is_over() {
-            // Somebody else may have ended it while it waited for a slot here.
+            // Another process may have ended it while it waited for a slot here.
             self.desk().queue.remove(id);
             self.changed.notify_all();
             return TakenUp::Over;
@@ -224,19 +225,20 @@ impl Inner {
         TakenUp::Working
     }
 
-    /// A run is over, and a process that waited with it may not be, or a host that was never told to start one.
+    /// A run is over, but a process that waited with it may still be running, or a host that was never asked to start
+    /// one.
     pub(super) fn end_left_process(&self, id: RunId) {
         let folder = self.surroundings.tools.data.run(id);
         let audit = folder.audit();
-        // Nobody has begun anything, and there is no folder.
+        // Nothing was started, and there is no folder.
         let Ok(last) = start::last_number(&audit) else { return };
         match attach_within(&audit, last, PATIENCE) {
-            // Its login is found by the next run.
+            // The next run finds its login.
             Ok(Attached::Live(mut owner)) => {
                 owner.send(&Request::Cancel { ladder: None }).ok();
                 owner.send(&Request::Detach).ok();
             }
-            // The run is over, so that there is nobody left to tell what could not be kept.
+            // The run is over, so there is no Log to report what could not be kept.
             Ok(Attached::Ended(_) | Attached::Lost { .. } | Attached::NotBegun) => {
                 login::give_back(&self.surroundings.tools.data, id, ProcessLeft::Gone);
             }

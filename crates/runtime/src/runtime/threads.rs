@@ -22,7 +22,7 @@ use crate::run::Run;
 use crate::views;
 use crate::worker::{Rest, Worker};
 
-/// When a run that could not get on is tried again, and how often.
+/// The pauses before a run that is stuck is retried.
 const TRY_AGAIN: [Duration; 5] = [
     Duration::from_secs(1),
     Duration::from_secs(2),
@@ -31,20 +31,20 @@ const TRY_AGAIN: [Duration; 5] = [
     Duration::from_secs(60),
 ];
 
-/// When views that could not be written are tried again.
+/// The pause before views that could not be written are retried.
 const VIEWS_PAUSE: Duration = Duration::from_secs(5);
 
-/// How often it is looked whether another process leaves a run that was to be worked on here.
+/// How often it is checked whether another process releases a run that was to be worked on here.
 const HELD_TRIES: u32 = 10;
 const HELD_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long another thread of ours may have a run.
+/// How long another thread of this process may hold a run.
 const OWN_PATIENCE: Duration = Duration::from_secs(10);
 
-/// The longest wait of the clockwork, so that a clock that was set is noticed, and what others have answered.
+/// The longest wait of the timer thread, so that a changed clock and answers from other processes are noticed.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
-/// Of so many questions whose time will be up it is looked whether somebody has answered them.
+/// The number of questions with a deadline that are checked for an answer from another process.
 const ARMED_LOOKED_AT: usize = 100;
 
 pub(super) fn demand(record: &RunRecord) -> Demand {
@@ -57,11 +57,11 @@ pub(super) fn demand(record: &RunRecord) -> Demand {
 }
 
 impl Inner {
-    /// A run waits for a slot, or has one at once and keeps its owner.
+    /// A run waits for a slot, or gets one at once and keeps its owner.
     pub(super) fn enqueue(self: &Arc<Self>, run: Run) {
         let mut demand = demand(&run.record);
         if run.state.attempt != AttemptNumber(0) {
-            // It has begun before. A clock that was set back must not make an answer wait.
+            // It has begun before. A clock that was set back must not delay an answer.
             demand.not_before = None;
         }
         let is_for_later = demand.not_before.is_some();
@@ -73,11 +73,11 @@ impl Inner {
         }
     }
 
-    /// Gives free slots to those who wait. `at_hand` need not be opened again if it is one of them.
+    /// Gives free slots to waiting runs. `at_hand` need not be opened again if it is one of them.
     pub(super) fn pump(self: &Arc<Self>, mut at_hand: Option<Run>) {
         loop {
             let Some(mailbox) = self.mailbox() else { return };
-            // Out of the queue and at work in one step: nobody may find it in neither.
+            // Moved from the queue to active in one step: it must never be seen in neither.
             let now = self.surroundings.tools.clock.now();
             let (id, slot) = {
                 let mut desk = self.desk();
@@ -96,11 +96,11 @@ impl Inner {
         }
     }
 
-    /// Works on a run whose process is there already, whatever the limits say.
+    /// Works on a run whose process is already running, whatever the limits say.
     pub(super) fn work_at_once(self: &Arc<Self>, run: Run) {
         let id = run.id;
         let Some(mailbox) = self.mailbox() else {
-            return self.is_in_trouble(&mut self.desk(), id, "no more files can be opened".to_owned());
+            return self.is_in_trouble(&mut self.desk(), id, "the limit of open files is reached".to_owned());
         };
         let slot = {
             let mut desk = self.desk();
@@ -112,7 +112,7 @@ impl Inner {
         self.spawn(id, slot, Some(run), mailbox);
     }
 
-    /// None when the system has no more descriptors; whatever waits is tried again when somebody leaves.
+    /// None when the system has no more descriptors; waiting runs are retried when a worker ends.
     fn mailbox(&self) -> Option<Arc<Mailbox>> {
         Mailbox::new().ok().map(Arc::new)
     }
@@ -131,7 +131,7 @@ impl Inner {
         }
     }
 
-    /// Somebody in this process may have it for a moment.
+    /// Another thread of this process may hold it for a moment.
     pub(super) fn open_patiently(&self, id: RunId) -> Result<Run, RuntimeError> {
         let begin = Instant::now();
         loop {
@@ -147,22 +147,22 @@ impl Inner {
     }
 
     fn worker(self: Arc<Self>, id: RunId, slot: Slot, run: Option<Run>, mailbox: &Mailbox) {
-        // A fault in a parser must not take the slot, and everybody who waits for this run, with it.
+        // A fault in a parser must not take down the slot and the callers that wait for this run.
         let worked = catch_unwind(AssertUnwindSafe(|| {
             let opened = run.map_or_else(|| self.open_patiently(id), Ok);
             opened.and_then(|run| Worker::new(&self.surroundings, mailbox, run).work())
         }));
         let outcome = worked.unwrap_or_else(|_| {
-            let error = std::io::Error::other("skillrun has a fault in it and could not work on this run");
+            let error = std::io::Error::other("an internal error in skillrun stopped the work on this run");
             Err(RuntimeError::file(self.surroundings.tools.data.run(id).root(), "worked on")(error))
         });
         mailbox.close();
         let mut unretried = None;
         if matches!(outcome, Ok(Rest::Over)) {
             self.see_to_views(id);
-            // What hindered this run does not count for the next.
+            // What hindered this run does not affect the next.
             self.desk().troubles.remove(&id);
-            // Before anybody finds nothing left to do for the run.
+            // Before a waiting caller finds nothing left to do for the run.
             unretried = self.retry_if_planned(id).err();
         }
         let is_wanted = {
@@ -177,7 +177,7 @@ impl Inner {
                 }
                 Ok(Rest::Waiting { timer }) => {
                     desk.troubles.remove(&id);
-                    // Somebody who wants it again has brought it on meanwhile.
+                    // Another request has advanced it meanwhile.
                     if let Some(timer) = timer.filter(|_| is_wanted == Wanted::No) {
                         desk.arm(timer.at, id, timer.interaction_id);
                     }
@@ -202,15 +202,15 @@ impl Inner {
 
     pub(super) fn failed(&self, desk: &mut super::Desk, id: RunId, error: &RuntimeError) {
         match error {
-            // It is gone, or over.
+            // It is removed, or over.
             RuntimeError::Log(LogError { kind: LogErrorKind::Gone, .. }) | RuntimeError::Refused { .. } => {}
-            // They do not change while this process lives, so that it is not tried again: another owner has them.
+            // The variables do not change while this process runs, so that it is not retried: another owner has them.
             RuntimeError::OtherVariables { .. } => {
                 let trouble = Trouble { words: error.to_string(), tries: 0, again: None, passes: Passes::WithRun };
                 desk.troubles.insert(id, trouble);
                 self.changed.notify_all();
             }
-            // Somebody has it, perhaps only for a moment.
+            // Another process has it, perhaps only for a moment.
             RuntimeError::Log(LogError { kind: LogErrorKind::Held { .. }, .. }) => self.is_held(desk, id),
             RuntimeError::Log(_)
             | RuntimeError::Catalog(_)
@@ -226,14 +226,14 @@ impl Inner {
 
     fn is_in_trouble(&self, desk: &mut super::Desk, id: RunId, words: String) {
         let tries = desk.troubles.get(&id).map_or(0, |trouble| trouble.tries);
-        // A disk may be full for a day; it is never given up.
+        // A disk may be full for a day; the run is never given up.
         let pause = TRY_AGAIN.get(tries as usize).or(TRY_AGAIN.last()).copied().unwrap_or(LOOK_AGAIN);
         let (again, passes) = (Some(Instant::now() + pause), Passes::WhenDone);
         desk.troubles.insert(id, Trouble { words, tries: tries + 1, again, passes });
         self.changed.notify_all();
     }
 
-    /// Looks again whether whoever has a run leaves it; one that is worked on elsewhere is not ours.
+    /// Checks again whether the owner of a run releases it; a run that is worked on elsewhere is not this process's.
     pub(super) fn is_held(&self, desk: &mut super::Desk, id: RunId) {
         let tries = desk.troubles.get(&id).map_or(0, |trouble| trouble.tries);
         if tries >= HELD_TRIES {
@@ -253,7 +253,7 @@ impl Inner {
         }
     }
 
-    /// Writes what is lacking. Who has the run does so too; and of one that is gone nothing is lacking.
+    /// Writes missing views. The owner of the run does so too; and a run that is removed needs none.
     pub(super) fn write_views(&self, id: RunId) {
         match self.open(id) {
             Ok(run) if run.state.is_over() => {
@@ -272,7 +272,7 @@ impl Inner {
         }
     }
 
-    /// Sees to it that somebody waits for what is due.
+    /// Ensures that the timer thread is running.
     pub(super) fn wind_up(self: &Arc<Self>) {
         let mut desk = self.desk();
         if desk.has_moments() && !desk.has_clockwork && !desk.is_leaving {
@@ -283,8 +283,8 @@ impl Inner {
         }
     }
 
-    /// Others answer questions too, and then their time is nobody's business here. Looked at are Logs that are not as large
-    /// as they were.
+    /// Other processes answer questions too, and then the deadline no longer matters here. Only Logs whose size has
+    /// changed are read.
     fn forget_answered(&self, sizes: &mut HashMap<RunId, u64>) {
         let armed = self.desk().armed(ARMED_LOOKED_AT);
         sizes.retain(|run, _| armed.iter().any(|(armed, _)| armed == run));
@@ -296,7 +296,7 @@ impl Inner {
             let is_open = match self.open(id) {
                 Ok(run) => run.state.question.as_ref().is_some_and(|open| open.interaction_id == interaction_id),
                 Err(RuntimeError::Log(LogError { kind: LogErrorKind::Gone, .. })) => false,
-                // Whoever has it may leave the question open.
+                // The process that has it may leave the question open.
                 Err(_) => {
                     sizes.remove(&id);
                     true
@@ -309,7 +309,7 @@ impl Inner {
         }
     }
 
-    /// Waits for moments until there is none left to wait for.
+    /// Waits for moments until there is none left.
     fn clockwork(self: Arc<Self>) {
         let (mut looked, mut sizes) = (Instant::now(), HashMap::new());
         loop {
@@ -336,7 +336,7 @@ impl Inner {
                 }
                 continue;
             }
-            // Whoever is let in waits for a slot, and not for a moment.
+            // A run that is let in waits for a slot, and not for a moment.
             desk.queue.let_in(now);
             drop(desk);
             if begins {

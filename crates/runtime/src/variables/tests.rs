@@ -40,7 +40,7 @@ fn another_home_is_another_login() {
     assert_eq!(changed(&was, &now), ["HOME has another value here"]);
 }
 
-/// A key that the operator replaced must not hold up what the server accepted before; one that is gone would end it.
+/// A key that the operator replaced must not stop runs that the server accepted before; a missing key would end them.
 #[test]
 fn a_server_may_have_another_key_for_its_own_runs_and_must_have_one() {
     let was = sealed(OwnerRole::Server, &[("KEY", "first")]);

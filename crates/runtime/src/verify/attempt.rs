@@ -1,4 +1,4 @@
-//! One attempt against its evidence: reads it from the first byte, as its worker did, and asks the gate again.
+//! One attempt against its evidence: reads it from the first byte, as its worker did, and applies the gate again.
 
 use std::collections::VecDeque;
 
@@ -31,7 +31,7 @@ pub(super) struct Context<'a> {
     pub(super) rules: Rules,
 }
 
-/// An attempt that the Log is about at the moment.
+/// The attempt that the Log is about at the moment.
 #[derive(Debug)]
 pub(super) struct AttemptCheck {
     number: AttemptNumber,
@@ -45,7 +45,7 @@ pub(super) struct AttemptCheck {
     outcome: Option<Outcome>,
 }
 
-/// Why the events of an attempt are not expected to be those that we make.
+/// Why the events of an attempt are not expected to be those that this version makes.
 #[derive(Debug)]
 enum NotOurs {
     OtherVersion(String),
@@ -78,7 +78,7 @@ struct Reading {
 }
 
 impl AttemptCheck {
-    /// `names` are those of the messages of earlier attempts, so that none is given twice.
+    /// `names` are those of the messages of earlier attempts, so that none is used twice.
     pub(super) fn begin(
         context: &Context<'_>,
         number: AttemptNumber,
@@ -126,11 +126,11 @@ impl AttemptCheck {
                 let again = again.to_json();
                 (!chain::is_event(json, again.as_bytes())).then(|| {
                     let place = difference::of_json(&chain::without_link(json), again.as_bytes());
-                    Outcome::different(format!("seq {} is not what the evidence gives: {place} of its line", event.seq))
+                    Outcome::different(format!("seq {} differs from the evidence: {place} of its line", event.seq))
                 })
             }
             Ok(None) => {
-                Some(Outcome::different(format!("seq {} is not in the evidence, which ends before", event.seq)))
+                Some(Outcome::different(format!("seq {} is not in the evidence, which ends before it", event.seq)))
             }
             Err(error) => Some(unreadable(&error)),
         };
@@ -150,7 +150,7 @@ impl AttemptCheck {
         let events = self.events();
         let coverage = self.covered();
         let (verdict, output) = self.verdict(context, state, ended);
-        // Another version may have counted otherwise.
+        // Another version may have counted differently.
         let is_ours = self.not_ours.is_none();
         let reading = self.finished().ok().filter(|_| is_ours);
         let parsed = reading.and_then(|reading| Some(settled_meta::parsed(&reading.end.as_ref()?.0)));
@@ -165,7 +165,7 @@ impl AttemptCheck {
         self.checks(checks.into_iter().chain(output).chain([(CheckKind::Meta, meta)]))
     }
 
-    /// The Log ends, or cannot be read any further, while it is open.
+    /// The Log ends, or cannot be read any further, while the attempt is open.
     pub(super) fn left_open(self, context: &Context<'_>, why: &str) -> Vec<Check> {
         let files = files::check(&context.folder.audit(), context.record.run_id, self.number, Over::NotYet);
         let events = match (&self.not_ours, &self.outcome) {
@@ -206,7 +206,7 @@ impl AttemptCheck {
                         format!("stdout {}..{}", raw.stdout_from, raw.stdout_to)
                     }
                 };
-                Outcome::different(format!("the evidence gives more after seq {}: {kind} of {range}", self.last_seq))
+                Outcome::different(format!("the evidence has more after seq {}: {kind} of {range}", self.last_seq))
             }
             Err(error) => unreadable(&error),
         }
@@ -224,12 +224,12 @@ impl AttemptCheck {
         };
         let uncovered = bytes.into_iter().find_map(|(stream, bytes)| {
             let (covered, name) = (self.coverage.covered(stream), stream.source());
-            (bytes != covered).then(|| format!("events stand for {covered} of the {bytes} bytes of {name}"))
+            (bytes != covered).then(|| format!("events cover {covered} of the {bytes} bytes of {name}"))
         });
         uncovered.map_or(Outcome::Same, Outcome::different)
     }
 
-    /// The gate's word, and a large output, if there is one.
+    /// The verdict of the gate, and of a large output, if there is one.
     fn verdict(&mut self, context: &Context<'_>, state: &State, ended: &AttemptEnded) -> (Outcome, Option<Outcome>) {
         if let Some(why) = &self.not_ours {
             return (why.outcome(), None);
@@ -251,16 +251,16 @@ impl AttemptCheck {
             (Ok(ended), Some(again)) if ended == again => Outcome::Same,
             (Ok(ended), Some(again)) => {
                 let place = difference::of_json(&ended, &again);
-                let told = format!("attempt.ended is not what the evidence gives: {place} of its data");
+                let told = format!("attempt.ended differs from the evidence: {place} of its data");
                 let rules = context.record.gate;
-                // By other rules the verdict may have been another, and right.
+                // By other rules the verdict may have been different, and right.
                 if rules == GATE {
                     Outcome::different(told)
                 } else {
-                    Outcome::not_comparable(format!("{told}; it was judged by rules {rules}, and these are {GATE}"))
+                    Outcome::not_comparable(format!("{told}; it was judged by rules {rules}, not {GATE}"))
                 }
             }
-            (Err(_), _) | (Ok(_), None) => Outcome::not_comparable("the turn record cannot be written again"),
+            (Err(_), _) | (Ok(_), None) => Outcome::not_comparable("the turn record cannot be derived again"),
         };
         let large = ended.verdict.output_bytes.map(|_| large_output(context, number, settled.verdict.output.as_ref()));
         (verdict, large)
@@ -325,7 +325,7 @@ fn unreadable(error: &EvidenceError) -> Outcome {
     Outcome::lost(format!("the evidence cannot be read ({error})"))
 }
 
-/// Events of another version are not expected to be ours.
+/// Events of another version are not expected to be the same.
 fn other_version(context: &Context<'_>, started: &AttemptStarted) -> Option<String> {
     let ours = env!("CARGO_PKG_VERSION");
     let record = context.record;
@@ -335,19 +335,19 @@ fn other_version(context: &Context<'_>, started: &AttemptStarted) -> Option<Stri
     let (profile, version) = (record.engine.profile, record.engine.profile.version());
     if (started.profile, started.profile_version) != (profile, version) {
         let (then, its) = (started.profile, started.profile_version);
-        return Some(format!("it was read with {then} version {its}, and this is {profile} version {version}"));
+        return Some(format!("it was read with {then} version {its}, not {profile} version {version}"));
     }
     None
 }
 
 fn large_output(context: &Context<'_>, number: AttemptNumber, again: Option<&Map<String, Value>>) -> Outcome {
     match (blobs::read_output(context.folder, number), again) {
-        (None, _) => Outcome::lost(format!("blobs/output.{number}.json is gone or no output")),
+        (None, _) => Outcome::lost(format!("blobs/output.{number}.json is missing or not an output")),
         (Some(found), Some(again)) if found == *again => Outcome::Same,
         (Some(found), again) => {
             let again = again.cloned().map_or(Value::Null, Value::Object);
             let field = difference::first_field(&Value::Object(found), &again).unwrap_or_default();
-            Outcome::different(format!("blobs/output.{number}.json is not what the evidence gives: in {field}"))
+            Outcome::different(format!("blobs/output.{number}.json differs from the evidence: in {field}"))
         }
     }
 }

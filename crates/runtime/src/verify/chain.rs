@@ -12,7 +12,7 @@ pub(super) struct Chain {
     before: LineHash,
     /// The first event that carries a hash.
     first: Option<u64>,
-    /// The first event says that this Log is chained from its beginning.
+    /// The first event declares that this Log is chained from its beginning.
     is_sworn: bool,
     problem: Option<String>,
     /// The last line, if it carries a hash.
@@ -77,7 +77,7 @@ impl Chain {
         }
     }
 
-    /// The chain, and the head that somebody noted.
+    /// The chain, and the noted head.
     pub(super) fn finish(self) -> (Outcome, Option<Outcome>, Option<LogHead>) {
         let chain = match (self.problem, self.first) {
             (Some(problem), _) => Outcome::different(problem),
@@ -92,7 +92,7 @@ impl Chain {
                 Outcome::different(format!("the event with that hash is seq {found}, not seq {seq}"))
             }
             (Some(_), _) => Outcome::Same,
-            (None, _) => Outcome::different("no event has that hash: the Log was changed or cut after it was noted"),
+            (None, _) => Outcome::different("no event has that hash: the Log was changed or truncated since"),
         });
         (chain, noted, self.head)
     }

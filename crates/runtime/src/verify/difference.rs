@@ -1,4 +1,4 @@
-//! Where two texts part, in words. Values are not told: they may be long, and the place is what one looks at.
+//! Where two texts differ, as a message. Values are not included: they may be long, and the place is what matters.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ pub(super) fn of_json(a: &[u8], b: &[u8]) -> String {
     match values.and_then(|(a, b)| first_field(&a, &b)) {
         Some(path) if path.is_empty() => format!("at byte {byte}"),
         Some(path) => format!("in {path}, at byte {byte}"),
-        // The same values in another spelling.
+        // The same values, written differently.
         None => format!("at byte {byte}, in how it is written"),
     }
 }

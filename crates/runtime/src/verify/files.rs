@@ -19,7 +19,7 @@ pub(super) enum Over<'a> {
     NotYet,
 }
 
-/// Evidence was removed, as agreed.
+/// Evidence was removed, as configured.
 pub(super) fn is_removed(audit: &Path) -> bool {
     audit.join(retention::NOTE).symlink_metadata().is_ok()
 }
@@ -32,7 +32,7 @@ pub(super) fn check(audit: &Path, run: RunId, number: AttemptNumber, over: Over<
     let record = match HostRecord::read(audit, number) {
         Ok(Some(record)) => record,
         Ok(None) => return without_record(audit, number, over),
-        Err(error) => return Outcome::different(format!("{name} is no record of a host ({error})")),
+        Err(error) => return Outcome::different(format!("{name} is not a host record ({error})")),
     };
     if record.attempt_number != number {
         return Outcome::different(format!("{name} is the record of attempt {}", record.attempt_number));
@@ -55,17 +55,17 @@ pub(super) fn check(audit: &Path, run: RunId, number: AttemptNumber, over: Over<
     }
     for (name, hash) in &record.hashes {
         if !recorded(number).contains(name) && !names::beside(number).contains(name) {
-            return Outcome::different(format!("{} tells of {name:?}, which is no evidence", names::host(number)));
+            return Outcome::different(format!("{} lists {name:?}, which is not evidence", names::host(number)));
         }
         match whole_file::hash(&audit.join(name)) {
             Ok((found, _)) if found == *hash => {}
             Ok((_, bytes)) => {
                 return Outcome::different(format!(
-                    "{name} is not as the host wrote it: it has {bytes} bytes and another hash"
+                    "{name} differs from what the host wrote: it has {bytes} bytes and another hash"
                 ));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Outcome::lost(format!("{name} is gone"));
+                return Outcome::lost(format!("{name} is missing"));
             }
             Err(error) => return Outcome::lost(format!("{name} cannot be read ({error})")),
         }
@@ -74,7 +74,7 @@ pub(super) fn check(audit: &Path, run: RunId, number: AttemptNumber, over: Over<
         .into_iter()
         .find(|name| !record.hashes.contains_key(name) && audit.join(name).symlink_metadata().is_ok());
     match beside {
-        Some(name) => Outcome::different(format!("{name} is there, and the host wrote no such file")),
+        Some(name) => Outcome::different(format!("{name} exists, but the host wrote no such file")),
         None => Outcome::Same,
     }
 }
@@ -83,7 +83,7 @@ fn without_record(audit: &Path, number: AttemptNumber, over: Over<'_>) -> Outcom
     let name = names::host(number);
     let exit = match over {
         Over::NotYet => return Outcome::not_yet(format!("{name} is written when the attempt is over")),
-        Over::Settled(AttemptEnded { host_hash: Some(_), .. }) => return Outcome::lost(format!("{name} is gone")),
+        Over::Settled(AttemptEnded { host_hash: Some(_), .. }) => return Outcome::lost(format!("{name} is missing")),
         Over::Settled(ended) => &ended.exit,
     };
     match exit.ended_by {
@@ -102,7 +102,7 @@ fn without_record(audit: &Path, number: AttemptNumber, over: Over<'_>) -> Outcom
             | EndedBy::Budget
             | EndedBy::HostError
             | EndedBy::NotStarted,
-        ) => Outcome::lost(format!("{name} is gone")),
+        ) => Outcome::lost(format!("{name} is missing")),
     }
 }
 
@@ -112,9 +112,9 @@ fn recorded(number: AttemptNumber) -> Vec<String> {
     logs.chain([names::stdin(number), names::chunks(number), names::redact(number)]).collect()
 }
 
-/// A claim names the attempt and the host that made the record. Its bytes are compared by the hash of the host, if it took
-/// one; a claim that is not there is found so. The host that `attempt.started` names may be another: where that one left
-/// before it had given the input, the next one claims the attempt again.
+/// A claim names the attempt and the host that made the record. Its bytes are compared by the hash of the host, if it
+/// recorded one; a missing claim is found that way. The host that `attempt.started` names may be another: where that
+/// one ended before it had passed on the input, the next one claims the attempt again.
 fn wrong_claim(audit: &Path, run: RunId, number: AttemptNumber, host_pid: u32) -> Option<String> {
     #[derive(Deserialize)]
     struct Claim {
@@ -126,7 +126,7 @@ fn wrong_claim(audit: &Path, run: RunId, number: AttemptNumber, host_pid: u32) -
     let text = fs::read(audit.join(&name)).ok()?;
     let claim: Claim = match serde_json::from_slice(&text) {
         Ok(claim) => claim,
-        Err(error) => return Some(format!("{name} is no claim ({error})")),
+        Err(error) => return Some(format!("{name} is not a claim ({error})")),
     };
     if (claim.run_id, claim.attempt) != (run, number) {
         return Some(format!("{name} claims attempt {} of run {}", claim.attempt, claim.run_id));

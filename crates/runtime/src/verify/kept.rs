@@ -26,7 +26,7 @@ pub(super) struct Kept {
     /// Files of answers whose hashes were not recorded.
     unhashed_reply: bool,
     artifacts: BTreeMap<String, ArtifactIndexed>,
-    /// There were more artifacts than are listed, so a listed one may have changed unlisted.
+    /// There were more artifacts than are listed, so a listed one may have changed without being listed again.
     is_cut: bool,
 }
 
@@ -77,7 +77,7 @@ impl Kept {
         let named = record.request.files.values().chain(&record.request.script);
         let is_unhashed = self.unhashed_reply || named.into_iter().any(|name| !hashes.contains_key(name));
         match (is_unhashed, hashes.is_empty()) {
-            (true, _) => Some(Outcome::not_comparable("no hash of them was recorded: an older version took them")),
+            (true, _) => Some(Outcome::not_comparable("their hashes were not recorded: an older version took them")),
             (false, false) => Some(Outcome::Same),
             (false, true) => None,
         }
@@ -97,7 +97,7 @@ impl Kept {
             Workspace::Own => true,
             Workspace::Folder { .. } => false,
         };
-        // Listed after the last process was gone, unless it was never seen to its end.
+        // Listed after the last process was gone, unless its end was never seen.
         let audit = context.folder.audit();
         let holds_still = match HostRecord::read(&audit, state.attempt) {
             Ok(Some(host)) => !host.process_continues && host.ended_by != Some(EndedBy::HostError),
@@ -117,10 +117,10 @@ impl Kept {
                 Ok((size, _)) => {
                     format!("{} was {} bytes and has {size} and another hash", artifact.path, artifact.size)
                 }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => format!("{} is gone", artifact.path),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => format!("{} is missing", artifact.path),
                 Err(error) => format!("{} cannot be read ({error})", artifact.path),
             };
-            // What only the output names is listed when it is named, and not when it changes.
+            // A file that only the output names is listed when it is named, and not when it changes.
             let is_listed = path.starts_with(artifacts::FOLDER) && !self.is_cut;
             return Some(if is_own && holds_still && is_listed {
                 Outcome::different(changed)

@@ -12,7 +12,8 @@ use super::{Outcome, difference, files};
 use crate::data_folder::RunFolder;
 use crate::worker::settled_meta;
 
-/// Compares what can be derived. `parse` is what the reader of this version counted; none where another version read.
+/// Compares what can be derived. `parse` is what the reader of this version counted; none where another version read
+/// it.
 pub(super) fn check(
     folder: &RunFolder,
     number: AttemptNumber,
@@ -38,10 +39,10 @@ pub(super) fn check(
     };
     let host = match HostRecord::read(&audit, number).map(|record| record.map(serde_json::to_value)) {
         Ok(Some(Ok(Value::Object(host)))) => host,
-        // Told by the check of the files.
+        // Reported by the check of the files.
         Ok(Some(Ok(_) | Err(_)) | None) | Err(_) => Map::new(),
     };
-    // The host writes its part first; where that failed, its owner adds the verdict to nothing.
+    // The host writes its part first; where that failed, its owner adds the verdict to an empty file.
     if !host.is_empty() && host.keys().all(|key| !found.contains_key(key)) {
         return Outcome::not_comparable("the host could not write its part of it");
     }
@@ -53,7 +54,7 @@ pub(super) fn check(
         let found = found.get(&key).unwrap_or(&Value::Null);
         if let Some(inside) = difference::first_field(found, &expected) {
             let dot = if inside.is_empty() { "" } else { "." };
-            return Outcome::different(format!("{name} is not what the host and the Log give: in {key}{dot}{inside}"));
+            return Outcome::different(format!("{name} differs from the host and the Log: in {key}{dot}{inside}"));
         }
     }
     if is_settled {

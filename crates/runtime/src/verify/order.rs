@@ -1,4 +1,4 @@
-//! Whether the events of a Log can stand where they stand.
+//! Whether the events of a Log are allowed in their places.
 
 use skillrun_lifecycle::run::State;
 use skillrun_model::RunStatus;
@@ -6,7 +6,7 @@ use skillrun_model::rasp::{Data, Event, SourceStream};
 
 use crate::attempt::is_evidence;
 
-/// The first event that cannot.
+/// The first event that is not.
 #[derive(Debug, Default)]
 pub(super) struct Order {
     problem: Option<String>,
@@ -58,7 +58,7 @@ impl Order {
             && event.source.stream == SourceStream::Control
             && change.status.is_some_and(RunStatus::is_terminal)
         {
-            return Some("tells an end, which has an event of its own".to_owned());
+            return Some("reports an end, which has an event of its own".to_owned());
         }
         None
     }

@@ -1,4 +1,4 @@
-//! The pass over the Log: hands each event to whoever compares something with it.
+//! The pass over the Log: passes each event to every check.
 
 use skillrun_lifecycle::run::State;
 use skillrun_log::{Damage, LogLine};
@@ -70,7 +70,7 @@ impl<'a> Pass<'a> {
         }
         let conversation = &mut self.conversation;
         self.translator.push(event, &mut |event| {
-            // What cannot be written differs from whatever stands there.
+            // Something that cannot be serialized differs from any line.
             conversation.expect(&serde_json::to_string(&event).unwrap_or_default());
         });
     }
@@ -102,10 +102,10 @@ impl<'a> Pass<'a> {
             LogEnd::Reached if self.state.is_over() => (damage, Extent::Over),
             LogEnd::Reached => (damage, Extent::NotOver),
             LogEnd::Damaged(found) => {
-                let why = format!("the Log can be read up to seq {} alone", self.state.last_seq);
+                let why = format!("the Log can be read only up to seq {}", self.state.last_seq);
                 (Some(damage.unwrap_or(found)), Extent::Unknown(why))
             }
-            LogEnd::Changed => (damage, Extent::Unknown("its owner mended the Log meanwhile; try again".to_owned())),
+            LogEnd::Changed => (damage, Extent::Unknown("its owner repaired the Log meanwhile; try again".to_owned())),
         };
         let why = match &extent {
             Extent::Over => "the run ended without its turn record",
@@ -142,7 +142,7 @@ impl<'a> Pass<'a> {
             of_our_version(record, translated)
         } else {
             let made_by = record.translator;
-            Outcome::not_comparable(format!("it is of translator {made_by}, and this is {TRANSLATOR}"))
+            Outcome::not_comparable(format!("it was made by translator {made_by}, and the current one is {TRANSLATOR}"))
         };
         checks.push(of_run(CheckKind::Conversation, translated));
         checks.push(of_run(CheckKind::Diagnostics, of_our_version(record, diagnostics.finish(&extent))));
@@ -150,7 +150,7 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// Another version may have made a view otherwise, and been right.
+/// Another version may have made a view differently, and been right.
 fn of_our_version(record: &RunRecord, outcome: Outcome) -> Outcome {
     match outcome {
         Outcome::Different { difference } if record.skillrun != env!("CARGO_PKG_VERSION") => {

@@ -1,4 +1,4 @@
-//! Files that were made of the Log.
+//! Files that were derived from the Log.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -10,7 +10,7 @@ use crate::data_folder::RunFolder;
 use crate::record::RunRecord;
 use crate::result::{self, ResultFold};
 
-/// A file of lines, compared with the lines that it should have, one by one as they are made.
+/// A file of lines, compared with the expected lines, one by one as they are derived.
 #[derive(Debug)]
 pub(super) struct LineFile {
     name: String,
@@ -54,7 +54,7 @@ impl LineFile {
         let State::Reading(file) = &mut self.state else { return };
         let length = expected.len() as u64 + 1;
         let mut found = Vec::new();
-        // No more than should be there, however long the line is.
+        // No more than expected, however long the line is.
         if let Err(error) = file.by_ref().take(length).read_to_end(&mut found) {
             self.state = State::Settled(Outcome::lost(format!("{} cannot be read ({error})", self.name)));
             return;
@@ -63,7 +63,7 @@ impl LineFile {
             self.state = State::Ended;
         } else if found.strip_suffix(b"\n") != Some(expected.as_bytes()) {
             let byte = self.offset + difference::first_byte(&found, expected.as_bytes()) as u64;
-            let words = format!("{} is not what the Log gives: line {}, at byte {byte}", self.name, self.line);
+            let words = format!("{} differs from the Log: line {}, at byte {byte}", self.name, self.line);
             self.state = State::Settled(Outcome::different(words));
         } else {
             self.line += 1;
@@ -80,15 +80,15 @@ impl LineFile {
         };
         match state {
             State::Settled(outcome) => outcome,
-            State::Missing if is_over => Outcome::lost(format!("{name} is gone")),
-            State::Missing => Outcome::not_yet(format!("{name} is made when the run waits or is over")),
+            State::Missing if is_over => Outcome::lost(format!("{name} is missing")),
+            State::Missing => Outcome::not_yet(format!("{name} is written when the run waits or is over")),
             State::Ended if is_over => {
-                Outcome::different(format!("{name} ends at byte {offset}, before line {line} that the Log gives"))
+                Outcome::different(format!("{name} ends at byte {offset}, before line {line} of the Log's view"))
             }
             State::Ended => Outcome::Same,
             State::Reading(mut file) => match file.read(&mut [0]) {
                 Ok(0) => Outcome::Same,
-                Ok(_) => Outcome::different(format!("{name} goes on at byte {offset}, where the Log gives no more")),
+                Ok(_) => Outcome::different(format!("{name} continues at byte {offset}, where the Log has no more")),
                 Err(error) => Outcome::lost(format!("{name} cannot be read ({error})")),
             },
         }
@@ -111,19 +111,19 @@ pub(super) fn check_result(folder: &RunFolder, record: &RunRecord, mut fold: Res
     };
     let expected = fold.finish(record.run_id).map(|result| result::text(&result));
     match (found, expected) {
-        (None, Some(_)) => Outcome::lost("result.json is gone"),
+        (None, Some(_)) => Outcome::lost("result.json is missing"),
         (None, None) => Outcome::not_yet("result.json is written when the run is over"),
         (Some(_), None) => Outcome::not_comparable("the run is not over"),
         (Some(found), Some(Ok(expected))) if found == expected => Outcome::Same,
         (Some(found), Some(Ok(expected))) => {
             let place = difference::of_json(&found, &expected);
-            Outcome::different(format!("result.json is not what the Log gives: {place}"))
+            Outcome::different(format!("result.json differs from the Log: {place}"))
         }
-        (Some(_), Some(Err(error))) => Outcome::not_comparable(format!("it cannot be made again ({error})")),
+        (Some(_), Some(Err(error))) => Outcome::not_comparable(format!("it cannot be derived again ({error})")),
     }
 }
 
-/// What is longer than any result is read as far as it takes to see that it differs.
+/// A file that is longer than any result is read only as far as needed to see that it differs.
 fn read_whole(folder: &RunFolder) -> io::Result<Option<Vec<u8>>> {
     let file = match File::open(folder.result()) {
         Ok(file) => file,

@@ -1,4 +1,4 @@
-//! How far a file of JSON lines goes: its last whole line, read from the end.
+//! How far a file of JSON lines goes: its last complete line, read from the end.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -7,15 +7,15 @@ use std::path::Path;
 use serde::Deserialize;
 use skillrun_model::fcmp::data::FcmpType;
 
-/// So much of the end is looked at first, and eight times as much whenever that was not a whole line.
+/// This much of the end is read first, and eight times as much whenever that was not a complete line.
 const FIRST_LOOK: u64 = 4 * 1024;
-/// No line that we write is longer.
+/// No line that skillrun writes is longer.
 const LINE_MAX: u64 = 64 * 1024 * 1024;
 
-/// The end of a file. All is zero where there is no file, and where its last line is none of ours.
+/// The end of a file. All zero where there is no file, and where its last line is not one of skillrun's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Tail {
-    /// Of the whole lines; what comes after them is the beginning of one.
+    /// Of the complete lines; what comes after them is an incomplete line.
     pub(super) bytes: u64,
     /// The `seq` of the last line.
     pub(super) seq: u64,
@@ -73,7 +73,7 @@ impl Tail {
             let mut end = Vec::new();
             file.seek(SeekFrom::Start(from))?;
             file.by_ref().take(size - from).read_to_end(&mut end)?;
-            // A line is whole when the line end before it is there too, or the file begins with it.
+            // A line is complete when the line end before it was read too, or the file begins with it.
             let line_end = |bytes: &[u8]| bytes.iter().rposition(|byte| *byte == b'\n');
             let last = line_end(&end).map(|at| (at, line_end(&end[..at])));
             match last {

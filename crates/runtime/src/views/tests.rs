@@ -74,7 +74,7 @@ impl World {
     }
 }
 
-/// Views of a run that waits were only made when it was over, which an interactive run may never be.
+/// Views of a waiting run were only made when it was over, which an interactive run may never be.
 #[test]
 fn what_is_added_at_each_wait_is_what_is_made_at_the_end() {
     let batches = || [vec![started(), waiting()], vec![odd(), waiting()], vec![odd(), canceled()]];

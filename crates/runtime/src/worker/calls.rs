@@ -1,5 +1,5 @@
-//! Questions inside a turn: the engine asks before it uses a tool, and waits. A person is asked in interactive mode; in
-//! auto mode what the engine may do decides at once.
+//! Questions inside a turn: the engine asks before it uses a tool, and waits. In interactive mode the user is asked; in
+//! auto mode the permission of the engine decides at once.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -27,12 +27,12 @@ const SHOWN: usize = 2_000;
 /// Questions that the turn has asked.
 #[derive(Debug)]
 pub(super) struct Calls {
-    /// So many of them are in the Log already.
+    /// This many of them are in the Log already.
     pub(super) known: u32,
     pub(super) seen: u32,
-    /// To be put to somebody, one at a time.
+    /// To be put to the user, one at a time.
     pub(super) waiting: VecDeque<CallQuestion>,
-    /// So many were answered with a cancel instead.
+    /// This many were answered with a cancel instead.
     pub(super) dropped: u32,
 }
 
@@ -51,7 +51,7 @@ impl Worker<'_> {
     /// Puts the next question, if none is open.
     pub(super) fn ask_next(&mut self, calls: &mut Calls) -> Result<(), RuntimeError> {
         let state = &self.run.state;
-        // A question takes the place of the answer before it, which whoever comes after us could not tell again.
+        // A question replaces the answer before it, which a later owner could not send again.
         let is_told = self.host.as_ref().is_none_or(Host::has_told_all);
         let is_free = is_told
             && state.status == Some(RunStatus::Running)
@@ -70,7 +70,7 @@ impl Worker<'_> {
         if self.run.state.status == Some(RunStatus::WaitingUser) {
             let deadline: Option<Duration> = self.timer.map(|timer| timer.left(self.run.running()));
             if let Some(host) = &mut self.host {
-                // Its clocks stand still until somebody answers.
+                // Its clocks are stopped until an answer comes.
                 host.send(&Request::Wait { deadline });
             }
             self.write_waiting_views();
@@ -78,8 +78,8 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// What is said where nobody can be asked: what the engine's file says about its permission. What only a person
-    /// knows is not made up.
+    /// The decision where no user can be asked: what the engine's file says about its permission. Information that only
+    /// a user has is not made up.
     fn decided(&self, call: &CallQuestion) -> CallRule {
         let permission = self.run.record.request.permission;
         let rule = self.surroundings.engines.get(&self.run.record.engine.name).ok();
@@ -95,7 +95,7 @@ impl Worker<'_> {
         let (default_decision_policy, policy_source) = match (request, skill) {
             (Some(policy), _) => (policy, PolicySource::Request),
             (None, Some(policy)) => (policy, PolicySource::Skill),
-            // Nobody said yes, so it is no.
+            // The answer is not a yes, so the call is denied.
             (None, None) => (DecisionPolicy::SafeDefault, PolicySource::Default),
         };
         Pending {
@@ -106,7 +106,7 @@ impl Worker<'_> {
                 (Asks::Permission, true) => InteractionKind::Confirm,
                 (Asks::Permission, false) => InteractionKind::ChooseOne,
             },
-            // What the engine sent goes back to it as it was, and is shown without what a terminal obeys.
+            // What the engine sent goes back to it unchanged, and is shown without terminal control sequences.
             prompt: ansi::strip(&words(call)).into_owned(),
             options: options(call),
             ui_hints: None,
@@ -120,7 +120,7 @@ impl Worker<'_> {
     }
 }
 
-/// The question, for a person.
+/// The question, for the user.
 fn words(call: &CallQuestion) -> String {
     let shown = |value: &Value| value.to_string().chars().take(SHOWN).collect::<String>();
     match &call.asks {
@@ -136,7 +136,7 @@ fn words(call: &CallQuestion) -> String {
     }
 }
 
-/// The answers that are offered. Nobody said yes, so the default is no.
+/// The answers that are offered. Without a yes the call is denied, so the default is no.
 fn options(call: &CallQuestion) -> Vec<AskOption> {
     let option = |value: &str, label: &str, default: bool| AskOption {
         value: value.to_owned(),
@@ -157,7 +157,7 @@ fn options(call: &CallQuestion) -> Vec<AskOption> {
     }
 }
 
-/// What the Log keeps of a question, so that whoever gives the answer can make it.
+/// What the Log keeps of a question, so that any later owner can build the answer.
 pub(super) fn context(call: &CallQuestion) -> Value {
     let mut context = json!({ "call_id": call.call_id, "tool": call.tool, "input": call.input });
     let more = match &call.asks {
@@ -174,7 +174,7 @@ pub(super) fn context(call: &CallQuestion) -> Value {
     context
 }
 
-/// The same, read again.
+/// The same, read back.
 pub(super) fn asked_in(context: &Value) -> Option<Asked<'_>> {
     if let Some(options) = context.get("options").and_then(Value::as_array) {
         return Some(Asked::Permission(options.iter().filter_map(choice).collect()));

@@ -1,5 +1,6 @@
-//! Hosts that hear nobody: stopped, or held by a file system. While a turn has time left it is waited for them, since they
-//! may go on. When the process should be gone by now, the host is ended with it, and the attempt is one that was lost.
+//! Unresponsive hosts: stopped, or blocked by a file system. While a turn has time left the worker waits for them,
+//! since they may continue. When the process should be gone by now, the host is terminated with it, and the attempt
+//! counts as lost.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use super::{ATTACH, Worker};
 use crate::record::seconds;
 
 impl Worker<'_> {
-    /// Whether its process should be gone by now. Then a host that says nothing is not waited for.
+    /// Whether its process should be gone by now. Then an unresponsive host is not waited for.
     pub(super) fn is_overdue(&self) -> bool {
         let state = &self.run.state;
         if state.canceling.is_some() || state.failing.is_some() {
@@ -26,18 +27,18 @@ impl Worker<'_> {
         until.is_some_and(|until| until.plus_nanos(nanos(SLACK)) <= self.run.now())
     }
 
-    /// A host whose process should be gone by now, and that hears nobody, is ended with it.
+    /// An unresponsive host whose process should be gone by now is terminated with it.
     pub(super) fn see_to_deaf_host(&mut self) {
         let Some(host) = self.host.as_mut().filter(|host| host.is_to_be_looked_at()) else { return };
         let audit = self.run.folder.audit();
         if host.is_given_up(hears(&audit)) {
-            // What cannot be ended is looked at again.
+            // If it cannot be terminated, it is checked again later.
             end_host(&audit, host.owner.attempt()).ok();
         }
     }
 
-    /// The run is over, and the host has hung up. If it is gone, nothing that it started is left; if it lives, it is told
-    /// again to end its process.
+    /// The run is over, and the host has closed its connection. If it is gone, nothing that it started is left; if it
+    /// is running, it is asked again to end its process.
     pub(super) fn is_still_there(&mut self) -> bool {
         let audit = self.run.folder.audit();
         let Ok(attempt) = last_number(&audit) else { return false };
@@ -49,7 +50,7 @@ impl Worker<'_> {
                 true
             }
             Ok(Attached::NotBegun | Attached::Ended(_) | Attached::Lost { .. }) => false,
-            // Nobody needs it any more.
+            // It is not needed any more.
             Err(_) => {
                 end_host(&audit, attempt).ok();
                 false
@@ -58,7 +59,7 @@ impl Worker<'_> {
     }
 }
 
-/// As clocks count.
+/// In the unit of the clocks.
 fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

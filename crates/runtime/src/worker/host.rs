@@ -1,4 +1,4 @@
-//! The conversation with a living host.
+//! The conversation with a running host.
 
 use std::collections::VecDeque;
 use std::process::Child;
@@ -14,43 +14,43 @@ use skillrun_model::AttemptNumber;
 
 use crate::error::RuntimeError;
 
-/// How long an input that was not taken waits before it is tried again.
+/// How long an input that was not accepted waits before it is sent again.
 const TRY_AGAIN: Duration = Duration::from_millis(200);
 
-/// How long an agent that was told to cancel its turn has, before its process is ended.
+/// How long an agent that was asked to cancel its turn has, before its process is ended.
 const CANCEL_MOMENT: Duration = Duration::from_millis(500);
 
-/// How long a host whose process is to be ended may say nothing, before it is looked at whether it hears at all.
+/// How long a host whose process is to be ended may be silent, before it is checked whether it responds at all.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// How long a host at its very end may bring its files to the disk, where it cannot be asked any more.
+/// How long a host at its end may take to sync its files to disk, where it cannot be asked any more.
 const LAST_PATIENCE: Duration = Duration::from_secs(60);
 
-/// How much longer than its time a turn may take; its host ends it, and then has to write everything down.
+/// How much longer than its time limit a turn may take; its host ends it, and then has to write everything to disk.
 pub(super) const SLACK: Duration = Duration::from_secs(10);
 
-/// A living host and our conversation with it.
+/// A running host and the connection to it.
 pub(super) struct Host {
     pub(super) owner: Box<Owner>,
     pub(super) child: Option<Child>,
     /// How far its streams can be read.
     pub(super) extent: Extent,
-    /// Inputs that were not taken yet, in order; one at a time is under way. There are never more than what a driver
-    /// says in one attempt, which has a bound of its own, and one answer.
+    /// Inputs that were not accepted yet, in order; one at a time is under way. There are never more than the messages
+    /// of a driver in one attempt, which are bounded, and one answer.
     unsent: VecDeque<(String, String)>,
     /// When the first of them is sent again.
     again_at: Instant,
     ending: Ending,
-    /// When the turn should be over, whoever ends it; none while a person is asked.
+    /// When the turn should be over, whichever side ends it; none while the user is asked.
     turn_until: Option<Instant>,
-    /// When it is looked at whether it hears; none while it has nothing to do that has a time.
+    /// When it is checked whether it responds; none while it has nothing to do that has a time limit.
     look_at: Option<Instant>,
     /// Since when its process should be gone.
     overdue_since: Option<Instant>,
 }
 
 impl Drop for Host {
-    /// Whoever leaves a host of its own alive is its parent all the same.
+    /// A process that leaves a running host is still its parent.
     fn drop(&mut self) {
         if let Some(child) = self.child.take() {
             bury_later(child);
@@ -62,19 +62,19 @@ impl Drop for Host {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     No,
-    /// The agent was told to cancel its turn; its process is ended at this moment.
+    /// The agent was asked to cancel its turn; its process is ended at this moment.
     Asked(Instant),
     Told,
 }
 
-/// What a host has told since it was last listened to.
+/// What a host has reported since the last call.
 #[derive(Debug, Default)]
 pub(super) struct News {
-    /// The attempt before ended here, and the process goes on.
+    /// The attempt before ended here, and the process continues.
     pub(super) turned: Option<Extent>,
     /// A request was not carried out.
     pub(super) refused: bool,
-    /// The process has taken an input.
+    /// The process has accepted an input.
     pub(super) took_input: bool,
     pub(super) is_gone: bool,
 }
@@ -95,12 +95,12 @@ impl Host {
         }
     }
 
-    /// Sends a request. A host that has hung up tells why in its record.
+    /// Sends a request. A host that has closed its connection has the reason in its record.
     pub(super) fn send(&mut self, request: &Request) {
         self.owner.send(request).ok();
     }
 
-    /// Writes a line to the process, after those before it. A name is written once, whoever says it.
+    /// Writes a line to the process, after earlier ones. An id is written once, whichever owner sends it.
     pub(super) fn say(&mut self, id: String, line: String) {
         self.unsent.push_back((id, line));
         if self.unsent.len() == 1 {
@@ -115,7 +115,7 @@ impl Host {
         }
     }
 
-    /// Everything that was to be told has reached the process.
+    /// All lines have reached the process.
     pub(super) fn has_told_all(&self) -> bool {
         self.unsent.is_empty()
     }
@@ -135,7 +135,7 @@ impl Host {
         self.turn_until = None;
     }
 
-    /// The turn may take so long, counted from the last time that a person was asked. The host sees to that, if it can.
+    /// The time limit of the turn, counted from the last time that the user was asked. The host enforces it, if it can.
     pub(super) fn turn_takes(&mut self, time: Duration) {
         if self.turn_until.is_none() {
             self.turn_until = Instant::now().checked_add(time.saturating_add(SLACK));
@@ -147,12 +147,12 @@ impl Host {
         self.look_at.get_or_insert_with(|| Instant::now() + LOOK);
     }
 
-    /// It is time to look whether it hears.
+    /// It is time to check whether it responds.
     pub(super) fn is_to_be_looked_at(&self) -> bool {
         [self.turn_until, self.look_at].into_iter().flatten().any(|at| at <= Instant::now())
     }
 
-    /// Whether it is to be ended itself, after what it answered; if not, it is looked at again.
+    /// Whether it is to be terminated itself, after its response; if not, it is checked again later.
     pub(super) fn is_given_up(&mut self, hears: Hears) -> bool {
         let since = *self.overdue_since.get_or_insert_with(Instant::now);
         self.turn_until = self.turn_until.map(|_| Instant::now() + LOOK);
@@ -167,7 +167,7 @@ impl Host {
         }
     }
 
-    /// Does what its time has come for.
+    /// Does what is due.
     fn see_to_time(&mut self) {
         if !self.unsent.is_empty() && Instant::now() >= self.again_at {
             self.send_first();
@@ -179,7 +179,7 @@ impl Host {
         }
     }
 
-    /// The agent was told that its turn is canceled; it has a moment. Said again, it has none.
+    /// The agent was informed that its turn is canceled; it has a moment. Called again, it has none.
     pub(super) fn end_soon(&mut self) {
         match self.ending {
             Ending::No => self.ending = Ending::Asked(Instant::now() + CANCEL_MOMENT),
@@ -198,12 +198,12 @@ impl Host {
         self.ending != Ending::No
     }
 
-    /// It was told to cancel, and has not been ended yet.
+    /// It was asked to cancel, and has not been ended yet.
     pub(super) fn has_a_moment(&self) -> bool {
         matches!(self.ending, Ending::Asked(_))
     }
 
-    /// Hears everything it has said about `attempt`.
+    /// Reads everything it has reported about `attempt`.
     pub(super) fn hear(&mut self, attempt: AttemptNumber) -> Result<News, RuntimeError> {
         let mut news = News::default();
         self.see_to_time();
@@ -230,18 +230,18 @@ impl Host {
         }
     }
 
-    /// What became of an input; true when the process has taken it.
+    /// The response to an input; true when the process has accepted it.
     fn answered(&mut self, id: &str, answer: InputAnswer) -> bool {
-        // What was sent twice is answered twice.
+        // An input that was sent twice is answered twice.
         if self.unsent.front().is_none_or(|(first, _)| first != id) {
             return answer == InputAnswer::Written;
         }
         match answer {
-            // It is tried again.
+            // It is sent again.
             InputAnswer::Busy => return false,
             InputAnswer::Written | InputAnswer::Repeated | InputAnswer::Closed => {}
             InputAnswer::TooLarge | InputAnswer::Unreadable | InputAnswer::LineTooLong => {
-                // It will never have its answer, so it is not waited for.
+                // It will never get its answer, so it is not waited for.
                 self.send(&Request::TurnOver { linger: None });
             }
         }
@@ -251,8 +251,8 @@ impl Host {
     }
 }
 
-/// Takes a host that has hung up off the list of processes. It is gone in a moment; one that is not is not waited for
-/// here, because it may have hung up on us alone.
+/// Reaps a host that has closed its connection. It exits in a moment; one that does not is not waited for here, because
+/// it may have closed only this connection.
 pub(super) fn bury(child: Child) {
     let moment = Timespec { tv_sec: 1, tv_nsec: 0 };
     if let Ok(handle) = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
@@ -261,10 +261,10 @@ pub(super) fn bury(child: Child) {
     bury_later(child);
 }
 
-/// The same for one that may live for long.
+/// The same for a host that may run for long.
 fn bury_later(mut child: Child) {
     if !matches!(child.try_wait(), Ok(Some(_))) {
-        // Without a thread for it, it stays on the list until we are gone.
+        // Without a thread for it, it stays a zombie until this process ends.
         drop(std::thread::Builder::new().name("undertaker".to_owned()).spawn(move || child.wait()));
     }
 }

@@ -1,4 +1,4 @@
-//! Settles an attempt: reads the rest of its evidence, lets the gate speak, and writes what follows as one batch.
+//! Settles an attempt: reads the rest of its evidence, applies the gate, and writes the result as one batch.
 
 use skillrun_engine::descriptor::Executable;
 use skillrun_evidence::{names, whole_file};
@@ -17,7 +17,7 @@ use crate::judge::{ending, judge};
 use crate::login;
 
 impl Worker<'_> {
-    /// Nobody lives who could write more of it.
+    /// No process is left that could write more of it.
     pub(super) fn settle_what_is_left(&mut self) -> Result<Next, RuntimeError> {
         let attempt = self.run.state.attempt;
         if self.host.is_none() && self.is_free_for_another(attempt) {
@@ -34,14 +34,14 @@ impl Worker<'_> {
         let run = &mut self.run;
         let settled = judge(&run.record, &self.rules, &run.state, attempt, &read.facts, &read.meta);
         if let Some(output) = &settled.verdict.output {
-            // The event says how large it is; only then it is looked for here.
+            // The event has its size; only then it is looked for here.
             if blobs::is_large(output) {
                 // It can be made again from the evidence.
                 blobs::write_output(&run.folder, attempt, output).ok();
             }
         }
         if process == ProcessLeft::Living && settled.verdict.run_status.is_terminal() {
-            // Before the end is in the Log: nobody looks for the process of a run that is over.
+            // Before the end is in the Log: no process looks for the process of a run that is over.
             self.end_process();
         }
         let mut beside = noticed(&read);
@@ -57,7 +57,7 @@ impl Worker<'_> {
             // Until then a later turn may make it.
             beside.extend(artifacts::missing_warnings(&found));
         }
-        // Written once, before the host tells that the attempt is over.
+        // Written once, before the host reports that the attempt is over.
         let host_hash = whole_file::hash(&run.folder.audit().join(names::host(attempt))).ok().map(|(hash, _)| hash);
         let effects = run.happens(Input::Settled(SettledAttempt {
             facts: &read.facts,
@@ -68,7 +68,7 @@ impl Worker<'_> {
         }))?;
         let counters = &self.surroundings.tools.counters;
         counters.settled(&run.record.engine.name, settled.verdict.turn, &read.facts.parse, read.bytes);
-        // A view; what stands in it is in the Log.
+        // A view; its content is in the Log.
         settled_meta::write(&run.folder, attempt, &read, &settled.verdict, run.state.session_id.as_deref()).ok();
         let next = self.carry_out(effects)?;
         let waits = self.run.state.status == Some(RunStatus::WaitingUser);
@@ -80,7 +80,8 @@ impl Worker<'_> {
 }
 
 impl Worker<'_> {
-    /// That the engine's version is not one that its format was tested on. Our own engines have ours.
+    /// A warning if the engine's version is not one that its format was tested with. Engines that are part of this
+    /// program have its version.
     fn untested_version(&self) -> Option<ControlEvent> {
         let engine = &self.run.record.engine;
         let version = engine.version.as_deref()?;
@@ -92,13 +93,13 @@ impl Worker<'_> {
     }
 }
 
-/// What the host noticed, and what of the evidence could not be read.
+/// What the host reported, and what of the evidence could not be read.
 fn noticed(read: &Read) -> Vec<ControlEvent> {
     let host = read.meta.warnings.iter().map(|warning| closing::warning(warning.code, warning.message.clone()));
     let meta = read.meta.problems.iter().map(|problem| closing::warning(Code::MetaMissing, problem.clone()));
     let unlogged = read.is_full.then(|| {
         let message = "the disk was full, so not all events of this attempt are in the Log; its bytes are in .audit";
-        // The events that told the session are among those, and the next turn goes on in it.
+        // The events with the session id are among those, and the next turn continues the session.
         let session_id = read.facts.session_id.as_deref().map(Into::into);
         let correlation = Correlation { session_id, ..Correlation::default() };
         ControlEvent { correlation, ..closing::warning(Code::EventsNotLogged, message.to_owned()) }

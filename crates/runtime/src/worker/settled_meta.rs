@@ -1,4 +1,4 @@
-//! `meta.N.json` with the verdict in it, for whoever reads the folder without the Log.
+//! `meta.N.json` with the verdict in it, for readers of the folder without the Log.
 
 use std::fs;
 use std::io;

@@ -1,5 +1,5 @@
-//! Starts an attempt. The host has the attempt before anything is in the Log, `attempt.started` is on disk before the
-//! host is told to start the process, and a host that is never told withdraws.
+//! Starts an attempt. The host has claimed the attempt before anything is in the Log, `attempt.started` is on disk
+//! before the host is asked to start the process, and a host that is never asked withdraws.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::attempt::launch;
 use crate::attempt::reading::Reading;
 use crate::error::RuntimeError;
 
-/// Hosts that are started for one attempt, where others are in the way or die before they have said a word.
+/// Hosts that are started for one attempt, where others are in the way or die before their greeting.
 const TRIES: u32 = 5;
 
 /// A host that is in the way has its claim after this, or is gone.
@@ -26,12 +26,12 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 impl Worker<'_> {
     pub(super) fn start(&mut self, attempt: AttemptNumber) -> Result<Next, RuntimeError> {
-        // An owner died between its first event and its second: the host was told to start or will be now.
+        // An owner died between its first event and its second: the host was asked to start, or is asked now.
         let is_restarted = self.run.state.attempt_is_open && self.run.state.attempt == attempt;
         let host = match self.host(attempt, is_restarted)? {
             Ok(host) => host,
             Err(_) if is_restarted => {
-                // Nobody can have it any more, so what is left of whoever had it tells how it ended.
+                // No process can have it any more, so the files that its host left show how it ended.
                 take_back(&self.run.folder.audit(), attempt).ok();
                 let reading = Reading::open(&self.run, attempt)?;
                 return self.settle(reading, ProcessLeft::Gone);
@@ -54,8 +54,9 @@ impl Worker<'_> {
                 host_pid: Some(pid),
                 started_at: self.run.now(),
             };
-            // Where this does not fit on the disk nothing has begun, and nothing is said to the host either: what it is told
-            // while it waits is done once it starts. It waits to be told by the next try, or withdraws.
+            // If this does not fit on the disk, nothing has begun, and nothing is sent to the host either: a request
+            // that it receives while it waits is carried out once it starts. It waits for the request of the next try,
+            // or withdraws.
             self.run.happens(Input::HostReady(started))?;
             self.begun = Some(attempt);
         }
@@ -65,7 +66,7 @@ impl Worker<'_> {
         Ok(Next::Follow)
     }
 
-    /// A host that has the attempt and waits to be told.
+    /// A host that has claimed the attempt and waits for the request to start.
     fn host(&mut self, attempt: AttemptNumber, is_restarted: bool) -> Result<Result<Host, RunError>, RuntimeError> {
         let audit = start::prepare_folder(self.run.folder.root())?;
         self.run.keep_reserve();
@@ -73,14 +74,14 @@ impl Worker<'_> {
         loop {
             match attach_within(&audit, attempt, ATTACH) {
                 Ok(Attached::NotBegun) => {}
-                // An owner before us started it, and died before it could say so.
+                // An earlier owner started it, and died before it could log that.
                 Ok(Attached::Live(owner)) => return Ok(Ok(Host::new(owner, None))),
                 Ok(Attached::Ended(_) | Attached::Lost { .. }) => {
                     if let Err(error) = self.free(&audit, attempt) {
                         return Ok(Err(no_host(&error)));
                     }
                 }
-                // The Log has nothing of it, so that it was never told to start, and nothing is lost with it.
+                // The Log has nothing of it, so that it was never asked to start, and nothing is lost with it.
                 Err(CollectError::Silent(_)) if !is_restarted && tries < TRIES => {
                     tries += 1;
                     end_host(&audit, attempt)?;
@@ -91,10 +92,11 @@ impl Worker<'_> {
             tries += 1;
             match self.start_host(&audit, attempt)? {
                 Ok(host) => return Ok(Ok(host)),
-                // One that an owner before us started had no claim yet when we looked, and has it now; or ours was killed.
+                // A host of an earlier owner had no claim yet when it was checked, and has it now; or this host was
+                // killed.
                 Err(NoHost::InTheWay(_)) if tries < TRIES => std::thread::sleep(PAUSE),
                 Err(NoHost::InTheWay(error) | NoHost::Never(error)) => {
-                    // Where ours had claimed it, nothing came of that.
+                    // If this host had claimed it, nothing came of that.
                     withdraw(&audit, attempt).ok();
                     return Ok(Err(error));
                 }
@@ -102,17 +104,18 @@ impl Worker<'_> {
         }
     }
 
-    /// The Log has nothing of an attempt that a host had, so it never began, and is nobody's again.
+    /// The Log has nothing of an attempt that a host had, so it never began, and can be claimed again.
     fn free(&self, audit: &Path, attempt: AttemptNumber) -> Result<(), CollectError> {
-        // A process that ended while it waited had opened it, and another one goes on.
+        // A process that ended while it waited had opened it, and another one continues.
         let was_waiting = self.run.state.process_ended;
         if was_waiting { put_aside(audit, attempt) } else { withdraw(audit, attempt) }
     }
 
     fn start_host(&mut self, audit: &Path, attempt: AttemptNumber) -> Result<Result<Host, NoHost>, RuntimeError> {
-        // An owner that came upon the run by itself may have others; the run is left as it is, for an owner that has them.
+        // An owner that found the run by itself may have different variables; the run is left as it is, for an owner
+        // that has them.
         self.run.check_variables()?;
-        // Whatever an attempt before has refreshed is the user's before it is copied again.
+        // A login that an earlier attempt has refreshed is given back to the user before it is copied again.
         self.give_back_login();
         let plan = match launch::plan(self.surroundings, &self.run, &self.rules, attempt) {
             Ok(plan) => plan,
@@ -141,7 +144,7 @@ impl Worker<'_> {
 
 /// Why there is no host.
 enum NoHost {
-    /// Another host has the attempt or had it, or ours was killed; it can be tried again.
+    /// Another host has the attempt or had it, or this one was killed; it can be retried.
     InTheWay(RunError),
     Never(RunError),
 }

@@ -1,4 +1,4 @@
-//! What the process of a run is told: answers, and that it is to end.
+//! The messages to the process of a run: answers, and the request to end.
 
 use serde_json::Value;
 use skillrun_collect::protocol::Request;
@@ -15,7 +15,7 @@ use crate::attempt::opening;
 use crate::attempt::reading::Reading;
 
 impl Worker<'_> {
-    /// Gives an answer to the living process. The host refuses one that it has written before.
+    /// Sends an answer to the running process. The host refuses one that it has written before.
     pub(super) fn give(&mut self, reply: &GivenReply) {
         let attempt = self.run.state.attempt;
         if reply.scope == Scope::Turn && opening::is_there(&self.run.folder, attempt) {
@@ -35,7 +35,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Ends the process: at once if somebody wants that, else it is told that nothing more comes, and has a moment.
+    /// Ends the process: at once if the run is canceled, otherwise its input is closed, and it has a moment to exit.
     pub(super) fn end_process(&mut self) {
         let state = &self.run.state;
         let is_wanted = state.canceling.is_some() || state.failing.is_some();
@@ -64,8 +64,8 @@ impl Worker<'_> {
         }
     }
 
-    /// An agent that was told to cancel its turn: nobody answers what it still asks, and when it has ended the turn it
-    /// is not waited for any more.
+    /// An agent that was asked to cancel its turn: its open questions are not answered any more, and when it has ended
+    /// the turn it is not waited for any more.
     pub(super) fn see_to_cancel(&mut self, reading: &Reading, calls: &mut Calls) {
         let Some(host) = self.host.as_mut().filter(|host| host.has_a_moment()) else { return };
         for call in calls.waiting.drain(..) {
@@ -81,7 +81,7 @@ impl Worker<'_> {
     }
 }
 
-/// An agent that offers nothing to choose from can only be told that nothing was chosen.
+/// An agent that offers no options can only be informed that nothing was chosen.
 const NOTHING_OFFERED: acp::Asked<'static> = acp::Asked::Permission(Vec::new());
 
 /// A question inside a turn, from what the Log has of it.

@@ -1,5 +1,5 @@
-//! Follows a living attempt: reads what it writes as it comes, tells its host when the turn is over, and hears what
-//! people say meanwhile.
+//! Follows a running attempt: reads its output as it comes, notifies its host when the turn is over, and handles
+//! messages to the run meanwhile.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -18,16 +18,16 @@ use crate::attempt::reading::Reading;
 use crate::error::RuntimeError;
 use crate::record::seconds;
 
-/// After so long without an event it is said that the attempt goes on.
+/// After this long without an event, an event reports that the attempt is still running.
 const HEARTBEAT: Duration = Duration::from_secs(30);
 
-/// What the host was told about the end of the turn.
+/// What the host was notified of about the end of the turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Told {
     Nothing,
     /// The process has a moment to exit.
     Over,
-    /// What comes now belongs to the next attempt.
+    /// Output from now on belongs to the next attempt.
     Next,
 }
 
@@ -41,7 +41,7 @@ impl Worker<'_> {
         } else {
             Reading::open(&self.run, attempt)?
         };
-        // Told again, because whoever was here before may not have.
+        // Sent again, because an earlier owner may not have sent it.
         let waits = self.run.state.status == Some(RunStatus::WaitingUser);
         let deadline: Option<Duration> = self.timer.map(|timer| timer.left(self.run.running()));
         let time = seconds(self.run.record.request.timeouts.hard_sec);
@@ -69,13 +69,14 @@ impl Worker<'_> {
                 return self.after_host(reading);
             }
             if news.refused && told == Told::Next {
-                // It is about to exit; its record tells the rest. One whose wrapper was killed may go on, and is ended.
+                // It is about to exit; its record has the rest. If its wrapper was killed, it may continue, and is
+                // ended.
                 host.send(&Request::CloseStdin);
                 host.send(&Request::TurnOver { linger: None });
                 told = Told::Over;
             }
             if news.took_input && self.run.state.status == Some(RunStatus::WaitingUser) {
-                // Input lets its clocks go on, and a person still thinks.
+                // Input restarts its clocks, while the user has not answered yet.
                 let deadline = self.timer.map(|timer| timer.left(self.run.running()));
                 host.send(&Request::Wait { deadline });
             }
@@ -112,7 +113,7 @@ impl Worker<'_> {
                 let elapsed_ms = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
                 let bytes = extent.stdout + extent.stderr;
                 let beat = Data::RunHeartbeat(RunHeartbeat { elapsed_ms, bytes });
-                // It says nothing that matters; on a full disk it is left out.
+                // It carries no information of its own; on a full disk it is left out.
                 self.run
                     .note(ControlEvent { level: Level::Info, data: beat, correlation: Correlation::default() })
                     .ok();
@@ -124,7 +125,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Tells the host that the turn is over, or that it goes on after all.
+    /// Notifies the host that the turn is over, or that it continues after all.
     fn tell(&mut self, reading: &Reading, told: Told) -> Told {
         let record = &self.run.record;
         let goes_on =
@@ -135,7 +136,7 @@ impl Worker<'_> {
             return told;
         }
         if asks && reading.end_so_far().is_some() && told == Told::Nothing {
-            // The turn ended with a question in it; its clocks go on, so that it is not waited for.
+            // The turn ended with an open question; its clocks run again, so that it is not waited for.
             host.send(&Request::GoOn);
         }
         match (reading.end_so_far(), told) {
@@ -156,18 +157,18 @@ impl Worker<'_> {
         }
     }
 
-    /// The host has hung up.
+    /// The host has closed its connection.
     fn after_host(&mut self, reading: Reading) -> Result<Next, RuntimeError> {
         let state = self.look_at(reading.attempt)?;
         tracing::debug!(host = ?state, "looked for the host process");
         match state {
-            // Where its process goes on in the next attempt, there is a host.
+            // Where its process continues in the next attempt, there is a host.
             Found::Ended if self.host.is_some() => self.settle(reading, ProcessLeft::Living),
             Found::Ended | Found::Lost if self.is_free_for_another(reading.attempt) => Ok(Next::Start(reading.attempt)),
             Found::Ended | Found::Lost => self.settle(reading, ProcessLeft::Gone),
-            // It lives, and is told everything anew: what we had said may not have reached it.
+            // It is running, and everything is sent to it again: earlier requests may not have reached it.
             Found::Alive => self.recover(Found::Alive, SessionLeft::Lost),
-            // It was told to start too late.
+            // The request to start came too late.
             Found::NoClaim => Ok(Next::Start(reading.attempt)),
         }
     }

@@ -1,8 +1,8 @@
-//! An answer that never reached the process it was for. Somebody answered at the moment at which the process ended: the
-//! answer is in the Log, the next attempt is open, and nobody was there to begin it.
+//! An answer that never reached its process. The user answered at the moment at which the process ended: the answer is
+//! in the Log, the next attempt is open, and no process was there to begin it.
 //!
-//! Where the session can be loaded, another process has the attempt and is started with the answer. Where it cannot, the
-//! run fails, and says that the answer was not heard.
+//! Where the session can be loaded, another process gets the attempt and is started with the answer. Where it cannot,
+//! the run fails, and reports that the answer was not delivered.
 
 use std::time::{Duration, Instant};
 
@@ -18,12 +18,12 @@ use skillrun_model::{AttemptNumber, Code};
 use super::Worker;
 use crate::attempt::opening;
 
-/// How long a host that has written its record may take to leave.
+/// How long a host that has written its record may take to exit.
 const LEAVING: Duration = Duration::from_secs(5);
 
 impl Worker<'_> {
-    /// Whether another process can have the attempt, whose own is gone and was never told anything. What it left is put
-    /// aside then. It happens once: the next one is started with the answer, which is told by its opening.
+    /// Whether another process can have the attempt, whose own process is gone and never received anything. Its files
+    /// are put aside then. It happens once: the next one is started with the answer, which is in its opening.
     pub(super) fn is_free_for_another(&self, attempt: AttemptNumber) -> bool {
         let state = &self.run.state;
         let is_wanted = state.canceling.is_none() && state.failing.is_none();
@@ -40,7 +40,7 @@ impl Worker<'_> {
         }
     }
 
-    /// That an answer was not heard, if that is so.
+    /// A warning that an answer was not delivered, if that is so.
     pub(super) fn unheard(&self, attempt: AttemptNumber) -> Option<ControlEvent> {
         let reply = self.run.state.reply.as_ref().filter(|_| self.was_never_told(attempt))?;
         let message =
@@ -48,7 +48,7 @@ impl Worker<'_> {
         Some(closing::warning(Code::SessionLost, message))
     }
 
-    /// The process was to begin the attempt with an answer. It was given nothing, and wrote nothing.
+    /// The process was to begin the attempt with an answer. It received nothing, and wrote nothing.
     fn was_never_told(&self, attempt: AttemptNumber) -> bool {
         let run = &self.run;
         let waits_for_it = run.record.engine.continuation == Continuation::Sticky
@@ -62,8 +62,8 @@ impl Worker<'_> {
         waits_for_it && self.host_knows(attempt) && [names::stdin(attempt)].iter().chain(&logs).all(is_empty)
     }
 
-    /// A host writes down what it gave once it has given it, and makes a mark before. One that was killed, or could not
-    /// write, may have given the answer without a trace in the record; where there is no mark either, it has not.
+    /// A host records an input after it has passed it on, and makes a mark before. A host that was killed, or could not
+    /// write, may have passed the answer on without a trace in the record; where there is no mark either, it has not.
     fn host_knows(&self, attempt: AttemptNumber) -> bool {
         let audit = self.run.folder.audit();
         let record = HostRecord::read(&audit, attempt).ok().flatten();
