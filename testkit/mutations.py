@@ -1,4 +1,4 @@
-"""Breaks each rule of the completion gate once and sees a test fail.
+"""Breaks each rule of the completion gate once and checks that a test fails.
 
 contract R4.1 says that no rule or sentence about settling may be dropped from the code without a test failing. Each
 entry of MUTATIONS breaks one of them: in FILE, which is relative to the repository, OLD becomes NEW, and the tests
@@ -6,7 +6,7 @@ named in the entry must then fail. Work is done in a temporary copy; the reposit
 
     python3 testkit/mutations.py              all of them; exit code 1 if one survives
     python3 testkit/mutations.py marker 3b    only those whose rule has one of these words in it
-    python3 testkit/mutations.py --write      all of them, and docs/mutations.md anew
+    python3 testkit/mutations.py --write      all of them, and regenerate docs/mutations.md
 
 Compiled dependencies are kept in target/mutations, so that only the first run is slow.
 """
@@ -605,7 +605,7 @@ class Tests:
 
 
 def failed_test(output):
-    """The first test that failed, with the first row of a table where it tells one; none if it did not compile."""
+    """The first test that failed, with the first row of a table if it names one; none if it did not compile."""
     _, listed, failures = output.rpartition("\nfailures:\n")
     names = re.findall(r"^    (\S+)$", failures, re.MULTILINE)
     if not listed or not names:

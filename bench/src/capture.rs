@@ -105,7 +105,8 @@ fn starts(program: &Program, table: &mut Table) -> Result<(), Problem> {
         "at most 15 ms more",
     );
     table.beside("of that, writing a small index, a record and its name to disk", &ms(synced), "–", "–", "–");
-    // Far above 20 µs the disk is busy with files that somebody removed, and the figures say little about us.
+    // Far above 20 µs the disk is busy with files that another process removed, and the figures say little about
+    // skillrun.
     let name = "for comparison, creating an empty file; a capture creates about twenty";
     table.beside(name, &format!("{:.0} µs", made.as_secs_f64() * 1e6), "–", "–", "–");
     if more > START_TARGET {
@@ -114,7 +115,7 @@ fn starts(program: &Program, table: &mut Table) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What the disk takes for the end of an attempt, whoever asks for it.
+/// The cost of the disk for the end of an attempt, whichever program requests it.
 fn syncs(folder: &Path) -> io::Result<Duration> {
     let begin = Instant::now();
     let (index, record) = (folder.join("index"), folder.join("record"));
@@ -187,7 +188,7 @@ fn floods(program: &Program, table: &mut Table) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The command into a pipe that somebody reads and stores: what recording costs at least.
+/// The command into a pipe that another process reads and stores: the minimum cost of recording.
 fn piped(engine: &[&str]) -> Command {
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("{} | cat > \"$1\"; rm \"$1\"", engine.join(" "))).arg("sh");
@@ -244,7 +245,7 @@ fn snapshots(program: &Program, table: &mut Table) -> Result<(), Problem> {
         read.args(["-c", "find . -type f -print0 | xargs -0 cat"]).current_dir(scratch.workspace());
         bare = bare.min(wall(&mut read)?);
         wall(&mut scratch.capture(program, round, &[], &["true"]))?;
-        // The files tell: a listing is written from the claim on, and from the end of the streams on.
+        // The files show it: a listing is written from the claim on, and from the end of the streams on.
         let audit = scratch.audit(round);
         let moment = |name: &str| -> Result<Duration, Problem> {
             let metadata = fs::metadata(audit.join(name))?;

@@ -1,8 +1,8 @@
-//! Exact instruction counts for small inputs, by callgrind. Unlike times they are the same on a busy machine, so a change
-//! of a few percent can be seen. They depend on compiler and processor; `bench --accept` writes them anew.
+//! Exact instruction counts for small inputs, by callgrind. Unlike times they are the same on a busy machine, so a
+//! change of a few percent can be seen. They depend on compiler and processor; `bench --accept` rewrites them.
 //!
 //! The work of the parser and of the gate is counted in `skillrun normalize`; that of the Log in `bench log`, without
-//! what reading the same events costs. Only instructions of the process count, not those of the kernel: a sync costs
+//! the cost of reading the same events. Only instructions of the process count, not those of the kernel: a sync costs
 //! nothing here, and is measured as time elsewhere.
 //!
 //! `bench/accepted.txt` has a line `NAME COUNT` per input; lines that begin with `#` are for people.
@@ -25,7 +25,7 @@ const ACCEPTED: &str = "bench/accepted.txt";
 const HEAD: &str =
     "# Instructions that skillrun takes for small inputs; `bench --accept` writes them, `bench --check` compares.\n";
 const SIZE: u64 = 1_000_000;
-/// Growth that is put up with.
+/// Tolerated growth.
 const TOLERANCE: f64 = 0.05;
 
 #[derive(Debug, Clone, Copy)]

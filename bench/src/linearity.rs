@@ -76,8 +76,8 @@ pub(crate) fn measure(program: &Program, table: &mut Table) -> Result<(), Proble
     Ok(())
 }
 
-/// Measured once; what looks like a miss is measured three times, and the best of each size counts: half a second of
-/// somebody else's work is enough for one miss, and real growth shows each time.
+/// Measured once; an apparent miss is measured three times, and the best of each size counts: half a second of work by
+/// another process is enough for one miss, and real growth shows each time.
 fn growth(program: &Program, form: Form, shape: Shape, profile: Profile) -> Result<Growth, Problem> {
     let first = growth_in(program, form, shape, profile, 1)?;
     if first.ratio < TARGET { Ok(first) } else { growth_in(program, form, shape, profile, ROUNDS) }

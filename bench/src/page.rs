@@ -174,8 +174,8 @@ fn about(part: Part) -> &'static str {
         }
         Part::Linearity => {
             "How many times longer four times the input takes; linear is 4. Each cell shows the profile that grew \
-             most, and its processor time for the larger input. A missed target is measured three more times. Short runs \
-             show less growth, because starting takes time too."
+             most, and its processor time for the larger input. A missed target is measured three more times. Short \
+             runs show less growth, because starting takes time too."
         }
         Part::Instructions => {
             "Instructions of the process by callgrind, without those of the kernel; `bench/accepted.txt` has the \
@@ -184,8 +184,8 @@ fn about(part: Part) -> &'static str {
         }
         Part::Capture => {
             "The cost of `skillrun capture` in elapsed time, compared with the same command without it in the same \
-             run. Bytes: into a pipe that `cat` stores in a file, or through a bare terminal into a file. Files: read once \
-             with `cat`."
+             run. Bytes: into a pipe that `cat` stores in a file, or through a bare terminal into a file. Files: read \
+             once with `cat`."
         }
         Part::Runs => "",
         Part::Service => {

@@ -30,7 +30,7 @@ const WAITING: u32 = 10_000;
 const MEMORY_TARGET: u64 = 100_000_000;
 const START_TARGET: Duration = Duration::from_secs(2);
 
-/// An engine that says what it is told and exits at once.
+/// An engine that prints its argument and exits at once.
 const ENGINE: &str = r#"
 name = "quick"
 title = "An engine that exits at once"

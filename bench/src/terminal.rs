@@ -1,5 +1,5 @@
-//! A bare terminal between two processes: what can be read from it at most, whoever reads. The least that recording
-//! through terminals could cost.
+//! A bare terminal between two processes: the most that can be read from it, by any reader. The minimum cost of
+//! recording through terminals.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
@@ -39,7 +39,7 @@ fn stored_in(command: &[&str], expected: u64, file: &Path) -> Result<Duration, P
     let mut child = Kept::spawn(Command::new(program).args(words).stdin(Stdio::null()).stdout(theirs))?;
     let (mut ours, mut buffer, mut read_in_all) = (File::from(ours), vec![0; 64 * 1024], 0);
     while read_in_all < expected {
-        // An error when nobody has the other end any more.
+        // An error when no process has the other end open any more.
         let Ok(read @ 1..) = ours.read(&mut buffer) else { break };
         kept.write_all(&buffer[..read])?;
         read_in_all += read as u64;

@@ -28,7 +28,7 @@ impl Deadline {
         Self { at, stop: stop.clone() }
     }
 
-    /// One that hears no signal.
+    /// A process that ignores signals.
     pub(crate) fn after(duration: Duration) -> Self {
         Self { at: Instant::now() + duration, stop: Stop::default() }
     }

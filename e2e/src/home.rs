@@ -1,8 +1,8 @@
-//! The HOME of whoever calls: logins and settings of every engine, known byte by byte, so that it can be seen whether
-//! anything was changed.
+//! The HOME of the calling user: logins and settings of every engine, known byte by byte, so that any change can be
+//! detected.
 //!
-//! The settings would spoil a run: they send the engine to a port where nobody is, or to a login with a browser. A run
-//! that succeeds has not used them.
+//! The settings would break a run: they send the engine to a port on which nothing listens, or to a login in a browser.
+//! A run that succeeds has not used them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +25,7 @@ const FILES: &[(&str, u32, &str)] = &[
     (".qwen/settings.json", 0o644, "{\"security\": {\"auth\": {\"selectedType\": \"qwen-oauth\"}}, \"$version\": 3}\n"),
 ];
 
-// Far from its end, so that nobody has a reason to renew it.
+// Far from its expiry, so that no program has a reason to renew it.
 const CLAUDE_LOGIN: &str = r#"{"claudeAiOauth": {"accessToken": "of-the-user", "refreshToken": "of-the-user", "expiresAt": 4102444800000, "scopes": ["user:inference"]}}
 "#;
 

@@ -35,8 +35,8 @@ fn section(table: &Table<'_>, date: &str) -> String {
             "Tests with the real agents",
             format!(
                 "Made by `make e2e` on {date} in the same way, with the same scenarios and with those that apply only \
-                 to agents of the Agent Client Protocol. Gemini cannot load a session in its first minute, so the tests \
-                 wait for that minute."
+                 to agents of the Agent Client Protocol. Gemini cannot load a session in its first minute, so the \
+                 tests wait for that minute."
             ),
         ),
     };

@@ -27,7 +27,7 @@ pub(crate) struct Process {
 pub(crate) fn tagged(value: &str) -> Vec<Process> {
     let entry = format!("{TAG}={value}");
     let is_tagged = |folder: &Path| {
-        // One that is gone, or is nobody of ours, cannot be read.
+        // A process that has exited, or that belongs to another user, cannot be read.
         let environment = fs::read(folder.join("environ")).unwrap_or_default();
         environment.split(|byte| *byte == 0).any(|variable| variable == entry.as_bytes())
     };

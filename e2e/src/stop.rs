@@ -1,16 +1,16 @@
-//! Somebody wants it to end: Ctrl-C, or a signal.
+//! A request to end: Ctrl-C, or a signal.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-/// Heard by every wait.
+/// Checked by every wait.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Hears signals from now on.
+    /// Handles signals from now on.
     pub(crate) fn listen() -> std::io::Result<Self> {
         let stop = Self::default();
         for signal in [SIGINT, SIGTERM, SIGHUP] {

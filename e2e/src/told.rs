@@ -1,4 +1,4 @@
-//! `result.json` as somebody reads it who has nothing but the file.
+//! `result.json` as a reader sees it who has only the file.
 
 use std::fs;
 use std::path::Path;

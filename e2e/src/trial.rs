@@ -155,7 +155,7 @@ impl Trial<'_> {
         fs::read_to_string(self.place.file(run, &format!(".audit/stdout.{attempt}.log"))).unwrap_or_default()
     }
 
-    /// How a run ended, or the last it told, for whoever wonders why it did not go on.
+    /// How a run ended, or the last event that it reported, to explain why it made no progress.
     pub(crate) fn last_words(&self, run: RunId) -> String {
         let result = Told::read(&self.place.file(run, RESULT)).ok();
         if let Some(error) = result.and_then(|(result, _)| result.error) {
@@ -200,7 +200,7 @@ impl Over {
         questions
     }
 
-    /// Who or what answered them, and how.
+    /// What answered them, and how.
     pub(crate) fn answers(&self) -> Vec<(ResolutionMode, &str)> {
         let mut answers = Vec::new();
         for event in &self.log {
@@ -211,7 +211,7 @@ impl Over {
         answers
     }
 
-    /// The sessions that the engine told of.
+    /// The sessions that the engine reported.
     pub(crate) fn sessions(&self) -> BTreeSet<&str> {
         self.log.iter().filter_map(|event| event.correlation.session_id.as_deref()).collect()
     }

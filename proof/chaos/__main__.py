@@ -1,4 +1,4 @@
-"""Plays rounds until the time is up or a law is broken. `python3 -m chaos --help` tells how it is called."""
+"""Plays rounds until the time is up or a law is broken. `python3 -m chaos --help` shows the usage."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Driver:
         say(f"\nKept in {target}{'' if whole else ', as far as there was room'}")
 
     def close(self) -> None:
-        """Leaves nobody behind."""
+        """Leaves no process behind."""
         for process in reversed(processes.below(os.getpid())):
             processes.send(process, signal.SIGKILL)
         if self.stage:
@@ -105,9 +105,9 @@ def play(words: Words) -> int:
     driver = None
     try:
         if not disk.is_small:
-            say("Nothing can be mounted here, so the disk is never full.")
+            say("Mounting is not possible here, so the full disk is not tested.")
         if not processes.become_reaper():
-            raise law.CannotLook("this system has no subreapers, so nobody can tell which processes are left")
+            raise law.CannotLook("this system has no subreapers, so remaining processes cannot be found")
         driver = Driver(words, root, disk)
         return driver.run()
     finally:
@@ -122,7 +122,7 @@ def main(given: list[str]) -> int:
     if (code := unshared(["--seed", str(words.seed), *given])) is not None:
         return code
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
-    # Whoever starts it in the background leaves this one ignored.
+    # A shell that starts it in the background leaves this signal ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     say(f"seed {words.seed}; the same plan again: {words.repeat()}")
     try:

@@ -21,7 +21,7 @@ DISK_FULL = (
 
 @dataclass
 class Tracked:
-    """A run that was accepted. Written by its caretaker alone; `end` is the status that it was told at last."""
+    """A run that was accepted. Only its caretaker writes it; `end` is the last status that the server reported."""
 
     run: str
     order: Order
@@ -36,7 +36,7 @@ class Tracked:
 
 @dataclass
 class StreamKept:
-    """What a follower has put together, and how often it had to begin anew."""
+    """What a follower has received, and how often it had to start from scratch."""
 
     path: str
     events: int = 0
@@ -47,7 +47,7 @@ class StreamKept:
 
 @dataclass
 class Weather:
-    """Something that may hit whoever lives meanwhile."""
+    """Something that may hit every process alive at the time."""
 
     begin: float
     excuses: tuple[str, ...]
@@ -81,12 +81,12 @@ class Book:
         return weather
 
     def rewound(self, run: str) -> None:
-        """Events of it that somebody may have seen are gone, so its readers may be told to begin anew."""
+        """Events of it that a client may have seen are gone, so its readers may be asked to start from scratch."""
         with self._lock:
             self._rewound.add(run)
 
     def may_reset(self, run: str) -> bool:
-        """A disk that is full can take back lines that somebody has read, and then the Log has a new epoch."""
+        """A full disk can take back lines that a client has read, and then the Log has a new epoch."""
         with self._lock:
             return run in self._rewound or bool(self._weather)
 
@@ -95,7 +95,7 @@ class Book:
             return [run for run in self.runs.values() if run.end is None]
 
     def expected(self, tracked: Tracked) -> list[str]:
-        """How it may end. Whoever was told that his cancel was taken may rely on it."""
+        """How it may end. A client whose cancel was acknowledged may rely on it."""
         if tracked.told_canceled:
             return ["canceled"]
         ends = set(tracked.order.kind.ends) | self._hits.get(tracked.run, set())

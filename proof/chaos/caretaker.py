@@ -22,7 +22,7 @@ LATER = (409, 429, 503, 507)
 
 
 class Caretaker(threading.Thread):
-    """`over` ends it, when nobody waits for it any more."""
+    """`over` ends it, when no thread waits for it any more."""
 
     def __init__(self, stage: Stage, order: Order, over: threading.Event) -> None:
         super().__init__(name=f"caretaker {order.kind.name}", daemon=True)
@@ -35,7 +35,7 @@ class Caretaker(threading.Thread):
     def run(self) -> None:
         try:
             self._work()
-        except Exception as error:  # A thread that dies silently would be a law nobody looked at.
+        except Exception as error:  # A thread that dies silently would leave a law unchecked.
             self.stage.problem(Law.DRIVER, f"the caretaker of {self.order.kind.name} died: {error!r}")
 
     def doing(self) -> str:
@@ -86,7 +86,7 @@ class Caretaker(threading.Thread):
         return run
 
     def _by_command(self) -> str | None:
-        """Once: a command has no key, and whoever asks again wants another run."""
+        """Once: a command has no key, and a repeated request creates another run."""
         words = self.order.kind.words(self.order.profile, self._workspace())
         code, output = self.stage.command(*words, "--no-wait", "--json")
         try:

@@ -32,7 +32,7 @@ class Disk:
         self._filler.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Gives back the file system; whoever still has files open on it keeps them to himself."""
+        """Releases the file system; a process that still has files open on it keeps them."""
         if self.is_small:
             subprocess.run(["umount", "--lazy", self.path], check=False, capture_output=True)
             self.is_small = False

@@ -24,7 +24,7 @@ PROTOCOL = {View.RASP: Protocol.RASP, View.FCMP: Protocol.FCMP}
 
 
 class Follower(threading.Thread):
-    """Ends with the run's last event, or when it is told that all is over."""
+    """Ends with the run's last event, or when it is notified that all is over."""
 
     def __init__(self, stage: Stage, run: str, view: View, over: threading.Event) -> None:
         super().__init__(name=f"follower {run} {view}", daemon=True)
@@ -39,7 +39,7 @@ class Follower(threading.Thread):
     def run(self) -> None:
         try:
             self._follow()
-        except Exception as error:  # A thread that dies silently would be a law nobody looked at.
+        except Exception as error:  # A thread that dies silently would leave a law unchecked.
             self.stage.problem(Law.DRIVER, f"{self.name} died: {error!r}")
 
     def _follow(self) -> None:
@@ -81,7 +81,7 @@ class Follower(threading.Thread):
     def _begin_anew(self) -> None:
         self.kept.resets += 1
         if self._seq and not self.stage.book.may_reset(self.followed):
-            self._wrong(f"told to begin anew after {self._seq}, and no event was lost")
+            self._wrong(f"asked to start from scratch after {self._seq}, although no event was lost")
         self._seq, self._cursor = 0, None
         self._file.seek(0)
         self._file.truncate()

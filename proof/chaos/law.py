@@ -1,4 +1,4 @@
-"""Who says whether the laws hold: the oracle, as a process of its own, and what only the driver can see."""
+"""Decides whether the laws hold: the oracle, as a separate process, and what only the driver can see."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def oracle(data: Path, ledger: Path) -> tuple[list[str], list[str]]:
     try:
         asked = subprocess.run(words, cwd=PROOF, capture_output=True, text=True, timeout=ORACLE)
     except subprocess.TimeoutExpired as error:
-        raise CannotLook(f"the oracle was not done after {ORACLE} s") from error
+        raise CannotLook(f"the oracle did not finish within {ORACLE} s") from error
     if asked.returncode not in (HOLDS, BROKEN):
-        raise CannotLook(f"the oracle could not look: {asked.stderr.strip()[-2000:]}")
+        raise CannotLook(f"the oracle failed: {asked.stderr.strip()[-2000:]}")
     return _read(asked.stdout)
 
 
@@ -35,7 +35,7 @@ def _read(told: str) -> tuple[list[str], list[str]]:
         laws = [_law(name, law["broken"], law["counts"]) for name, law in report["laws"].items()]
         breaches = [_breach(breach) for breach in report["breaches"]]
     except (ValueError, KeyError, TypeError) as error:
-        raise CannotLook(f"what the oracle says cannot be read: {error!r}") from error
+        raise CannotLook(f"failed to read the report of the oracle: {error!r}") from error
     return laws, breaches or ([] if report["holds"] else ["a law is broken, and the oracle does not say which"])
 
 

@@ -64,7 +64,7 @@ FAULTS: dict[FaultName, tuple[int, tuple[float, float]]] = {
 
 @dataclass(frozen=True)
 class Order:
-    """One run that somebody wants. Times are seconds: `at` in the round, the others after it was accepted."""
+    """One ordered run. Times are seconds: `at` in the round, the others after it was accepted."""
 
     at: float
     kind: Kind
@@ -105,7 +105,7 @@ def plan(seed: int, number: int, faults: tuple[FaultName, ...] = tuple(FaultName
     """The round of this number, the first being 1; the same for the same words, whatever came before."""
     dice = Random(f"{seed}/{number}")
     seconds = dice.uniform(10, 18)
-    # Every third round begins anew in any case.
+    # Every third round starts from scratch in any case.
     is_fresh = number % ROUNDS_TOGETHER == 1 or dice.random() < 0.5
     orders = sorted((_order(dice, seconds) for _ in range(dice.randint(16, 26))), key=lambda order: order.at)
     blows = sorted((_blow(dice, seconds, faults) for _ in range(dice.randint(4, 9))), key=lambda blow: blow.at)

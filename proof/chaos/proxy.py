@@ -1,4 +1,4 @@
-"""A TCP proxy between clients and the server. It survives the server, and cuts connections when it is told to."""
+"""A TCP proxy between clients and the server. It survives the server, and cuts connections on request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CONNECT = 30
 
 
 class Proxy:
-    """Listens at `address` for as long as it lives. Where nobody is behind it, connections are closed at once."""
+    """Listens at `address` for as long as it lives. If no server is behind it, connections are closed at once."""
 
     def __init__(self, dice: random.Random) -> None:
         self.address: tuple[str, int] = ("127.0.0.1", 0)

@@ -16,7 +16,7 @@ from oracle.ledger import ReplyAcknowledged, ReplySent
 
 
 class Replier:
-    """One per run; an answer that nobody confirmed is given again with the same key and the same words."""
+    """One per run; an unconfirmed answer is sent again with the same key and the same text."""
 
     def __init__(self, stage: Stage, tracked: Tracked, dice: Random) -> None:
         self.stage, self.tracked, self.dice = stage, tracked, dice

@@ -21,10 +21,10 @@ from chaos.stage import Law, Stage
 from lab import processes
 from lab.client import OVER, Broken
 
-# Seconds until all runs must be over, once nothing is broken any more. Hosts that were never told to start leave after
-# 60 seconds, and five of these drivers share a machine.
+# Seconds until all runs must be over, once nothing is broken any more. Hosts that never received their start leave
+# after 60 seconds, and five of these drivers share a machine.
 SETTLE = 180.0
-# Seconds that a run nobody knows of (a retry, an order whose answer was lost) has before it is canceled.
+# Seconds that an unknown run (a retry, an order whose answer was lost) has before it is canceled.
 STRANGERS = 30.0
 # Seconds until no process is left after the server was stopped.
 QUIET = 100.0
@@ -75,7 +75,7 @@ class Play:
 
     def _bring_up(self) -> None:
         if not self.stage.start_server(patience=120):
-            raise law.CannotLook("the server cannot be started, and nothing is broken")
+            raise law.CannotLook("the server cannot be started, although nothing is broken")
 
     def _strike(self) -> None:
         begin = time.monotonic()
@@ -134,7 +134,7 @@ class Play:
         return time.monotonic() - begin
 
     def _patience(self) -> float:
-        """Where a law is broken already, nobody need wait for the rest."""
+        """If a law is already broken, there is no need to wait for the rest."""
         return STRANGERS if self.stage.problems else SETTLE
 
     def _see_off(self, begin: float) -> None:
@@ -151,9 +151,9 @@ class Play:
                     for run in left:
                         client.cancel(run)
             except Broken as error:
-                self.stage.story.tell(f"nobody tells which runs there are: {error}")
+                self.stage.story.tell(f"failed to list the runs: {error}")
             time.sleep(0.3)
-        self.stage.problem(Law.ENDS, f"runs that do not come to an end: {left}")
+        self.stage.problem(Law.ENDS, f"runs that do not end: {left}")
 
     def _end_server(self) -> None:
         server = self.stage.forget_server()

@@ -87,7 +87,7 @@ class Stage:
         return True
 
     def forget_server(self) -> Server | None:
-        """It is about to go, and nobody is to be sent to it."""
+        """The server is about to stop, and no client is to be sent to it."""
         server, self.server = self.server, None
         self.proxy.point(None)
         return server
@@ -106,7 +106,7 @@ class Stage:
         try:
             output, said = command.communicate(timeout=COMMAND)
         except subprocess.TimeoutExpired:
-            self.problem(Law.ANSWERS, f"a command is not done after {COMMAND:.0f} s: {words}")
+            self.problem(Law.ANSWERS, f"a command did not finish within {COMMAND:.0f} s: {words}")
             command.kill()
             output, said = command.communicate()
         finally:
@@ -127,7 +127,7 @@ class Stage:
         found = [process for process in processes.below(os.getpid()) if process.is_alive]
         return sorted((process for process in found if process.role() in roles), key=lambda one: one.started)
 
-    # What is told.
+    # The reported problems.
 
     def fault(self, name: FaultName, target: str) -> None:
         self.struck[name] = self.struck.get(name, 0) + 1
@@ -135,7 +135,7 @@ class Stage:
         self.ledger.write(Fault(name, target))
 
     def problem(self, law: Law, text: str) -> None:
-        """A law that the driver itself sees broken. What is seen again and again is told once."""
+        """A law that the driver itself sees broken. A repeated problem is reported once."""
         told = f"{law}: {text}"
         if told not in self.problems and len(self.problems) < PROBLEMS_MAX:
             self.story.tell(f"PROBLEM {told}")

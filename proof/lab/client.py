@@ -16,7 +16,8 @@ OVER = ("succeeded", "failed", "canceled")
 
 
 class Broken(Exception):
-    """The connection could not be made, or broke before the answer was whole. Nobody knows what the server has done."""
+    """The connection could not be made, or broke before the answer was complete. What the server has done is
+    unknown."""
 
 
 class View(StrEnum):
@@ -36,7 +37,7 @@ class Answer:
         return 200 <= self.status < 300
 
     def json(self) -> dict:
-        """What it says; nothing where it is no JSON object."""
+        """Its content; nothing if it is not a JSON object."""
         try:
             value = json.loads(self.body)
         except ValueError:
@@ -54,7 +55,7 @@ class Event:
 
 
 class Client:
-    """Whoever has this address and this token."""
+    """A client with this address and this token."""
 
     def __init__(self, address: tuple[str, int], token: str, patience: float = PATIENCE) -> None:
         self.address = address

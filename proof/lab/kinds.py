@@ -136,7 +136,7 @@ def paced(script: str, pace: float) -> str:
 
 
 def mark(word: str, dice: random.Random) -> str:
-    """A reply that is told from every other; the relay looks for this form."""
+    """A reply that differs from every other; the relay searches for this form."""
     return f"{word}.m{dice.getrandbits(48):012x}"
 
 

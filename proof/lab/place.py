@@ -96,7 +96,7 @@ class Place:
         return self.root / "settings.toml"
 
     def environment(self) -> dict[str, str]:
-        """Nothing of whoever runs this."""
+        """Nothing from the environment of the caller."""
         return {
             "PATH": "/usr/local/bin:/usr/bin:/bin",
             "HOME": str(self.root / "home"),

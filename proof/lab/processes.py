@@ -1,4 +1,4 @@
-"""Processes as /proc shows them: who is below whom, who is a host, whose attempt an engine belongs to."""
+"""Processes as /proc shows them: which is below which, which is a host, whose attempt an engine belongs to."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def look(pid: int) -> Process | None:
 
 
 def below(root: int) -> list[Process]:
-    """Everybody below this process, parents first."""
+    """All processes below this one, parents first."""
     children: dict[int, list[Process]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit() and (process := look(int(name))):
@@ -96,7 +96,7 @@ def below(root: int) -> list[Process]:
 
 
 def reap(known: set[int]) -> None:
-    """Lets go of dead children that nobody else waits for; `known` are those somebody does wait for."""
+    """Reaps dead children that no other code waits for; `known` are those that other code does wait for."""
     for process in below(os.getpid()):
         if process.parent == os.getpid() and process.state == "Z" and process.pid not in known:
             try:

@@ -1,4 +1,4 @@
-"""Stands between a host and an engine and writes down what reaches the engine.
+"""Runs between a host and an engine and records what reaches the engine.
 
     python3 -IS relay.py EFFECTS once|talks|leaves PROGRAM WORD...
 
@@ -12,9 +12,9 @@ its input, and per answer to a request of its own, before the engine sees it:
 
 With `once` the engine takes the relay's place; with `talks` the relay stays and
 passes input on line by line, and ends as the engine ends. With `leaves` it is as
-with `once`, and a process is there before that nobody asked for: it has a session
-of its own, no pipe of the engine's, and goes away by itself only after an hour,
-like the servers that agents start.
+with `once`, and an unrequested process is started before: it has its own session,
+no pipe of the engine, and exits on its own only after an hour, like the servers
+that agents start.
 """
 
 import json
@@ -25,7 +25,7 @@ import signal
 import subprocess
 import sys
 
-# A word that somebody made for one reply, as `blue.m0123456789ab`.
+# A word that was made for one reply, as `blue.m0123456789ab`.
 MARK = re.compile(rb"[a-z]+\.m[0-9a-f]{12}")
 READ = 1 << 16
 # A line that is longer is passed on without being read.

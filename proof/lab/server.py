@@ -58,7 +58,7 @@ class Server:
             time.sleep(0.05)
 
     def ask_to_stop(self) -> None:
-        """Once: whoever asks twice wants it to go at once."""
+        """Once: a second request makes it stop at once."""
         if self.is_alive and not self._is_asked:
             self._is_asked = True
             self.process.send_signal(signal.SIGTERM)

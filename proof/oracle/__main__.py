@@ -1,4 +1,4 @@
-"""`python3 -m oracle DATA`: checks the laws over a data folder. 0: all hold. 1: one is broken. 2: it could not look."""
+"""`python3 -m oracle DATA`: checks the laws over a data folder. 0: all hold. 1: one is broken. 2: the check failed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ HOLDS, BROKEN, CANNOT_LOOK = 0, 1, 2
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="oracle", description=__doc__)
     parser.add_argument("data", type=Path, help="the data folder")
-    parser.add_argument("--ledger", type=Path, help="what a driver wrote down")
-    parser.add_argument("--settled", action="store_true", help="nobody works on it any more")
-    parser.add_argument("--json", action="store_true", help="as one JSON object")
+    parser.add_argument("--ledger", type=Path, help="the ledger of a driver")
+    parser.add_argument("--settled", action="store_true", help="no process works on it any more")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser.parse_args()
 
 

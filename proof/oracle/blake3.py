@@ -195,7 +195,7 @@ def of_many(texts: list[bytes]) -> list[str]:
 
 
 def _short(texts: list[bytes], blocks: int) -> Iterator[list[int]]:
-    """Hashes of texts of one chunk that have so many blocks."""
+    """Hashes of texts of one chunk that have this many blocks."""
     lanes = len(texts)
     words = memoryview(b"".join(text.ljust(blocks * BLOCK, b"\0") for text in texts)).cast("I")
     last = array("Q", [len(text) - (blocks - 1) * BLOCK for text in texts])

@@ -43,7 +43,7 @@ def read(data: Path) -> Catalog:
         finally:
             connection.close()
     except (sqlite3.Error, ValueError) as error:
-        # A journal that a killed process left needs a writer; the product makes the catalog anew.
+        # A journal left by a killed process needs a writer; the product recreates the catalog.
         return Catalog({}, str(error))
 
 

@@ -45,12 +45,12 @@ class Found:
 
 
 def check(data: Path, ledger: Path | None = None, *, is_settled: bool = False) -> Report:
-    """All laws over all runs. `is_settled` says that nobody works any more: no process, nothing left to mend."""
+    """All laws over all runs. `is_settled` says that no work is in progress: no process, nothing left to repair."""
     report, found = Report(), Found()
     try:
         promised = promises.read(ledger)
         if not data.is_dir():
-            raise CannotLook(f"{data} is no folder")
+            raise CannotLook(f"{data} is not a folder")
         # Before the Logs: it may lag behind them and must not seem to lead.
         rows = catalog.read(data)
         for folder in _folders(data):
@@ -145,7 +145,7 @@ def _accepted(data: Path, promised: Promises, found: Found, report: Report) -> N
             continue
         report.count(Law.STATUS, "runs accepted")
         if run not in found.effects:
-            report.breach(Breach(Law.STATUS, "was accepted, and is not there", run))
+            report.breach(Breach(Law.STATUS, "was accepted, but does not exist", run))
 
 
 def _removed(data: Path) -> set[str]:

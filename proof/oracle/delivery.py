@@ -1,4 +1,4 @@
-"""What engines were told, from evidence: how often an answer reached one.
+"""What engines received, from evidence: how often an answer reached one.
 
 A turn begins with an answer in one of these ways, each with evidence of its own:
 an argument of the process (`host.N.json`, or `meta.N.json` where the host was

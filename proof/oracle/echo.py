@@ -48,7 +48,7 @@ class Waiting:
         self.cost += _cost(event)
         if self.cost <= BUDGET:
             return []
-        # The older half goes on, without a message after it.
+        # The older half continues, without a message after it.
         count = 0
         while self.cost > BUDGET // 2 and count < len(self.events):
             self.cost -= _cost(self.events[count])

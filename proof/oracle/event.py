@@ -1,4 +1,4 @@
-"""One RASP event, as far as laws look at it. Whatever lacks the envelope of contract R6.1 is no event."""
+"""One RASP event, as far as laws look at it. A line that lacks the envelope of contract R6.1 is not an event."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def _envelope(event: Event, word: str, data: Data) -> Data:
     return {
         "protocol_version": "fcmp/1.0",
         "run_id": event.run,
-        # Whoever compares knows which line it should be.
+        # The caller that compares knows which line it should be.
         "seq": None,
         "ts": value["ts"],
         "engine": value["source"]["engine"],

@@ -11,7 +11,7 @@ from .words import RUN_ENDS, Rasp, Status
 
 @dataclass
 class Reply:
-    """An answer that is in the Log, whoever gave it."""
+    """An answer that is in the Log, whatever gave it."""
 
     interaction: int
     text: str
@@ -87,7 +87,7 @@ class Fold:
             step(self, event)
 
     def _ended(self, event: Event) -> None:
-        # The first is the last event for ever.
+        # The first one is the last event of the run, permanently.
         if self.end is None:
             self.end, self.status = event, RUN_ENDS[event.kind]
             self.question, self.is_open, self.is_unfinished = None, False, False
@@ -98,7 +98,7 @@ class Fold:
         self.is_sticky = event.data.get("continuation") == "sticky"
 
     def _run_status(self, event: Event) -> None:
-        # What an engine says about itself is no status of the run.
+        # What an engine reports about itself is not a status of the run.
         if not event.is_control or self.end:
             return
         if event.data.get("phase") == "canceling":
@@ -142,7 +142,7 @@ class Fold:
         self.auto_decisions += 1
 
     def _artifact_created(self, event: Event) -> None:
-        # Told anew by the event that follows, if there is still such a file.
+        # Reported again by the event that follows, if there is still such a file.
         self.artifacts.pop(event.data.get("path", ""), None)
 
     def _artifact_indexed(self, event: Event) -> None:

@@ -59,11 +59,11 @@ def _bytes(index: Index, record: dict[str, Any]) -> Iterator[str]:
         yield "bytes of no stream"
         return
     if start != index.recorded[stream]:
-        yield f"{stream} goes on at {start} after {index.recorded[stream]}"
+        yield f"{stream} continues at {start} after {index.recorded[stream]}"
     if end <= start:
         yield f"{stream} {start}..{end} holds nothing"
     if stream in index.ended:
-        yield f"{stream} goes on after its end"
+        yield f"{stream} continues after its end"
     index.recorded[stream] = max(end, index.recorded[stream])
     masks = record.get("masks", index.masks)
     if type(masks) is not int or masks < index.masks:

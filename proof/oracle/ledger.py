@@ -1,4 +1,4 @@
-"""What a driver of runs wrote down: what it asked for, what it was told, what it broke.
+"""What a driver of runs recorded: what it requested, what it received, what it broke.
 
 A ledger is a file of JSON lines. Each line has `kind`, one of `Kind`, and the
 fields of that kind's dataclass. A driver appends with `Ledger`, the oracle
@@ -6,7 +6,7 @@ reads with `read`. Write a line before a request goes out (`ReplySent`), and
 after its answer came (the others): what is not in the ledger was not promised.
 
 The effects file, named by `Effects`, is text that engines append to. One line
-per effect, `RUN ATTEMPT STEP [TEXT]`, parted by single blanks: STEP is one word
+per effect, `RUN ATTEMPT STEP [TEXT]`, separated by single blanks: STEP is one word
 that happens once in an attempt, ATTEMPT a number or `-` where the engine cannot
 know it (a step is then unique in the run). A step that begins with `told` says
 that the engine was given TEXT.
@@ -66,7 +66,7 @@ class Accepted:
 
 @dataclass(frozen=True)
 class ReplySent:
-    """A reply is about to go out. Sent again, it is another line; `key` tells that it is the same one."""
+    """A reply is about to go out. Sent again, it is another line; `key` identifies it as the same one."""
 
     kind: ClassVar[Kind] = Kind.REPLY_SENT
     run: str
@@ -107,7 +107,7 @@ class CancelAcknowledged:
 
 @dataclass(frozen=True)
 class StatusSeen:
-    """A server told this status; `seq` is the last event it stands on, where that is known."""
+    """A server reported this status; `seq` is the last event it is based on, if that is known."""
 
     kind: ClassVar[Kind] = Kind.STATUS_SEEN
     run: str
@@ -162,7 +162,7 @@ TYPES: dict[Kind, type[Entry]] = {
 
 
 class LedgerError(Exception):
-    """A line that is no entry."""
+    """A line that is not an entry."""
 
 
 class Ledger:

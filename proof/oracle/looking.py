@@ -18,7 +18,7 @@ class Looking:
     run: str
     report: Report
     promises: Promises
-    # Nobody works on anything any more.
+    # No process works on anything any more.
     is_settled: bool
 
     @property

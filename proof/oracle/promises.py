@@ -12,7 +12,7 @@ from .ledger import Accepted, CancelAcknowledged, Fault, ReplyAcknowledged, Repl
 
 @dataclass
 class RunPromises:
-    """What was told about one run, in order."""
+    """What was reported about one run, in order."""
 
     accepted: Accepted | None = None
     sent: list[ReplySent] = field(default_factory=list)
@@ -24,7 +24,7 @@ class RunPromises:
 
 @dataclass
 class Promises:
-    """All that a ledger says. Without a ledger nothing was promised, and `is_known` tells so."""
+    """Everything that a ledger says. Without a ledger nothing was promised, and `is_known` says so."""
 
     is_known: bool = False
     runs: dict[str, RunPromises] = field(default_factory=lambda: defaultdict(RunPromises))

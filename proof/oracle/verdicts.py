@@ -60,7 +60,7 @@ def problem(data: dict[str, Any]) -> str | None:
     verdict = data.get("verdict") or {}
     rule = verdict.get("rule")
     if rule not in RULES:
-        return f"rule {rule!r} is none of the contract's"
+        return f"rule {rule!r} is not a rule of the contract"
     wanted = RULES[rule]
     words = (verdict.get("turn"), verdict.get("completion"), verdict.get("reason_code"), verdict.get("run_status"))
     turn, completion, reason, run = words
@@ -79,5 +79,5 @@ def problem(data: dict[str, Any]) -> str | None:
     unmarked = UNMARKED.get(str(rule)) if run == "succeeded" else None
     told = {word for word in verdict.get("warnings") or [] if word in UNMARKED.values()}
     if told != ({unmarked} if unmarked else set()):
-        return f"rule {rule} with warnings {sorted(told)}: success without a marker is told, and nothing else is"
+        return f"rule {rule} with warnings {sorted(told)}: only success without a marker has a warning"
     return None

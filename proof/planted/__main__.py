@@ -21,10 +21,10 @@ BEYOND = 900
 
 
 def main(given: list[str]) -> int:
-    parser = argparse.ArgumentParser("python3 -m planted", description="Plants faults and sees chaos catch them.")
-    parser.add_argument("name", nargs="*", help=f"one of {', '.join(case.name for case in CASES)}; all of them if none")
+    parser = argparse.ArgumentParser("python3 -m planted", description="Plants faults that chaos must find.")
+    parser.add_argument("name", nargs="*", help=f"one of {', '.join(case.name for case in CASES)}; default: all")
     parser.add_argument("--minutes", type=float, default=2, help="for each seed (default: 2)")
-    parser.add_argument("--seeds", type=int, default=3, help="as many at most for each fault (default: 3)")
+    parser.add_argument("--seeds", type=int, default=3, help="maximum number for each fault (default: 3)")
     words = parser.parse_args(given)
     try:
         cases, tree = chosen(words.name), Tree()

@@ -23,12 +23,12 @@ class Case:
 
 CASES: tuple[Case, ...] = (
     Case("lost-reply", ("replies",), "a reply is acknowledged two seconds before it is in the Log"),
-    Case("broken-chain", ("chain",), "a writer that takes a Log over begins its chain anew"),
+    Case("broken-chain", ("chain",), "a writer that takes a Log over starts a new chain"),
     Case("torn-line", ("seq",), "recovery leaves half a line where it is, and appends behind it"),
-    Case("told-twice", ("effects", "replies"), "a host writes an input again that it has written"),
-    Case("dropped-event", ("fcmp",), "the conversation lacks that nobody answered in time"),
+    Case("told-twice", ("effects", "replies"), "a host writes an input twice"),
+    Case("dropped-event", ("fcmp",), "the conversation lacks the event that no user answered in time"),
     Case("short-chunk", ("bytes",), "the index of stderr lacks the last byte of every read"),
-    Case("left-engine", ("processes",), "what an engine started is ended by nobody once its host was killed"),
+    Case("left-engine", ("processes",), "processes started by an engine survive when its host is killed"),
 )
 
 

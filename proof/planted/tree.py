@@ -49,14 +49,14 @@ class Tree:
         words = ["patch", "--batch", "--no-backup-if-mismatch", "-p1", way, "-d", self.folder, "-i", patch]
         done = subprocess.run(words, capture_output=True, text=True)
         if done.returncode != 0:
-            raise CannotPlant(f"{patch.name} does not fit the sources any more: {done.stdout.strip()[-500:]}")
+            raise CannotPlant(f"{patch.name} no longer applies to the sources: {done.stdout.strip()[-500:]}")
 
     def _build(self) -> Path:
         words = ["cargo", "build", "--locked", "--quiet", "-p", "skillrun"]
         environment = os.environ | {"CARGO_TARGET_DIR": str(FOLDER / "target")}
         done = subprocess.run(words, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=BUILD)
         if done.returncode != 0:
-            raise CannotPlant(f"it does not compile: {done.stderr.strip()[-2000:]}")
+            raise CannotPlant(f"failed to compile: {done.stderr.strip()[-2000:]}")
         return FOLDER / "target" / "debug" / "skillrun"
 
 

@@ -1,7 +1,7 @@
-"""`python3 -m soak`: reads what is wanted, does it, tells what came of it.
+"""`python3 -m soak`: reads the arguments, runs the soak, reports the result.
 
-Ends with 0 when everything was flat and nothing was wrong, 1 when something grew or was wrong, 2 when there could be no
-soak at all.
+Exits with 0 when everything was flat and nothing was wrong, 1 when something grew or was wrong, 2 when no soak was
+possible.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 ABOUT = """\
 Steady load on one server: short runs of many kinds, answers, cancels, followers, pages, webhooks, while old runs are
 removed all the time. Memory, descriptors, threads, processes and disk must be flat after a fifth of the time. The seed
-decides what clients do; when they get to do it is the machine's.
+decides what clients do; the timing depends on the machine.
 """
 
 
 def read_plan(words: list[str] | None = None) -> Plan:
     parser = argparse.ArgumentParser(prog="python3 -m soak", description=ABOUT)
     parser.add_argument("--minutes", type=minutes, default=10.0, help="how long the load lasts (10)")
-    parser.add_argument("--seed", type=int, help="what the dice show; another each time when left out")
+    parser.add_argument("--seed", type=int, help="a number (default: random)")
     parser.add_argument("--skillrun", type=Path, default=ROOT / "target" / "debug" / "skillrun", help="the program")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="writes the table there too")
-    parser.add_argument("--keep", action="store_true", help="leaves the folder where it all happened")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the table to this file")
+    parser.add_argument("--keep", action="store_true", help="keep the working folder")
     parser.add_argument(
         "--leak", type=Leak, choices=list(Leak), default=Leak.NONE,
-        help="grows something on purpose, so that this must end with 1: streams that nobody reads, or no retention",
+        help="grow something on purpose, so that the exit code must be 1: streams without a reader, or no retention",
     )
     said = parser.parse_args(words)
     seed = random.SystemRandom().randrange(1_000_000) if said.seed is None else said.seed
@@ -59,7 +59,7 @@ def main() -> int:
     plan = read_plan()
     tell(f"soak: {plan.minutes:g} minutes, seed {plan.seed}, {plan.skillrun.name}")
     if not plan.skillrun.is_file():
-        tell(f"there is no {plan.skillrun}; `cargo build` makes it")
+        tell(f"there is no {plan.skillrun}; run `cargo build`")
         return 2
     become_reaper()
     # Asked to stop, it leaves nothing behind either.
@@ -73,7 +73,7 @@ def main() -> int:
     finally:
         end_everything()
         if plan.keep:
-            tell(f"left in {root}")
+            tell(f"kept in {root}")
         else:
             shutil.rmtree(root, ignore_errors=True)
     return conclude(plan, outcome)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from enum import Enum
 
-# More of the same tell nothing new.
+# More of the same add no information.
 BREACHES_MAX = 100
 
 
@@ -56,7 +56,7 @@ class Book:
 
 
 class Crew:
-    """Threads that do something again and again until they are told to stop. What they raise is a breach."""
+    """Threads that repeat something until they are stopped. An exception that they raise is a breach."""
 
     def __init__(self, book: Book) -> None:
         self.stop = threading.Event()
@@ -83,4 +83,4 @@ class Crew:
         for thread in self._threads:
             thread.join(patience)
             if thread.is_alive():
-                self._book.breach(f"{thread.name} does not come to an end")
+                self._book.breach(f"{thread.name} does not end")

@@ -36,7 +36,7 @@ SAMPLED = 1.0
 PROGRESS = 30.0
 # Seconds for anything that is waited for.
 PATIENCE = 180.0
-# Seconds until a server has let go of everything: threads go after ten, conversations that nobody reads after a minute.
+# Seconds until a server has released everything: threads end after ten, conversations without a reader after a minute.
 REST = 120.0
 # Of descriptors and threads at rest, after the load against before: an open file of the catalog, a thread that lingers.
 MORE_AT_REST = 6
@@ -100,7 +100,7 @@ class Course:
         return Outcome(findings, before, after, self._book, samples, oracle)
 
     def _load(self, server: Server, client: SoakClient, living: Living, parked: Parked) -> list[Sample]:
-        """Everybody at work, until the time is up."""
+        """All threads at work, until the time is up."""
         crew, watch = Crew(self._book), Crew(self._book)
         sampler = Sampler(server.pid, SoakClient(server, Book()), self._place.data)
         watch.repeat("sampler", sampler.take, lambda: SAMPLED)
@@ -121,12 +121,12 @@ class Course:
         return sampler.samples
 
     def _watch(self, server: Server, sampler: Sampler) -> None:
-        """Tells how it goes."""
+        """Reports the progress."""
         begin = time.monotonic()
         told = begin
         while (now := time.monotonic()) < begin + self._plan.seconds:
             if not server.is_alive:
-                self._book.breach(f"the server has ended by itself, with {server.process.returncode}")
+                self._book.breach(f"the server exited unexpectedly, with {server.process.returncode}")
                 return
             if now >= told + PROGRESS and sampler.samples:
                 told += PROGRESS
@@ -134,7 +134,7 @@ class Course:
             time.sleep(0.2)
 
     def _to_rest(self, client: SoakClient, parked: Parked, living: Living) -> None:
-        """All runs come to their end, everybody has been told, and nothing is under way."""
+        """All runs end, all webhooks are delivered, and nothing is in progress."""
         parked.end()
         end = time.monotonic() + PATIENCE
         while any((numbers := metrics(client))[name] for name in (ACTIVE, UNTOLD)):
@@ -145,7 +145,7 @@ class Course:
         if numbers[TROUBLE]:
             self._book.breach(f"{numbers[TROUBLE]:.0f} runs are in trouble")
         for run in sorted(living.all_ended() - self._receiver.ends())[:10]:
-            self._book.breach(f"{run} is over and the receiver of webhooks was not told")
+            self._book.breach(f"{run} is over, but its webhook was not delivered")
 
     def _back_at_rest(self, server: Server, before: AtRest) -> AtRest:
         """The server again as it was before the load, as soon as it is."""
@@ -167,7 +167,7 @@ class Course:
         while left := [process for process in processes.below(os.getpid()) if process.is_alive]:
             if time.monotonic() > end:
                 words = "; ".join(" ".join(process.words())[:80] for process in left[:5])
-                self._book.breach(f"{len(left)} processes are left: {words}")
+                self._book.breach(f"{len(left)} processes remain: {words}")
                 break
             time.sleep(0.2)
         processes.reap(set())
@@ -182,7 +182,7 @@ class Course:
         end, runs = time.monotonic() + PATIENCE, self._place.data / "runs"
         while left := too_many(look(runs), settings.FEW):
             if time.monotonic() > end:
-                self._book.breach(f"retention: the server itself does not remove {len(left)} runs, as {left[0]}")
+                self._book.breach(f"retention: the server itself does not remove {len(left)} runs, such as {left[0]}")
                 break
             time.sleep(0.5)
         self._stop(server)

@@ -22,7 +22,7 @@ class Disk:
     sockets: int
     catalog: int
     wal: int
-    # What is noted for ever about runs that are gone, and keys of requests, which stay a week: these grow by design.
+    # Permanent notes about removed runs, and keys of requests, which stay a week: these grow by design.
     notes: int
     # Everything else: outboxes, uploads, cache, logins, leases on workspaces.
     rest: int

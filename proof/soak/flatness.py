@@ -2,11 +2,11 @@
 
 Something grows when all of this holds:
 
-- its line rises by more than a share of its level over the time measured: less nobody would notice;
+- its line rises by more than a share of its level over the time measured: less is not noticeable;
 - and by more than an amount: a share of little is nothing;
 - and the interval of the line lies above zero: noise that happened to rise is not growth;
-- and the later half alone rises so too, by half of what is allowed for the whole: a leak goes on. What came up once and
-  stayed, such as a cache that has filled, an allocator that took one more arena or a step at the start, has an end.
+- and the later half alone also rises, by half of what is allowed for the whole: a leak continues. A single rise, such
+  as a cache that has filled, an allocator that took one more arena or a step at the start, has an end.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ ANYTHING = Bound(share=inf, amount=inf)
 
 @dataclass(frozen=True)
 class Finding:
-    """What a quantity did, with the figures that tell."""
+    """What a quantity did, with the decisive figures."""
 
     verdict: Verdict
     first: float = 0.0

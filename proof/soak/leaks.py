@@ -6,7 +6,7 @@ from lab.client import Stream
 from soak.load.client import SoakClient
 
 PER_MINUTE = 50
-# Seconds; nobody reads, so nobody finds it quiet.
+# Seconds; no thread reads, so none finds it quiet.
 NEVER = 86_400.0
 
 

@@ -13,7 +13,7 @@ class Leak(StrEnum):
     NONE = "none"
     # Streams that are opened and never read, fifty a minute.
     FOLLOWERS = "followers"
-    # Nobody removes old runs.
+    # No process removes old runs.
     RETENTION = "retention"
 
 

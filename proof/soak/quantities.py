@@ -54,7 +54,7 @@ class Quantity:
     name: str
     unit: Unit
     bound: Bound | None
-    # In a soak that is too short to tell steps from a slope.
+    # In a soak that is too short to distinguish steps from a slope.
     short: Bound | None = None
 
     def bound_for(self, seconds: float) -> Bound | None:
@@ -75,9 +75,9 @@ QUANTITIES = (
     Quantity("children", "children", Unit.COUNT, Bound(0.25, 4)),
     Quantity("hosts", "living hosts", Unit.COUNT, Bound(0.25, 4)),
     Quantity("sockets", "sockets in the folder", Unit.COUNT, Bound(0.25, 4)),
-    # What retention keeps is so many seconds of runs. How many that is depends on what else the machine does, which
-    # may change by a quarter; without retention they double.
-    Quantity("runs", "runs on the disk", Unit.COUNT, Bound(0.30, 20)),
+    # Retention keeps a number of seconds of runs. How many runs that is depends on the load of the machine, which may
+    # change by a quarter; without retention they double.
+    Quantity("runs", "runs on disk", Unit.COUNT, Bound(0.30, 20)),
     Quantity("run_bytes", "bytes of runs", Unit.BYTES, Bound(0.30, 4 * MB)),
     # SQLite uses pages again and gives none back: it may be as large as at its largest so far.
     Quantity("catalog", "catalog", Unit.BYTES, Bound(0.25, 0.5 * MB)),
@@ -87,7 +87,7 @@ QUANTITIES = (
     # Others use the machine too, so only what a person would feel counts.
     Quantity("list_ms", "list of runs", Unit.MS, Bound(1.00, 50)),
     Quantity("streams", "open streams", Unit.COUNT, Bound(0.25, 4)),
-    Quantity("active", "runs worked on", Unit.COUNT, Bound(0.25, 4)),
+    Quantity("active", "active runs", Unit.COUNT, Bound(0.25, 4)),
     Quantity("untold", "webhooks not yet sent", Unit.COUNT, Bound(0.25, 8)),
-    Quantity("notes", "notes kept for ever", Unit.BYTES, None),
+    Quantity("notes", "permanent notes", Unit.BYTES, None),
 )

@@ -20,7 +20,7 @@ CERTAINTY = 2.576
 # Enough for a narrow interval, few enough that a block is longer than what neighbours share.
 BLOCKS = 40
 
-# Below this the interval says nothing.
+# Below this the interval is meaningless.
 LEAST = 8
 
 
@@ -42,7 +42,7 @@ class Slope:
 
 
 def blocks(points: list[Point], most: int = BLOCKS) -> list[Point]:
-    """Neighbours put together, so that there are not more than so many points."""
+    """Neighbours merged, so that there are at most this many points."""
     if len(points) <= most:
         return list(points)
     edges = [len(points) * number // most for number in range(most + 1)]
@@ -55,7 +55,7 @@ def middle(points: list[Point]) -> Point:
 
 
 def slope(points: list[Point]) -> Slope | None:
-    """The slope of a row of points; none where there are too few to tell."""
+    """The slope of a row of points; none if there are too few."""
     witnesses = blocks(points)
     count = len(witnesses)
     if count < LEAST:

@@ -82,9 +82,9 @@ def about(plan: Plan, outcome: Outcome) -> str:
     return (
         f"`make soak` of {plan.minutes:g} minutes, seed {plan.seed}: {of(Counted.RUNS):,} runs of all kinds, "
         f"{of(Counted.ANSWERS):,} questions answered, {of(Counted.REQUESTS):,} requests, "
-        f"{of(Counted.FOLLOWERS):,} followers that came and went with {of(Counted.EVENTS):,} events, "
-        f"{of(Counted.TOLD):,} webhooks; {of(Counted.REMOVED):,} runs were removed meanwhile, the evidence of "
+        f"{of(Counted.FOLLOWERS):,} followers with {of(Counted.EVENTS):,} events, "
+        f"{of(Counted.TOLD):,} webhooks; {of(Counted.REMOVED):,} runs were removed during that, the evidence of "
         f"{of(Counted.EVIDENCE):,} before. Measured after a fifth of the time for warming up. *Slope*: the median over "
-        f"all pairs of samples. *Target*: for the time measured; larger rises that do not go on are none. "
+        f"all pairs of samples. *Target*: for the time measured; a larger rise that does not continue is not counted. "
         f"Without work: {at_rest(outcome)}."
     )

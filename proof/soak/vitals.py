@@ -1,4 +1,4 @@
-"""What the kernel tells about a server: memory, descriptors, threads, children, and the hosts below it."""
+"""What the kernel reports about a server: memory, descriptors, threads, children, and the hosts below it."""
 
 from __future__ import annotations
 

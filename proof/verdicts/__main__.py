@@ -22,7 +22,7 @@ AT_A_TIME = 2
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="verdicts", description=__doc__)
-    parser.add_argument("--skillrun", type=Path, default=Path("../target/debug/skillrun"), help="the program to try")
+    parser.add_argument("--skillrun", type=Path, default=Path("../target/debug/skillrun"), help="the program to test")
     parser.add_argument("--programs", type=Path, default=Path.home() / ".cache/skillrun/programs", help="where the engines are installed")
     parser.add_argument("--engines", default=",".join(ENGINES), help="only these, separated by commas")
     parser.add_argument("--scenarios", default="", help="only these, separated by commas")

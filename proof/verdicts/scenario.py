@@ -88,11 +88,11 @@ def load(path: Path = TABLE) -> list[Scenario]:
             raise BadTable(f"{scenario.name}: needs one of `model` and `turns`")
         for engine in ("", *scenario.engines):
             if unknown := set(scenario.expected(engine)) - EXPECTED:
-                raise BadTable(f"{scenario.name}: nothing can be expected of {sorted(unknown)}")
+                raise BadTable(f"{scenario.name}: unknown expectations: {sorted(unknown)}")
         scenarios.append(scenario)
     names = [scenario.name for scenario in scenarios]
     if len(names) != len(set(names)):
-        raise BadTable("two scenarios have one name")
+        raise BadTable("two scenarios have the same name")
     return scenarios
 
 

@@ -1,10 +1,10 @@
-"""Tries the service with requests made from its own description, right ones and wrong ones, and sees that no answer is
-a fault of the server (5xx) and none is other than described.
+"""Sends the service requests generated from its own description, valid and invalid ones, and checks that no answer is a
+server error (5xx) and that every answer is as described.
 
     python3 testkit/api/check.py target/debug/skillrun
 
-schemathesis makes the requests; which, how many and what is expected stands in schemathesis.toml. It is installed into
-target/api-check, anew when requirements.txt changes. The server has a folder of its own that is gone afterwards, the
+schemathesis generates the requests; which, how many and what is expected is in schemathesis.toml. It is installed into
+target/api-check, and again when requirements.txt changes. The server has its own folder, removed afterwards, the
 scripted engine, and the demonstration's runs: one that succeeds, one that waits, one that fails. The exit code is
 schemathesis's; 2 when it could not be tried at all.
 """
@@ -70,7 +70,7 @@ class Server:
         for folder in ("home", "data", "tmp", "workspace"):
             (root / folder).mkdir()
         (root / "config.toml").write_text(SETTINGS)
-        # Nothing of whoever runs this: no engines but the scripted one, no settings, no secrets.
+        # Nothing from the environment of the caller: no engines but the scripted one, no settings, no secrets.
         surroundings = {"PATH": "/usr/bin:/bin", "HOME": str(root / "home"), "TMPDIR": str(root / "tmp")}
         words = ["serve", "--demo", "--listen", "127.0.0.1:0", "--data", root / "data", "--config", root / "config.toml"]
         self.said = root / "said.txt"

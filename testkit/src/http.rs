@@ -279,7 +279,7 @@ fn read_body(reader: &mut impl BufRead, status: u16, headers: &[(String, String)
     }
     match value("content-length").and_then(|length| length.parse().ok()) {
         Some(length) => reader.by_ref().take(length).read_to_end(&mut body)?,
-        // It goes on until the connection is closed.
+        // It continues until the connection is closed.
         None => reader.read_to_end(&mut body)?,
     };
     Ok(body)

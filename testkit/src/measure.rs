@@ -23,7 +23,7 @@ const EVERY: Duration = Duration::from_millis(1);
 /// `/proc/PID/stat` counts in hundredths of a second, whatever the kernel's own clock is.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Runs a program to its end. It must not write to a pipe of the caller's, which nobody would read.
+/// Runs a program until it exits. It must not write to a pipe of the caller, because no thread would read it.
 pub fn run(command: &mut Command) -> io::Result<Cost> {
     let mut child = command.spawn()?;
     let seen = watch(&child);

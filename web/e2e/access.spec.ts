@@ -1,4 +1,4 @@
-// For everybody: axe finds nothing serious, the keyboard reaches everything, both languages are whole, and a narrow
+// Accessibility: axe finds nothing serious, the keyboard reaches everything, both languages are complete, and a narrow
 // screen does not scroll sideways.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -28,7 +28,7 @@ test("a second answer is not taken for the first, whose response was lost", asyn
     await server.client.reply(run, route.request().postDataJSON());
     return route.abort();
   });
-  // The page must not hear of it from the list before the second try.
+  // The page must not learn of it from the list before the second try.
   await page.route("**/v1/interactions*", (route) => (sent > 0 ? route.abort() : route.continue()));
   await questions(page).getByRole("button", { name: "Yes" }).click();
   await expect(questions(page)).toContainText("it is unknown whether the answer arrived");

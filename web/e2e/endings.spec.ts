@@ -1,4 +1,4 @@
-// How runs end: what is no success never looks like one, and everyone is told what to do next.
+// How runs end: a failure never looks like a success, and the page always says what to do next.
 import { type Turn, answer } from "./lab/script.ts";
 import { verdict } from "./lab/look.ts";
 import { expect, go, test } from "./lab/test.ts";

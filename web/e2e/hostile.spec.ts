@@ -26,7 +26,7 @@ const PANES = ["conversation", "timeline", "evidence", "links", "files"] as cons
 /** Characters that cannot be seen, or that turn others around. */
 const HIDDEN = /[\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\u001b\u0007]/;
 
-/** What stands on the page, fields left out: what somebody types into them is their own. */
+/** The text on the page without its fields: text typed into them belongs to the user. */
 function words(page: Page): Promise<string> {
   return page.evaluate(() => document.querySelector("#content")?.textContent ?? "");
 }

@@ -7,9 +7,9 @@ import { rows, verdict } from "./lab/look.ts";
 import { expect as expectSoon, go, test } from "./lab/test.ts";
 
 const isMeasuring = process.env["SKILLRUN_MEASURE"] === "1";
-/** So often the same page goes to and fro, and so often it is loaded anew. */
+/** How often the same page goes back and forth, and how often it is reloaded. */
 const ROUNDS = isMeasuring ? 10 : 2;
-/** A program that is built for tests takes seconds for so many events, and more where others are at work. */
+/** A debug build takes seconds for this many events, and more on a busy machine. */
 const expect = expectSoon.configure({ timeout: 60_000 });
 const EVENTS = 100_000;
 /** Elements on the page at any time. */
@@ -78,7 +78,7 @@ test("100,000 events @measure", async ({ page, server }) => {
     await session.detach();
     return usedSize / 1e6;
   };
-  // The same page goes to and fro, so that what it does not let go of is seen; then it is loaded anew.
+  // The same page goes back and forth, so that leaks become visible; then it is reloaded.
   const settled = async (pane: string, sees: string): Promise<void> => {
     await go(page, `#/runs/${run}/${pane}`);
     await expect(page.getByTestId(sees).first()).toBeVisible();

@@ -1,5 +1,5 @@
-// Pictures of every screen for docs/pictures, made from a server with something to see on each. They are made anew with
-// SKILLRUN_PICTURES=1; without it the same screens are taken and thrown away, so that this cannot rot.
+// Pictures of every screen for docs/pictures, made from a server with content for each. They are regenerated with
+// SKILLRUN_PICTURES=1; without it the same screens are taken and discarded, so that this test stays current.
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Page } from "@playwright/test";

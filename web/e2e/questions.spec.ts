@@ -1,4 +1,4 @@
-// Questions: every kind is answered, everywhere the answer shows, and nobody answers twice.
+// Questions: every kind can be answered, the answer appears everywhere, and no question is answered twice.
 import type { Page } from "@playwright/test";
 import { type Act, answer } from "./lab/script.ts";
 import { conversation, questions, rows, verdict } from "./lab/look.ts";
@@ -92,7 +92,7 @@ test("a second tab follows", async ({ page, context, server }) => {
 test("who is late is told so, and what was typed stays", async ({ page, server }) => {
   const run = await server.played([[{ ask: { kind: "open_text", prompt: "Name?" } }], [answer()]], interactive);
   await questions(page).getByRole("textbox").first().fill("my answer");
-  // The answer is under way while somebody else is quicker.
+  // The answer is being sent while another client is quicker.
   await page.route("**/interaction/reply*", async (route) => {
     await server.client.reply(run, { interaction_id: 1, text: "quicker" });
     await route.continue();

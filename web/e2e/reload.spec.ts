@@ -1,4 +1,4 @@
-// A page that was loaded anew, lost its connection or its server shows what one shows that never did.
+// A page that was reloaded, or that lost its connection or its server, shows the same as one that did not.
 import { answer, talk } from "./lab/script.ts";
 import { conversation, rows, verdict } from "./lab/look.ts";
 import { Wire } from "./lab/wire.ts";
@@ -75,7 +75,7 @@ for (const way of ["stop", "kill"] as const) {
 
 test("seven tabs work: those that nobody sees give their connections back", async ({ page, context, server }) => {
   const run = await server.played([[{ ask: { kind: "open_text", prompt: "Name?" } }], [answer()]], { mode: "interactive" });
-  // Headless tabs are all seen, so the page is told otherwise.
+  // Headless tabs are all visible, so the page is made to believe otherwise.
   await context.addInitScript(() => {
     let isHidden = false;
     Object.defineProperty(document, "hidden", { get: () => isHidden });

@@ -1,4 +1,4 @@
-// The page of one run when things do not go smoothly: answers that are lost, others who are quicker, small screens.
+// The page of one run when things do not go smoothly: lost answers, quicker clients, small screens.
 import { questions } from "./lab/look.ts";
 import { type Act, answer } from "./lab/script.ts";
 import { expect, go, test } from "./lab/test.ts";

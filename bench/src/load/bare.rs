@@ -35,7 +35,7 @@ pub(super) enum Sink {
     Pipe,
 }
 
-/// So many engines, which all wait at a gate.
+/// This many engines, which all wait at a gate.
 pub(super) fn engines(count: usize, lines: u64, sink: Sink) -> Result<Bare, Problem> {
     let folder = std::env::temp_dir().join(format!("skillrun-bench-{}-bare", std::process::id()));
     let done = engines_in(&folder, count, lines, sink);

@@ -57,7 +57,7 @@ fn runs(program: &Program, sizes: Sizes, table: &mut Table) -> Result<(), Proble
     }
     let took = begin.elapsed();
     let used = per(server.cpu()?.saturating_sub(before));
-    // A host that has just ended may not be waited for yet; one of so many makes no difference.
+    // A host that has just ended may not be reaped yet; one of many makes no difference.
     let hosts = per(usage::children_of(server.pid())?.saturating_sub(hosts));
     let name = format!(
         "processor time for a run, engine `echo`, {} together in {:.1} s: server; host and engine",
@@ -86,7 +86,7 @@ struct Used {
     host: Duration,
 }
 
-/// For each event of a run with so many lines.
+/// For each event of a run with this many lines.
 fn events(program: &Program, sizes: Sizes, readers: Readers) -> Result<Used, Problem> {
     let gate_path = Place::root("events").join("gate");
     let (bench, gate_word, lines) =

@@ -94,7 +94,7 @@ impl Kept {
             "events.idx" => &mut self.index,
             name if name.starts_with("chunks.") => &mut self.chunks,
             _ if file.parent().is_some_and(|folder| folder.ends_with(".audit")) => &mut self.evidence,
-            // What can be made anew, and a few small files.
+            // Files that can be regenerated, and a few small files.
             _ => &mut self.views,
         };
         *kind += bytes;

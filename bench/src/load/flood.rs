@@ -30,7 +30,7 @@ const ANSWER_TARGET: Duration = Duration::from_millis(50);
 /// Everything is through by then.
 const LONG: Duration = Duration::from_secs(240);
 const QUIET: Duration = Duration::from_secs(4);
-/// Between two requests, so that asking is no load.
+/// The pause between two requests, so that the requests are not a load themselves.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Between two small runs.
 const APART: Duration = Duration::from_millis(100);

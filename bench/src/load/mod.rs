@@ -1,15 +1,15 @@
 //! One machine under load: what work costs, how much of it fits, and what happens at the edge.
 //!
 //! - [`cost`]: processor time of the server for a run and for an event.
-//! - [`at_once`]: many runs at the same time, beside as many bare engines.
-//! - [`flood`]: a million lines through a live run with three readers, and what others notice of it.
+//! - [`at_once`]: many runs at the same time, compared with as many bare engines.
+//! - [`flood`]: a million lines through a live run with three readers, and how it affects other clients.
 //! - [`ramp`]: the rate of lines at which one machine stops keeping up, and what limits it.
 //! - [`ordinary`]: many hosts of a user with ordinary limits.
 //! - [`recovery`]: a server that was killed while many hosts were alive.
-//! - [`disk`]: what is written for what came in.
+//! - [`disk`]: bytes written per byte received.
 //!
-//! [`gate`] holds engines back until all are there, [`reader`] follows one stream, [`bare`] is the same engine without
-//! skillrun, [`usage`] tells who used the processor.
+//! [`gate`] holds engines back until all are ready, [`reader`] follows one stream, [`bare`] is the same engine without
+//! skillrun, [`usage`] measures which process used the processor.
 
 mod at_once;
 mod bare;
@@ -47,7 +47,7 @@ const FIGURES: [Figure; 7] = [
     ("disk", disk::measure),
 ];
 
-/// A figure that cannot be measured is told as missed, and the others are measured all the same.
+/// A figure that cannot be measured is reported as missed, and the others are still measured.
 pub(crate) fn measure(program: &Program, scale: Scale, table: &mut Table) -> Result<(), Problem> {
     more_descriptors(DESCRIPTORS);
     for (name, figure) in FIGURES {

@@ -17,7 +17,7 @@ use crate::program::Program;
 use crate::service::place::{Engine, Place, User};
 use crate::table::Table;
 
-/// The user whom nothing belongs to.
+/// The user that owns nothing.
 const NOBODY: u32 = 65_534;
 const ORDINARY: User = User::Ordinary { id: NOBODY, open_files: 1_024, processes: 4_096 };
 const PIPE_MEMORY: &str = "/proc/sys/fs/pipe-user-pages-soft";
@@ -61,7 +61,7 @@ fn rate(bytes: u64, time: Duration) -> f64 {
 #[derive(Debug, Clone, Copy)]
 struct Hosts {
     right: usize,
-    /// Those that were told that their pipes are small.
+    /// Those that were warned that their pipes are small.
     small: usize,
     bytes: u64,
     ended: Duration,

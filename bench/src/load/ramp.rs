@@ -111,7 +111,7 @@ impl Lag {
         Self { first: median(&ages[..third]), last: median(&ages[ages.len() - third..]) }
     }
 
-    /// Whoever is a tenth too slow is behind by a fifteenth of the window between these two.
+    /// A reader that is a tenth too slow falls behind by a fifteenth of the window between these two.
     fn is_flat(&self, window: Duration) -> bool {
         self.last.saturating_sub(self.first) < window / 20
     }
@@ -185,7 +185,7 @@ fn relayed_in(folder: &Path, rate: u64, window: Duration) -> Result<Step, Proble
     Ok(Step { rate, lag: whole(&crowd, lines)?, shares: None })
 }
 
-/// Nobody is fast by losing lines.
+/// Losing lines must not count as speed.
 fn whole(crowd: &Crowd, lines: u64) -> Result<Lag, Problem> {
     let count = crowd.ages.len() as u64;
     if count == lines && crowd.all(|member| member.jumps == 0 && !member.is_cut) {
@@ -200,7 +200,7 @@ mod tests {
 
     const WINDOW: Duration = Duration::from_secs(3);
 
-    /// Lines that are due at a rate, read by somebody who is so many percent faster than that.
+    /// Lines that are due at a rate, read by a reader that is this many percent faster than that.
     fn lag(percent_faster: i64) -> Lag {
         let ages = (0..3_000_u64).map(|number| {
             let due = number * 1_000;

@@ -32,7 +32,7 @@ impl Heard {
     }
 }
 
-/// Reads to the end of the stream. `so_far` tells others how many events have come.
+/// Reads to the end of the stream. `so_far` publishes how many events have arrived.
 pub(super) fn follow(client: &Client, path: &str, patience: Duration, so_far: &AtomicU64) -> Result<Heard, Problem> {
     let begin = Instant::now();
     let mut socket = client.connect()?;

@@ -1,4 +1,4 @@
-//! Who used the processor, and whether somebody waited for the disk: two looks at `/proc`, and the difference.
+//! Which process used the processor, and whether one waited for the disk: the difference of two snapshots of `/proc`.
 
 use std::collections::HashMap;
 use std::fs;
@@ -153,7 +153,7 @@ pub(super) enum Limit {
     /// One thread of the server has a processor for itself, and would need more.
     Thread,
     Disk,
-    /// Processors are idle and nobody waits for the disk: something waits for something else.
+    /// Processors are idle and no process waits for the disk: processes wait for each other.
     Waiting,
 }
 

@@ -19,13 +19,13 @@ fn living() -> MutexGuard<'static, Vec<u32>> {
     LIVING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A child that is killed when it is dropped, and when this process is told to end.
+/// A child that is killed when it is dropped, and when this process receives a signal to end.
 #[derive(Debug)]
 pub(crate) struct Kept(Child);
 
 impl Kept {
     pub(crate) fn spawn(command: &mut Command) -> Result<Self, Problem> {
-        // Held over the start: whoever is told to end in between waits for the number.
+        // Held during the start: a signal handler that runs in between waits for the process id.
         let mut living = living();
         let child = command.spawn()?;
         living.push(child.id());

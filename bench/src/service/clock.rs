@@ -15,7 +15,7 @@ pub(crate) fn marked(moment: u64) -> String {
     format!("at:{moment};")
 }
 
-/// How long ago the moment in a line was; none where there is no moment.
+/// How long ago the moment in a line was; none if the line has no moment.
 pub(crate) fn age(line: &[u8], now: u64) -> Option<Duration> {
     let from = memchr::memmem::find(line, b"at:")? + 3;
     let to = from + memchr::memchr(b';', line.get(from..)?)?;

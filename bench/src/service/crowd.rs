@@ -36,7 +36,7 @@ pub(crate) struct Member {
 }
 
 impl Crowd {
-    /// Connects so many, each of which sends `request`.
+    /// Connects this many clients, each of which sends `request`.
     pub(crate) fn join(address: SocketAddr, request: &str, count: usize) -> Result<Self, Problem> {
         Self::join_each(address, std::iter::repeat_n(request, count))
     }

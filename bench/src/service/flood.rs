@@ -19,7 +19,7 @@ const TARGETS: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis
 /// The whole flood is through by then.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Between two requests, so that asking is no load.
+/// The pause between two requests, so that the requests are not a load themselves.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Between two looks whether it is over.
 const LOOK: Duration = Duration::from_millis(100);
@@ -87,7 +87,7 @@ fn asked(server: &Server, is_done: impl Fn() -> Result<bool, Problem>) -> Result
         };
         over.store(true, Ordering::Relaxed);
         let times =
-            asking.map(|asking| asking.join().unwrap_or_else(|_| Err(Problem("service: the asker panicked".to_owned()))));
+            asking.map(|asking| asking.join().unwrap_or_else(|_| Err(Problem("service: thread panicked".to_owned()))));
         done?;
         let [first, second] = times;
         Ok([first?, second?])

@@ -150,7 +150,7 @@ impl Work {
         Ok(Followed { ages: Spread::new(crowd.ages), cpu })
     }
 
-    /// Everybody has everything once, in order.
+    /// Every client receives every event once, in order.
     fn compare(&self, crowd: &Crowd, events: u64) -> Result<(), Problem> {
         let complete = |member: &&super::crowd::Member| member.jumps == 0 && member.last == events && !member.is_cut;
         let count = crowd.members().iter().filter(complete).count();

@@ -77,7 +77,8 @@ fn idle(name: &str, memory: u64, own: u64, table: &mut Table) {
     }
 }
 
-/// For information: pages of the program's file that were used once stay, as long as nobody else wants the memory.
+/// For information: pages of the program's file that were used once stay in memory as long as no other process needs
+/// it.
 fn idle_later(name: &str, memory: u64, own: u64, table: &mut Table) {
     table.service(name, &mb(memory), "–", &format!("{} without pages of its file", mb(own)), "–");
 }

@@ -29,11 +29,11 @@ pub(crate) struct Place {
     user: User,
 }
 
-/// As whom the program is run.
+/// The user that the program runs as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum User {
     Ours,
-    /// Nobody special, with the limits that such a user has.
+    /// The user nobody, with the limits of an ordinary user.
     Ordinary {
         id: u32,
         open_files: u32,
@@ -68,7 +68,7 @@ impl Place {
         Self::at(Self::root(name), program.path(), engines)
     }
 
-    /// Where [`Place::new`] makes a folder of this name, for engines that are told so before.
+    /// The folder that [`Place::new`] creates under this name, for engines that need the path before.
     pub(crate) fn root(name: &str) -> PathBuf {
         std::env::temp_dir().join(format!("skillrun-bench-{}-service-{name}", std::process::id()))
     }
@@ -98,14 +98,14 @@ impl Place {
         self.path("data")
     }
 
-    /// So many runs at once.
+    /// The number of runs at once.
     pub(crate) fn allow(&self, runs: usize) -> Result<(), Problem> {
         let mut config = fs::read_to_string(self.path("config.toml"))?;
         config += &format!("[slots]\ntotal = {runs}\nper_engine = {runs}\n");
         Ok(fs::write(self.path("config.toml"), config)?)
     }
 
-    /// From now on the program is run as this user, to whom all of it belongs.
+    /// From now on the program runs as this user, who owns all of it.
     pub(crate) fn hand_over(&mut self, user: User) -> Result<(), Problem> {
         self.user = user;
         match user {
@@ -217,7 +217,7 @@ impl Server {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Asks it to stop, and tells how long that took.
+    /// Asks it to stop, and returns how long that took.
     pub(crate) fn stop(mut self) -> Result<Duration, Problem> {
         let begin = Instant::now();
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
@@ -273,7 +273,7 @@ impl Server {
         if answer.status == 200 { Ok(answer.json()) } else { Err(refused(path, answer.status, &answer.text())) }
     }
 
-    /// Starts a run, and waits for its end if so many seconds are given.
+    /// Starts a run, and waits for its end if a number of seconds is given.
     pub(crate) fn run(&self, engine: &str, wait: Option<u32>) -> Result<Value, Problem> {
         let query = wait.map(|seconds| format!("?wait={seconds}")).unwrap_or_default();
         let answer = self.client.post(&format!("/v1/runs{query}"), &json!({ "skill": "skill", "engine": engine }))?;

@@ -1,5 +1,5 @@
-//! `bench relay CLIENTS WORDS..`: the least that anybody could do. It waits for so many clients, starts `bench write
-//! WORDS..`, and sends each line as a server-sent event to all of them. Nothing is kept, nothing is understood.
+//! `bench relay CLIENTS WORDS..`: the least that any program could do. It waits for this many clients, starts `bench
+//! write WORDS..`, and sends each line as a server-sent event to all of them. Nothing is stored, nothing is parsed.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -23,7 +23,7 @@ pub(crate) fn relay(words: &[String]) -> Result<(), Problem> {
         Some(mut lines) => send_all(&mut lines, &mut sockets),
         None => Ok(()),
     };
-    // It ends by itself when nobody reads.
+    // It ends on its own when no client reads.
     child.wait()?;
     relayed
 }

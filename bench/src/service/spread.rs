@@ -28,7 +28,7 @@ impl Spread {
         self.percentile(100)
     }
 
-    /// The smallest that so many of a hundred do not exceed; zero where there are none.
+    /// The smallest value that this many of a hundred do not exceed; zero if there are none.
     fn percentile(&self, percent: usize) -> Duration {
         let rank = (self.0.len() * percent).div_ceil(100).max(1);
         self.0.get(rank - 1).copied().unwrap_or_default()

@@ -141,7 +141,7 @@ fn ask(mut stream: TcpStream, client: &Client, path: &str) -> io::Result<u16> {
     Ok(http::answer(stream)?.status)
 }
 
-/// A port that nobody has, and that the system gives to no client: one that knocks at its own port would hear itself.
+/// A free port that the system gives to no client: a client that connects to its own port would connect to itself.
 fn free_address() -> Result<SocketAddr, Problem> {
     let first = 20_000 + u16::try_from(std::process::id() % 10_000).unwrap_or_default();
     let found = (first..first + 500).map(|port| SocketAddr::from(([127, 0, 0, 1], port))).find(|address| {

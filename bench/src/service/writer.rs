@@ -1,17 +1,17 @@
 //! `bench write`: the engine whose lines are followed. It speaks as Codex does, because that is read line by line.
 //!
 //! ```text
-//! bench write steady RATE LINES GO    waits for the file GO, then writes so many lines a second, each with its moment
-//! bench write flood BYTES             writes so much as fast as it is read
-//! bench write held GATE LINES         waits until the gate is open, then writes so many lines as fast as they are read
-//! bench write paced GATE RATE LINES   the same, but so many lines a second, each with the moment at which it was due
+//! bench write steady RATE LINES GO    waits for the file GO, then writes RATE lines a second, each with its moment
+//! bench write flood BYTES             writes BYTES as fast as they are read
+//! bench write held GATE LINES         waits until the gate is open, then writes LINES as fast as they are read
+//! bench write paced GATE RATE LINES   the same, but RATE lines a second, each with the moment at which it was due
 //! bench write beat GATE               a line with its moment every quarter of a second until the gate is open
-//! bench write play FILE               what the file has
+//! bench write play FILE               the content of the file
 //! ```
 //!
-//! A gate is a file that somebody has locked; see [`Gate`](crate::load::gate::Gate).
+//! A gate is a file that another process has locked; see [`Gate`](crate::load::gate::Gate).
 //!
-//! Words after these are the prompt, and mean nothing here.
+//! Words after these are the prompt, and are ignored.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -26,7 +26,7 @@ use crate::problem::Problem;
 const OPENING: &str = "{\"type\":\"thread.started\",\"thread_id\":\"bench\"}\n{\"type\":\"turn.started\"}\n";
 const CLOSING: &str = "{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}\n";
 
-/// Nobody is waited for longer.
+/// The maximum time to wait.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) fn write(words: &[String]) -> Result<(), Problem> {
@@ -77,7 +77,7 @@ pub(crate) fn write(words: &[String]) -> Result<(), Problem> {
 fn wait_for(go: &Path) -> Result<(), Problem> {
     let begin = Instant::now();
     while !go.exists() {
-        // Where the folder is gone, whoever measured is gone too.
+        // If the folder is gone, the measuring process is gone too.
         if begin.elapsed() > PATIENCE || !go.parent().is_some_and(Path::exists) {
             return Err(Problem("write: the start signal did not arrive".to_owned()));
         }
@@ -99,8 +99,8 @@ fn steady(out: &mut impl Write, rate: u64, lines: u64) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Lines that are due go out together, a thousand times a second: above some rate every writer does so. Whoever is not
-/// read in time is late with all that follows, and their moments tell.
+/// Lines that are due are written together, a thousand times a second: above some rate every writer does so. A writer
+/// that is not read in time is late with all lines that follow, and their moments show it.
 fn paced(out: &mut impl Write, rate: u64, lines: u64) -> Result<(), Problem> {
     const EVERY: Duration = Duration::from_millis(1);
     let (begin, first) = (Instant::now(), clock::now());

@@ -63,7 +63,7 @@ export class SkillrunClient {
 
   constructor({ baseUrl, token, fetch: fetcher }: ClientOptions) {
     this.base = baseUrl.replace(/\/+$/, "");
-    // A stream would try a wrong address for ever.
+    // A stream would retry a wrong address forever.
     if (this.base && !URL.canParse(this.base)) throw new TypeError(`baseUrl is not a URL: ${baseUrl}`);
     this.token = typeof token === "function" ? token : () => token;
     this.fetcher = fetcher ?? ((input, init) => globalThis.fetch(input, init));
@@ -151,7 +151,7 @@ export class SkillrunClient {
     return this.json(`${of(run)}/events/at`, { query, ...options });
   }
 
-  /** Many events in a few numbers each. There may be fewer than asked for: go on after the last until `last_seq`. */
+  /** Many events in a few numbers each. There may be fewer than asked for: continue after the last until `last_seq`. */
   outline(run: string, query: OutlineQuery = {}, options: RequestOptions = {}): Promise<Outline> {
     return this.json(`${of(run)}/events/outline`, { query, ...options });
   }

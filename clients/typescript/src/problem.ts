@@ -1,7 +1,7 @@
 // What the service says when something cannot be done.
 import type { Problem } from "./types.js";
 
-/** An answer that tells of a problem. `problem.code` stays the same between versions; the words do not. */
+/** A response that reports a problem. `problem.code` stays the same between versions; the texts do not. */
 export class ProblemError extends Error {
   constructor(
     readonly problem: Problem,
@@ -20,9 +20,9 @@ export class ProblemError extends Error {
     return this.problem.code;
   }
 
-  /** Reads it from an answer. One that something between us and the service gave is told as `INTERNAL`. */
+  /** Reads it from a response. A response from a proxy between the client and the service is reported as `INTERNAL`. */
   static async from(response: Response): Promise<ProblemError> {
-    // What breaks off in the middle is no problem of ours.
+    // A response that breaks off in the middle is not a problem of the service.
     const text = await response.text().catch(() => "");
     const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
     return new ProblemError(read(text) ?? foreign(response), Number.isFinite(seconds) ? seconds : undefined);

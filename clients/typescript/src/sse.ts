@@ -25,7 +25,7 @@ export class SseParser {
   private data: string[] = [];
   private dataLength = 0;
 
-  /** Events that are whole with these bytes. What comes after the last empty line of a stream is no event. */
+  /** Events that are complete with these bytes. Bytes after the last empty line of a stream are not an event. */
   push(bytes: Uint8Array): SseEvent[] {
     // The decoder drops a byte order mark at the beginning, and keeps a character that is cut.
     let text = this.decoder.decode(bytes, { stream: true });

@@ -1,4 +1,5 @@
-// Streams that go on where they were: after a lost connection, after a restart of the server, and never twice.
+// Streams that resume where they were: after a lost connection, after a restart of the server, and never with an event
+// twice.
 import { ProblemError } from "./problem.js";
 import { type SseEvent, SseParser } from "./sse.js";
 import type { FcmpEvent, RaspEvent, RunSummary } from "./types.js";
@@ -8,11 +9,11 @@ export interface FollowOptions {
   cursor?: string | undefined;
   /** Ends the stream at once, without an error. */
   signal?: AbortSignal | undefined;
-  /** Told whenever the stream comes to be connected, and whenever it no longer is. */
+  /** Called whenever the stream connects, and whenever it disconnects. */
   connected?: ((is: boolean) => void) | undefined;
 }
 
-/** Something a stream of a run gives. `id` is the cursor that goes on after it. */
+/** An item of a stream of a run. `id` is the cursor to resume after it. */
 export type StreamItem<Event> =
   | { type: "event"; id: string; event: Event }
   /** Forget all events you have: they come again from the first one. */
@@ -129,7 +130,7 @@ function place(id: string): { epoch: string; number: number } | undefined {
   return ofList ? { epoch: ofList[1] ?? "", number: Number(ofList[2]) } : undefined;
 }
 
-/** Whether whoever has everything up to a cursor has this event. */
+/** Whether a client that has everything up to a cursor has this event. */
 export function isKnown(id: string, cursor: string | undefined): boolean {
   const [one, other] = [place(id), cursor === undefined ? undefined : place(cursor)];
   return !!one && !!other && one.epoch === other.epoch && one.number <= other.number;
@@ -154,7 +155,7 @@ class Connection {
     return opening.catch(() => undefined);
   }
 
-  /** Events until the stream ends or breaks; both are the same to whoever comes again with a cursor. */
+  /** Events until the stream ends or breaks; both are the same for a client that reconnects with a cursor. */
   async *events(response: Response, parser: SseParser): AsyncGenerator<SseEvent, void, undefined> {
     const type = response.headers.get("content-type") ?? "";
     if (!type.startsWith("text/event-stream") || !response.body) throw await ProblemError.from(response);
@@ -163,7 +164,7 @@ class Connection {
       this.heard();
       const piece = await reader.read().catch(() => undefined);
       if (!piece || piece.done) return;
-      // While the caller is busy nothing is read, and that is no silence of the server.
+      // While the caller is busy nothing is read, and that does not count as silence of the server.
       clearTimeout(this.timer);
       yield* parser.push(piece.value);
     }
@@ -183,7 +184,7 @@ class Connection {
   }
 }
 
-/** Waits, unless it is told to stop. */
+/** Waits, unless it is aborted. */
 function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();

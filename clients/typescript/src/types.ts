@@ -4,7 +4,7 @@ import type { components, operations } from "./generated/api.js";
 
 type Schemas = components["schemas"];
 
-/** One event of a conversation. `switch (event.type)` tells what `event.data` is. */
+/** One event of a conversation. `switch (event.type)` narrows `event.data`. */
 export type FcmpEvent = Schemas["FcmpEvent"];
 export type FcmpType = Schemas["FcmpType"];
 /** The event of one type, or of one of several. */

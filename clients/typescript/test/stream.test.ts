@@ -29,7 +29,7 @@ function event(id: string, type: string): string {
 const sse = (...parts: string[]): Answer => () =>
   new Response(parts.join(""), { headers: { "content-type": "text/event-stream" } });
 
-/** Says something and then nothing more, until it is told to stop. */
+/** Sends something and then nothing more, until it is stopped. */
 const hanging = (...parts: string[]): Answer => (_, signal) => {
   const body = new ReadableStream<Uint8Array>({
     start(controller) {

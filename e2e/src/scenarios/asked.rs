@@ -1,5 +1,5 @@
-//! A question inside a turn: the agent asks before it writes a file. A person says yes, or nobody is asked and the
-//! permission says no.
+//! A question inside a turn: the agent asks before it writes a file. Either a user allows it, or no user is asked and
+//! the permission denies it.
 
 use std::fs;
 

@@ -7,7 +7,7 @@ use crate::trial::Trial;
 
 pub(super) fn check(trial: &Trial<'_>) -> Result<(), Miss> {
     let over = trial.run(&[])?;
-    // The examples would pass the schema, so success alone says nothing.
+    // The examples would pass the schema, so success alone proves nothing.
     over.must_give_the_answer()?;
     must(over.commands() == 2, "commands", || format!("{} commands were seen instead of two", over.commands()))?;
     let messages = over.log.iter().filter(|event| matches!(event.data, Data::MessageFinal(_))).count();

@@ -1,5 +1,6 @@
-//! Three questions, each answered by a command of its own. Where an engine is started for each turn, every answer is a
-//! new process that resumes the session; an agent that stays is told the answer. Nobody here knows which it is.
+//! Three questions, each answered by a separate command. If an engine is started for each turn, every answer is a new
+//! process that resumes the session; an agent that stays receives the answer. The test does not depend on which of the
+//! two it is.
 
 use super::question;
 use crate::problem::{Miss, must};

@@ -1,5 +1,5 @@
-//! A question that nobody answers in time, or late: whether an answer is needed, and whether a process waits for it. The
-//! four cells of that table.
+//! A question that is not answered in time, or late: whether an answer is required, and whether a process waits for it.
+//! The four cells of that table.
 
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ pub(super) fn expires(trial: &Trial<'_>) -> Result<(), Miss> {
     must(answers.is_empty(), "answer", || format!("there is an answer: {answers:?}"))
 }
 
-/// Not needed, and a process that waits: it is told the automatic answer.
+/// Not required, and a process that waits: it receives the automatic answer.
 pub(super) fn decided(trial: &Trial<'_>) -> Result<(), Miss> {
     let (_, over) = run(trial, &words(Process::Stays, Answer::NotNeeded, SOON))?;
     question::must_go_on_once(&over)?;

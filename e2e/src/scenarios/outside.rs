@@ -1,4 +1,4 @@
-//! Once more `auto`, with every connection noted that anybody tries to make.
+//! `auto` once more, with every attempted connection recorded.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -45,7 +45,7 @@ pub(super) fn must_go_on_once(over: &Over) -> Result<(), Miss> {
     must(over.sessions().len() == 1, "session", || format!("the session changed: {:?}", over.sessions()))
 }
 
-/// Whether the process of an attempt was told to load a session, and so is not the one that began it.
+/// Whether the process of an attempt was asked to load a session, and so is not the one that began it.
 pub(super) fn loads(trial: &Trial<'_>, run: RunId, attempt: u32) -> bool {
     let told = trial.told(run, attempt);
     ["session/load", "session/resume"].iter().any(|method| told.contains(&format!("\"{method}\"")))

@@ -1,4 +1,4 @@
-//! The agent dies while it waits for an answer. The run goes on waiting, and the answer loads the session in a new
+//! The agent dies while it waits for an answer. The run keeps waiting, and the answer loads the session in a new
 //! process.
 
 use skillrun_model::rasp::Data;

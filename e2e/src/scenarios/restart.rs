@@ -1,5 +1,5 @@
-//! skillrun is killed while the engine works, and another one takes the run up. It must come to the same as a run that
-//! nobody disturbed.
+//! skillrun is killed while the engine works, and another process takes the run over. The result must be the same as
+//! that of an undisturbed run.
 
 use rustix::process::{Pid, Signal, kill_process};
 use skillrun_model::RunStatus;

@@ -1,5 +1,5 @@
-//! A skill of the examples, with a file for it, an output schema and artifacts. Whoever reads `result.json` need not
-//! know which engine it was.
+//! A skill of the examples, with a file for it, an output schema and artifacts. A reader of `result.json` need not know
+//! which engine it was.
 
 use std::fs;
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +16,7 @@ pub(crate) const SCRIPT: &str = "report";
 
 const SKILL: &str = "examples/skills/report-on-table";
 
-/// A line of the table, which nobody knows who was not given it.
+/// A line of the table, which only an engine that received the table can know.
 const LINE: &str = "Basel,178000,Rhine";
 
 /// Turns of the model: reads the table it was given, writes the files, answers.

@@ -1,7 +1,8 @@
-"""Everybody is killed at once, as if the power had gone.
+"""All processes are killed at once, as if the power had failed.
 
-What is written but not synced is lost with the power. Events made from evidence are written so; at times the last one of
-a run is cut in the middle, and the lock says that its writer lived in another boot of the machine, as it would then.
+Data that is written but not synced is lost with the power. Events made from evidence are written without a sync; at
+times the last one of a run is cut in the middle, and the lock says that its writer lived in another boot of the
+machine, as it would after a power failure.
 """
 
 from __future__ import annotations

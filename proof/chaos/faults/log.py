@@ -23,7 +23,7 @@ class Torn(StrEnum):
 
 
 class TearLog(Fault):
-    """The server is killed first: whoever holds a Log writes to it."""
+    """The server is killed first: the process that holds a Log writes to it."""
 
     name = FaultName.TEAR_LOG
 
@@ -34,7 +34,7 @@ class TearLog(Fault):
         server.kill()
         living = self.stage.book.living()
         hit = [self._tear(run.run) for run in self.dice.sample(living, min(RUNS, len(living)))]
-        return "; ".join(filter(None, hit)) or "no run that nobody owns"
+        return "; ".join(filter(None, hit)) or "no unowned run"
 
     def end(self) -> bool:
         return self.stage.start_server()
@@ -45,7 +45,7 @@ class TearLog(Fault):
             if not is_ours or not tear(folder / "events.jsonl", kind, self.dice):
                 return None
         if kind is Torn.LINE:
-            # A whole line may have been good once and read by somebody, so the Log gets a new epoch.
+            # A whole line may have been good once and read by a client, so the Log gets a new epoch.
             self.stage.book.rewound(run)
         return f"{kind} behind the Log of {run}"
 

@@ -1,4 +1,4 @@
-"""A process is stopped (SIGSTOP) and goes on later. Nothing may end differently by that."""
+"""A process is stopped (SIGSTOP) and continues later. Nothing may end differently because of that."""
 
 from __future__ import annotations
 

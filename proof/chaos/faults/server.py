@@ -37,7 +37,7 @@ class StopServer(Fault):
         return f"pid {server.pid}"
 
     def end(self) -> bool:
-        # It may be paused, before or since, and then it does not hear.
+        # It may be paused, before or since, and then it does not react.
         self._stopping.process.send_signal(signal.SIGCONT)
         code = self._stopping.stop()
         if code != 0:

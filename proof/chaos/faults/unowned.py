@@ -1,4 +1,4 @@
-"""Takes the lock of a run as an owner would, so that nobody writes to its Log while we do."""
+"""Takes the lock of a run as an owner would, so that no process writes to its Log at the same time."""
 
 from __future__ import annotations
 

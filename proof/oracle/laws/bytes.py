@@ -103,7 +103,7 @@ class Bytes:
         return index
 
     def _mask(self, attempt: int, index: Index) -> None:
-        """What hides a byte is there before the byte has a record, whoever is killed in between."""
+        """The mask of a byte is written before the record of the byte, whichever process is killed in between."""
         path = self.looking.audit / f"redact.{attempt}.jsonl"
         found = indexes.mask_lines(path)
         self.looking.count(Law.BYTES, "lines of masks", index.masks)

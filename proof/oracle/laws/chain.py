@@ -1,6 +1,7 @@
-"""Law `chain`: every line of a Log carries the hash of the line before it, and the Log has the hashes of what the run keeps.
+"""Law `chain`: every line of a Log has the hash of the line before it, and the Log has the hashes of what the run
+keeps.
 
-Logs of versions before the chain have none; a later version goes on with them, so a chain may begin in the middle.
+Logs of versions before the chain have none; a later version continues them, so a chain may begin in the middle.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class Chain:
             return self.looking.count(Law.CHAIN, "events of an older version")
         self.is_chained = True
         if prev != self.before:
-            # What follows a break says nothing more.
+            # After a break the hashes prove nothing more.
             self.is_broken = True
             carries = "no hash" if prev is None else f"{str(prev)[:16]}…"
             what = f"carries {carries} where the line before it has {self.before[:16]}…"
@@ -98,7 +99,7 @@ class Chain:
         try:
             result: dict[str, Any] = lines.whole(self.looking.folder / "result.json") or {}
         except lines.Unreadable:
-            # Told by law `status`.
+            # Reported by law `status`.
             return
         head, prev = result.get("log_head"), end.value.get("prev")
         if head is None or prev is None:

@@ -58,7 +58,7 @@ class Conversation:
             self.looking.count(Law.FCMP, "events given to readers", reader.read)
             self._rest(reader)
         if self.file is None:
-            # A view that may be missing: it is made from the Log whenever somebody wants it.
+            # A view that may be missing: it is made from the Log on demand.
             if fold.status is Status.WAITING_USER:
                 self.looking.count(Law.FCMP, "runs that wait without a file")
             return self.looking.count(Law.FCMP, "runs without a file")

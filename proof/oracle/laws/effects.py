@@ -49,7 +49,7 @@ def check(path: Path, runs: dict[str, RunEffects], report: Report) -> None:
 
 def _problem(times: int, attempt: str, step: str, run: RunEffects | None) -> str | None:
     if run is None:
-        return f"step {step} of a run that is not there"
+        return f"step {step} of a run that does not exist"
     number = _number(attempt)
     if attempt != "-" and (number is None or not 1 <= number <= run.attempts):
         return f"step {step} of attempt {attempt}, which the Log does not know"
@@ -59,10 +59,11 @@ def _problem(times: int, attempt: str, step: str, run: RunEffects | None) -> str
 
 
 def _told(run: str, text: str, times: int, known: RunEffects | None, report: Report) -> None:
-    """An engine is told its prompt, which is no answer; a text that was an answer is told as often as it was given."""
+    """An engine is given its prompt, which is not an answer; a text that was an answer is given as often as it was
+    sent."""
     given = known.answers.get(text, 0) if known else 0
     if given and times > given:
-        report.breach(Breach(Law.EFFECTS, f"told {text!r} {times} times, which was answered {given} times", run))
+        report.breach(Breach(Law.EFFECTS, f"received {text!r} {times} times, which was answered {given} times", run))
 
 
 def _number(attempt: str) -> int | None:

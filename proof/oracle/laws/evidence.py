@@ -53,12 +53,12 @@ class Evidence:
             self.looking.breach(Law.EVIDENCE, f"the variable {name} was not passed on", attempt, "variables.json")
 
     def _record(self, folder: Path, name: str) -> None:
-        """A host seals its files before it writes its record, and nobody touches them afterwards."""
+        """A host seals its files before it writes its record, and no process changes them afterwards."""
         record = lines.whole(folder / name) or {}
         attempt = record.get("attempt_number")
         for file, wanted in (record.get("hashes") or {}).items():
             if "/" in file:
-                self.looking.breach(Law.EVIDENCE, f"{file!r} is no name of a file", attempt, name)
+                self.looking.breach(Law.EVIDENCE, f"{file!r} is not a file name", attempt, name)
             else:
                 self._file(folder / file, wanted, attempt, None)
 

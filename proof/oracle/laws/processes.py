@@ -19,14 +19,14 @@ READ = 4 << 20
 class Process:
     pid: int
     parent: int
-    # In ticks since the machine was started; with the pid it names one process for ever.
+    # In ticks since the machine was started; together with the pid it identifies one process permanently.
     began: int
     words: str
 
 
 @dataclass(frozen=True)
 class Host:
-    """Who claimed an attempt."""
+    """The process that claimed an attempt."""
 
     run: str
     attempt: int
@@ -39,9 +39,9 @@ class Host:
 
 
 def left(data: Path) -> list[Process]:
-    """Living processes that name this folder in their words or their environment, or have a file of it open.
+    """Living processes that name this folder in their arguments or their environment, or have a file of it open.
 
-    Hosts name it in neither, so files are looked at too. Whoever asks, and those above it, do not count.
+    Hosts name it in neither, so open files are checked too. The asking process and its ancestors do not count.
     """
     names = {os.fsencode(str(path)) for path in (data, data.absolute(), data.resolve())}
     pattern = re.compile(b"(" + b"|".join(map(re.escape, sorted(names))) + rb")(?=[/\0\s:\"',]|$)")

@@ -64,7 +64,7 @@ class Replies:
         same = [one for one in sent if (one.interaction, one.value) == (reply.interaction, reply.text)]
         # Commands name their requests themselves, so an answer without a key may have any.
         if not any(one.key in (None, reply.request_id) for one in same):
-            what = f"an answer to question {reply.interaction} that nobody sent, {shown(reply.text)}"
+            what = f"an answer to question {reply.interaction} that no client sent, {shown(reply.text)}"
             self.looking.breach(Law.REPLIES, what, reply.attempt, f"seq {reply.seq}")
 
     def _delivery(self, reply: Reply, fold: Fold) -> None:
@@ -103,13 +103,13 @@ class Replies:
             return self.looking.count(Law.REPLIES, "answers overtaken by the end")
         if not self.looking.is_settled and not fold.end:
             return self.looking.count(Law.REPLIES, "answers under way")
-        what = f"the answer to question {reply.interaction} reached nobody, and the run is {fold.status}"
+        what = f"the answer to question {reply.interaction} reached no engine, and the run is {fold.status}"
         self.looking.breach(Law.REPLIES, what, reply.attempt, f"seq {reply.seq}")
 
     def _not_told(self, attempt: int, fold: Fold, what: str) -> None:
-        """An attempt may die before it is told: of a cancel, of its time, with its host or its process.
+        """An attempt may die before it receives the answer: by a cancel, by its timeout, with its host or its process.
 
-        What it cannot do is go on to a whole turn without the answer it began with.
+        What it cannot do is complete a whole turn without the answer it began with.
         """
         turn = fold.verdicts[attempt].get("turn")
         if turn == "completed":

@@ -53,9 +53,10 @@ def _rests(event: Event, before: bool) -> bool:
 
 
 def _torn(looking: Looking, line: Line, rests: bool) -> None:
-    """A last line without an end is mended by whoever opens the Log for writing, and seen by nobody until then.
+    """A last line without an end is repaired by the process that opens the Log for writing, and is visible to no reader
+    until then.
 
-    So what a driver left on purpose stays where nothing is written.
+    So a line that a driver left on purpose stays where nothing is written.
     """
     if not looking.is_settled:
         return looking.count(Law.SEQ, "torn ends that may still be mended")
@@ -71,7 +72,7 @@ class Streams:
 
     def __init__(self, looking: Looking) -> None:
         self.looking = looking
-        # Where events were lost to a power failure, readers were told to forget them.
+        # If events were lost to a power failure, readers were asked to forget them.
         seen = [seen for seen in looking.promised.streams if seen.protocol == Protocol.RASP and looking.epoch == 1]
         self.readers = [Lockstep(looking.promises.path(stream.path)) for stream in seen]
 

@@ -1,4 +1,4 @@
-"""Law `status`: the oracle's own fold is what every view of the run says, and what its clients were told."""
+"""Law `status`: the oracle's own fold equals what every view of the run shows, and what its clients received."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class State:
     looking: Looking
     row: catalog.Row | None
     at_row: AtRow = field(default_factory=AtRow)
-    # Status after this seq, for seqs that clients were told of.
+    # Status after this seq, for seqs that were reported to clients.
     told: dict[int, Status | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -96,17 +96,17 @@ class State:
     def _seen(self, seen: StatusSeen, fold: Fold) -> None:
         self.looking.count(Law.STATUS, "statuses told")
         if seen.status in set(RUN_ENDS.values()) and seen.status != fold.status:
-            self.looking.breach(Law.STATUS, f"a client was told {seen.status}, and the run is {fold.status}")
+            self.looking.breach(Law.STATUS, f"a client received {seen.status}, but the run is {fold.status}")
         elif seen.seq in self.told and self.looking.epoch == 1 and seen.status != self.told[seen.seq]:
             at = f"{self.told[seen.seq]} at seq {seen.seq}"
-            self.looking.breach(Law.STATUS, f"a client was told {seen.status} of a run that was {at}")
+            self.looking.breach(Law.STATUS, f"a client received {seen.status} for a run that was {at}")
 
     def _expected(self, fold: Fold) -> None:
         """All is over: the run is too, or waits for a person."""
         if fold.status is Status.QUEUED and _is_later(fold.not_before):
             return self.looking.count(Law.STATUS, "runs that begin later")
         if not (fold.end or fold.status is Status.WAITING_USER) or fold.is_unfinished:
-            return self.looking.breach(Law.STATUS, f"all is over, and the run is {fold.status}", fold.attempt)
+            return self.looking.breach(Law.STATUS, f"everything has ended, but the run is {fold.status}", fold.attempt)
         accepted = self.looking.promised.accepted
         if accepted is None or not accepted.expect:
             return
@@ -158,7 +158,7 @@ def _ending(event: Event, before: Fold) -> str | None:
         if told != warned:
             return f"succeeded with warnings {told}, and the turn record has {warned}"
     if event.kind is Rasp.RUN_CANCELED and (not before.is_canceling or said not in (None, Status.CANCELED)):
-        return f"canceled, and nobody canceled before the turn record, which says {said}"
+        return f"canceled, without a cancel before the turn record, which says {said}"
     if event.kind is Rasp.RUN_FAILED:
         code = (event.data.get("error") or {}).get("code")
         if before.failing and code != before.failing:

@@ -22,7 +22,7 @@ class SoakClient(Client):
         return answer
 
     def watch(self, run: str, view: View, cursor: str | None, quiet: float) -> Stream:
-        """Follows a run until it is quiet for so long. The server may take its time to answer at all."""
+        """Follows a run until it is quiet for this long. The server may take its time to answer at all."""
         return self.stream(f"/v1/runs/{run}/{view}", quiet, {"Last-Event-ID": cursor} if cursor else {})
 
     def stream(self, path: str, quiet: float, headers: dict[str, str] | None = None) -> Stream:

@@ -1,4 +1,4 @@
-"""Everybody who makes a server work, and how many of each."""
+"""All clients that put load on a server, and how many of each."""
 
 from __future__ import annotations
 

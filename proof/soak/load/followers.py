@@ -15,7 +15,7 @@ from soak.load.living import Living
 QUIET = 3.0
 # Seconds that one stays at most.
 STAY = 6.0
-# Of those that go, so many come again.
+# The share of those that go which come again.
 BACK = 0.5
 
 # Over and read to its end; removed; the server has enough.

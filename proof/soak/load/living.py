@@ -1,4 +1,4 @@
-"""Which runs there are, for those who want to look at one."""
+"""Which runs exist, for clients that want to look at one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 import threading
 from collections import deque
 
-# So many that are over are remembered; the oldest of them have been removed long since.
+# The number of ended runs remembered; the oldest of them have been removed long since.
 OVER_MAX = 500
 
 

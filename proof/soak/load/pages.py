@@ -1,4 +1,4 @@
-"""Somebody who leafs through lists, histories and results, as a page in a browser does."""
+"""A client that pages through lists, histories and results, as a page in a browser does."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Runs that wait or work for long. Nothing may remove them, and they must still come to their end.
+"""Runs that wait or work for long. Nothing may remove them, and they must still end.
 
-One that has no process waits from the beginning to the end. A process of the scripted engine lives for ten minutes at
-most, whatever it is told; so those that have one are ended and begun again before that.
+A run without a process waits from the beginning to the end. A process of the scripted engine lives for ten minutes at
+most, whatever it receives; so runs with a process are ended and started again before that.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Parked:
                 self._begin(kind)
 
     def end(self) -> None:
-        """All come to their end, after so long a time."""
+        """All of them end, after this much time."""
         for run in list(self._runs):
             self._end(run)
 

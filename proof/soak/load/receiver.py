@@ -34,7 +34,7 @@ class Receiver:
         return f"http://127.0.0.1:{self._server.server_port}/told"
 
     def ends(self) -> set[str]:
-        """Runs of whose end we were told, or refused to be."""
+        """Runs whose end was delivered to us, or refused by us."""
         with self._lock:
             return set(self._ends)
 
@@ -67,6 +67,6 @@ class Receiver:
                 self.end_headers()
 
             def log_message(self, *_: object) -> None:
-                """Says nothing."""
+                """Logs nothing."""
 
         return Handler

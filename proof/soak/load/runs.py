@@ -18,7 +18,7 @@ PATIENCE = 120.0
 WAIT = 5
 # Between looks at a run that waits for something other than us.
 GLANCE = 0.3
-# Of the runs that nobody has to cancel.
+# Of the runs that are not meant to be canceled.
 CANCELED = 0.05
 # Between the end of a run and the next.
 REST = 1.0

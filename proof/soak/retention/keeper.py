@@ -59,7 +59,7 @@ class Keeper:
         self._expect(f"/v1/runs/{NEVER}", 404, "RUN_NOT_FOUND")
 
     def _has_no_evidence(self, run: str) -> None:
-        """The Log is still there, and whoever wants the bytes is told."""
+        """The Log still exists, and a request for the bytes is answered with the reason."""
         self._expect(f"/v1/runs/{run}/raw?attempt=1&stream=stdout", 410, "EVIDENCE_REMOVED")
         self._expect(f"/v1/runs/{run}/events/history", 200, None)
         self._expect(f"/v1/runs/{run}/result", 200, None)

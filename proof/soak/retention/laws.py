@@ -49,20 +49,20 @@ def breaches(done: Round) -> list[str]:
 
 
 def never_one_that_is_not_over(done: Round) -> Iterator[str]:
-    """Nobody's work is removed."""
+    """No active run is removed."""
     for run, seen in done.gone.items():
         if seen.standing is Standing.NOT_OVER:
-            yield f"{run} was removed and was not over"
+            yield f"{run} was removed although it was not over"
 
 
 def gone_and_said(done: Round) -> Iterator[str]:
     """What is gone is noted, and what is said to be gone is gone."""
     for run in done.gone:
         if run not in done.noted:
-            yield f"{run} is gone and nobody has noted it"
+            yield f"{run} is gone without a note"
     for removal in done.removals:
         if removal.what is What.RUN and removal.run in done.after:
-            yield f"{removal.run} is said to be removed and is there"
+            yield f"{removal.run} is reported as removed but exists"
 
 
 def oldest_first(done: Round) -> Iterator[str]:
@@ -101,13 +101,14 @@ def evidence_alone(done: Round) -> Iterator[str]:
         if removal.what is not What.EVIDENCE or not before or not after:
             continue
         if after.has_evidence:
-            yield f"{removal.run}: evidence is said to be removed and is there"
+            yield f"{removal.run}: evidence is reported as removed but exists"
         if after.log_bytes != before.log_bytes:
             yield f"{removal.run}: its Log had {before.log_bytes} bytes and has {after.log_bytes}"
 
 
 def too_many(runs: dict[str, Seen], most: int) -> list[str]:
-    """Runs that must go where so many of each end are kept: the oldest, but no failed one while an older run is kept."""
+    """Runs that must be removed when this many of each end are kept: the oldest, but no failed one while an older run
+    is kept."""
     over = sorted((run for run in runs.items() if run[1].ended_at), key=lambda run: run[1].ended_at)
     surplus: dict[str, Seen] = {}
     for standing in (Standing.SUCCEEDED, Standing.FAILED, Standing.CANCELED):

@@ -1,4 +1,5 @@
-"""Every planted fault fits the sources as they are, names a law that somebody sees to, and is told from other reds."""
+"""Every planted fault fits the current sources, names a law that is checked, and is distinguished from other
+failures."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""The proxy passes everything on, follows the server to another address, and cuts when it is told to."""
+"""The proxy passes everything on, follows the server to another address, and cuts on request."""
 
 import random
 import socket

@@ -1,4 +1,4 @@
-"""The client tells an answer that is cut from one that is whole, and reads streams event by event."""
+"""The client distinguishes a truncated answer from a complete one, and reads streams event by event."""
 
 import socket
 import threading

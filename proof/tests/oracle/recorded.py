@@ -88,7 +88,7 @@ class Recorded:
         self.fcmp = [row for row in self.fcmp if row[0] is not event]
 
     def until(self, word: str, **data: Any) -> None:
-        """As if it were still going on: nothing after the last such event, and no view of its end."""
+        """As if it were still in progress: nothing after the last such event, and no view of its end."""
         fits = lambda event: event["event"]["type"] == word and data.items() <= event["data"].items()
         while not fits(self.rasp[-1]):
             self.rasp.pop()

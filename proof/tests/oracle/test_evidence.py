@@ -36,7 +36,7 @@ class Bytes(LawCase):
             second["from"] += 1
 
         self.changed_index(gap)
-        self.assert_breaks(Law.BYTES, "stdout goes on at 1 after 0", self.look())
+        self.assert_breaks(Law.BYTES, "stdout continues at 1 after 0", self.look())
 
     def test_the_mask_has_fewer_lines_than_the_index_counts(self) -> None:
         def counted(records: list[dict]) -> None:
@@ -148,7 +148,7 @@ class Evidence(LawCase):
         record = json.loads(path.read_text())
         record["hashes"]["../run.json"] = "0"
         path.write_text(json.dumps(record))
-        self.assert_breaks(Law.EVIDENCE, "is no name of a file", self.look())
+        self.assert_breaks(Law.EVIDENCE, "is not a file name", self.look())
 
     def test_an_attempt_has_the_variables_that_the_run_was_made_with(self) -> None:
         variables = {"variables": {"KEY": "hash", "HOME": "hash", "NEVER_SET": None}}

@@ -34,13 +34,13 @@ class Replies(LawCase):
     def test_an_answer_that_nobody_sent(self) -> None:
         self.run_.write(self.data)
         ledger = [entry for entry in promises(self.run_) if not isinstance(entry, ReplySent)]
-        self.assert_breaks(Law.REPLIES, "nobody sent", self.look(*ledger))
+        self.assert_breaks(Law.REPLIES, "no client sent", self.look(*ledger))
 
     def test_an_answer_under_the_key_of_another_request(self) -> None:
         self.run_.write(self.data)
         ledger = promises(self.run_)
         other = [replace(entry, key="another") if isinstance(entry, ReplySent) else entry for entry in ledger]
-        self.assert_breaks(Law.REPLIES, "nobody sent", self.look(*other))
+        self.assert_breaks(Law.REPLIES, "no client sent", self.look(*other))
 
     def test_a_question_is_answered_twice(self) -> None:
         replied = self.run_.of("interaction.replied")
@@ -91,7 +91,7 @@ class Replies(LawCase):
         run.write(self.data)
         self.assert_holds(self.look(*promises(run), is_settled=False))
         report = self.look(*promises(run))
-        self.assertIn("reached nobody", "\n".join(map(str, report.breaches)))
+        self.assertIn("reached no engine", "\n".join(map(str, report.breaches)))
 
 
 class EffectsLaw(LawCase):
@@ -121,9 +121,9 @@ class EffectsLaw(LawCase):
         self.assert_breaks(Law.EFFECTS, "the Log does not know", self.after(f"{self.run_.run} 4 start"))
 
     def test_a_run_that_is_not_there(self) -> None:
-        self.assert_breaks(Law.EFFECTS, "not there", self.after("00000000-0000-7000-8000-00000000000f 1 start"))
+        self.assert_breaks(Law.EFFECTS, "does not exist", self.after("00000000-0000-7000-8000-00000000000f 1 start"))
 
     def test_the_engine_is_told_twice(self) -> None:
         run = self.run_.run
         report = self.after(f"{run} 2 told.1 blue", f"{run} 3 told.2 blue")
-        self.assert_breaks(Law.EFFECTS, "told 'blue' 2 times", report)
+        self.assert_breaks(Law.EFFECTS, "received 'blue' 2 times", report)

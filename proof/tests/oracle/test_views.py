@@ -59,7 +59,7 @@ class Fcmp(LawCase):
         verdict = self.run_.of("attempt.ended")["data"]["verdict"]
         verdict.update(rule="9", reason_code="OUTPUT_VALID")
         self.run_.write(self.data)
-        self.assert_breaks(Law.STATUS, "success without a marker is told", self.look(is_settled=False))
+        self.assert_breaks(Law.STATUS, "only success without a marker has a warning", self.look(is_settled=False))
 
     def test_not_done_is_no_success(self) -> None:
         verdict = self.run_.of("attempt.ended")["data"]["verdict"]
@@ -230,7 +230,7 @@ class Told(LawCase):
 
     def test_an_end_once_told_never_changes(self) -> None:
         self.assert_holds(self.look(StatusSeen(self.run_.run, "succeeded", 30)))
-        self.assert_breaks(Law.STATUS, "was told failed", self.look(StatusSeen(self.run_.run, "failed")))
+        self.assert_breaks(Law.STATUS, "received failed", self.look(StatusSeen(self.run_.run, "failed")))
 
     def test_a_status_is_that_of_its_seq(self) -> None:
         self.assert_holds(self.look(StatusSeen(self.run_.run, "waiting_user", 11)))

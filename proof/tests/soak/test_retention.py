@@ -33,7 +33,7 @@ BEFORE = {
 
 
 def done(*removals: Removal, but: frozenset[str] = frozenset()) -> Round:
-    """What comes of removals that do what they say; `but` are gone too, and nobody says so."""
+    """The result of removals that do what they report; `but` are gone too, without a report."""
     gone = {removal.run for removal in removals if removal.what is What.RUN} | but
     without = {removal.run for removal in removals if removal.what is What.EVIDENCE}
     after = {
@@ -72,10 +72,10 @@ class Laws(unittest.TestCase):
         self.assert_breach(done(of_run("old-failed")), "a run that failed later was removed")
 
     def test_one_that_nobody_has_noted(self) -> None:
-        self.assert_breach(replace(done(of_run("old")), noted=set()), "nobody has noted")
+        self.assert_breach(replace(done(of_run("old")), noted=set()), "gone without a note")
 
     def test_one_that_is_said_to_be_gone(self) -> None:
-        self.assert_breach(replace(done(of_run("old")), after=BEFORE), "and is there")
+        self.assert_breach(replace(done(of_run("old")), after=BEFORE), "reported as removed but exists")
 
     def test_evidence_that_goes_with_its_run(self) -> None:
         wrong = done(of_run("old"), of_run("old-failed"), of_run("middle"))
@@ -92,7 +92,7 @@ class Laws(unittest.TestCase):
 
 
 class Few(unittest.TestCase):
-    """What must be gone where so many of each end are kept."""
+    """What must be gone when this many of each end are kept."""
 
     def test_the_oldest_of_each(self) -> None:
         self.assertEqual(too_many(BEFORE, 5), [])

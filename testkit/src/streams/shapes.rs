@@ -1,4 +1,4 @@
-//! Text that is made to hurt: cheap to write, and costly for whoever reads it more than a few times.
+//! Text that is made to hurt: cheap to write, and costly for a parser that reads it more than a few times.
 
 use std::io::{self, Write};
 
@@ -106,18 +106,18 @@ impl Shape {
         }
     }
 
-    /// The shape as one line without an end, of so many bytes.
+    /// The shape as one line without an end, of this many bytes.
     pub fn write_line(self, bytes: u64, out: &mut dyn Write) -> io::Result<()> {
         write_repeated(self.pieces().concat().as_bytes(), bytes, out)
     }
 
-    /// The shape as lines, of so many bytes in all.
+    /// The shape as lines, of this many bytes in total.
     pub fn write_lines(self, bytes: u64, out: &mut dyn Write) -> io::Result<()> {
         let lines: String = self.pieces().iter().map(|piece| format!("{piece}\n")).collect();
         write_repeated(lines.as_bytes(), bytes, out)
     }
 
-    /// The shape as lines of a text that has at most so many bytes, also when it is written as JSON.
+    /// The shape as lines of a text of at most this many bytes, also when it is written as JSON.
     pub fn text(self, bytes: u64) -> String {
         let unit: String = self.pieces().iter().map(|piece| format!("{piece}\n")).collect();
         let written = serde_json::Value::from(unit.as_str()).to_string().len() - 2;
@@ -125,7 +125,7 @@ impl Shape {
     }
 }
 
-/// Writes the same again and again, up to so many bytes.
+/// Writes the same again and again, up to this many bytes.
 pub fn write_repeated(unit: &[u8], bytes: u64, out: &mut dyn Write) -> io::Result<()> {
     const BLOCK: usize = 256 * 1024;
     let block = unit.repeat(BLOCK.div_ceil(unit.len()));

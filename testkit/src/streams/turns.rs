@@ -15,7 +15,7 @@ pub struct Written {
 /// Calls of a tool per turn.
 const CALLS: u64 = 24;
 
-/// Writes turns of a session until there are at least so many bytes. Ends with the end of a turn.
+/// Writes turns of a session until there are at least this many bytes. Ends with the end of a turn.
 pub fn write_turns(profile: Profile, bytes: u64, out: &mut dyn Write) -> io::Result<Written> {
     let mut turns = Turns { texts: Filler::new(615), thoughts: Filler::new(200), item: 0, turn: 0, buffer: Vec::new() };
     let mut written = Written::default();

@@ -1,4 +1,4 @@
-// What somebody sees, read from the page.
+// What a user sees, read from the page.
 import { type Locator, type Page, expect } from "@playwright/test";
 
 /** Rows of the conversation that are drawn at this moment. */

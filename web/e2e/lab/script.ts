@@ -26,12 +26,12 @@ export function script(turns: Turn[]): string {
 
 export const answer = (text = "42"): Act => ({ output: { answer: text }, done: true });
 
-/** An engine that says something every now and then, for so long. */
+/** An engine that writes something every now and then, for this long. */
 export function talk(lines: number, everyMs: number): Turn {
   return Array.from({ length: lines }, (_, index): Act[] => [{ say: `line ${index + 1}` }, { sleep_ms: everyMs }]).flat();
 }
 
-/** A turn of about this many events: messages, calls of tools, and lines nobody knows. */
+/** A turn of about this many events: messages, tool calls, and unknown lines. */
 export function long(events: number): Turn {
   const block = 243;
   const lines = "x\n".repeat(240);

@@ -50,7 +50,7 @@ function watch(page: Page, seen: string[]): void {
   page.on("popup", () => seen.push("a window was opened"));
 }
 
-/** Goes to a place of the page without loading it anew. The page has heard of it then. */
+/** Goes to a place of the page without reloading it, and waits until the page has noticed. */
 export async function go(page: Page, hash: string): Promise<void> {
   await page.evaluate(async (to) => {
     const before = location.hash;

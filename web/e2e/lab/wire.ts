@@ -35,7 +35,7 @@ export class Wire {
     return `http://127.0.0.1:${(this.listener.address() as AddressInfo).port}`;
   }
 
-  /** Every connection breaks at once, and no new one comes about until it is mended. */
+  /** Every connection breaks at once, and no new one can be made until it is restored. */
   cut(): void {
     this.isCut = true;
     for (const socket of this.sockets) socket.destroy();

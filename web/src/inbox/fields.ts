@@ -39,7 +39,7 @@ export function answerOf(fields: readonly AskedField[], values: ReadonlyMap<stri
   return [lines.join("\n"), besides.trim()].filter((part) => part !== "").join("\n\n");
 }
 
-/** A list of fields, or an object of fields by name, if the engine sent one. */
+/** A list of fields, or an object of fields by name, where the name of the member says that it holds fields. */
 function fieldsIn(list: unknown, mayBeObject: boolean): readonly AskedField[] {
   const entries: [string | undefined, unknown][] =
     Array.isArray(list) ? list.slice(0, MOST_FIELDS).map((item: unknown) => [undefined, item])

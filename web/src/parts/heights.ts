@@ -64,7 +64,7 @@ export function held(anchors: readonly Anchor[], indexOf: (key: string) => numbe
   return undefined;
 }
 
-/** Where to scroll so that this much of the beginning of a row is above the bottom of the view; undefined if it already is. */
+/** Where to scroll so that this much of the beginning of a row is above the bottom of the view; `top` if it is already. */
 export function notBelow(offsets: Offsets, index: number, top: number, height: number, least: number): number {
   const [begin, end] = [offsets[index] ?? 0, offsets[index + 1] ?? 0];
   return Math.max(top, begin + Math.min(end - begin, least) - height);

@@ -7,7 +7,7 @@ export interface Drag {
 }
 
 export interface Pointing {
-  /** Begins a drag; the returned function is called for each move and for the end. */
+  /** Begins a drag; the returned object receives each move, and the end. */
   begin(at: Drag): { move(x: number): void };
   /** Pressed and let go in one place. */
   click(at: Drag): void;

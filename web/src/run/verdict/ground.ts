@@ -8,7 +8,7 @@ import { type Ground, eventFor } from "./verdict.ts";
 export async function showGround(page: RunPage, { passage, attempt, stream }: Ground): Promise<boolean> {
   const found = await service.eventsAt(page.id, { attempt, stream, offset: passage.from });
   const seq = eventFor(found, stream, passage.from, passage.to)?.seq;
-  // The address selects, and does so once: the same link leads there again on another click.
+  // The address selects only when it changes; `wanted` leads there again on every click.
   page.wanted = { attempt, stream, from: passage.from, to: passage.to };
   place.go({ at: "run", run: page.id, pane: "evidence", seq });
   return seq !== undefined;
