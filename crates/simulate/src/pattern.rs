@@ -1,4 +1,4 @@
-//! Bytes to flood with: every byte follows from its offset, so that a reader can tell what is missing or out of place.
+//! Bytes to flood with: every byte follows from its offset, so that a reader can detect what is missing or out of place.
 
 /// Length of a line, with its newline. A power of two, so that lines and large writes end together.
 const LINE: usize = 64;

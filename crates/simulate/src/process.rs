@@ -1,4 +1,4 @@
-//! What every engine in here does as a process: it writes at once, dies when told to, and does not live for ever.
+//! What every engine in here does as a process: it writes at once, dies on request, and has a limited lifetime.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -24,7 +24,7 @@ pub(crate) fn end_some_day() -> io::Result<()> {
     thread::Builder::new().name("watch".to_owned()).stack_size(64 * 1024).spawn(watch).map(drop)
 }
 
-/// Straight to the descriptor, so that whoever reads sees it at once.
+/// Straight to the descriptor, so that the reader sees it at once.
 pub(crate) fn write_all(to: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> {
     while !bytes.is_empty() {
         match rustix::io::write(to.as_fd(), bytes) {

@@ -34,9 +34,9 @@ pub(super) struct Agent<'a> {
     is_initialized: bool,
     /// Sessions that this process has made or loaded.
     open: Vec<String>,
-    /// What is still to be told of a past.
+    /// Updates of a past session that are still to be sent.
     untold: VecDeque<(String, Value)>,
-    /// Requests of ours so far.
+    /// Requests sent by this agent so far.
     pub(super) asked: i64,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn run(words: &Words) -> u8 {
     }
 }
 
-/// Tells people what is wrong with what was said. Nobody may be reading.
+/// Reports on stderr what is wrong with a message. A closed stderr is ignored.
 pub(super) fn complain(words: &str) {
     write_all(stderr(), format!("{SUBCOMMAND}: {words}\n").as_bytes()).ok();
 }
@@ -82,7 +82,7 @@ impl Agent<'_> {
                     Ok(())
                 }
                 Message::Answer { id, .. } => {
-                    complain(&format!("an answer to {id}, which nobody asked"));
+                    complain(&format!("an answer to {id}, which was not requested"));
                     Ok(())
                 }
             };
@@ -167,7 +167,7 @@ impl Agent<'_> {
         Value::Object(opened)
     }
 
-    /// One piece of what is still to be told, as one whose pipe is full.
+    /// Sends one of the pending updates, like an agent whose pipe is full.
     fn tell_next(&mut self) -> Result<(), Stop> {
         match self.untold.pop_front() {
             Some((session, update)) => self.update(&session, &update),

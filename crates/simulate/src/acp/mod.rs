@@ -1,4 +1,4 @@
-//! An agent of the Agent Client Protocol that does as its scenario says, so that whoever drives such agents can be tried
+//! An agent of the Agent Client Protocol that follows a scenario, so that drivers of such agents can be tested
 //! without a model. It reads strictly, as no real agent does, and says on stderr what a strict agent would refuse.
 //!
 //! ```text
@@ -11,22 +11,22 @@
 //! | `question` | asks in its first turn, answers with what the user said in the second |
 //! | `later` | as `question`, and its second turn is slow |
 //! | `leaves` | as `question`, and exits a moment after each turn |
-//! | `permission` | asks for permission before a call; its answer tells what came back |
+//! | `permission` | asks for permission before a call; its answer repeats what came back |
 //! | `permissions` | the same, two at once, and their names are texts |
-//! | `elicitation` | asks for a colour with a form; its answer tells what came back |
-//! | `files` | asks for a file and a terminal; its answer tells what came back |
+//! | `elicitation` | asks for a colour with a form; its answer repeats what came back |
+//! | `files` | asks for a file and a terminal; its answer repeats what came back |
 //! | `slow` | twenty pieces of text, then as `auto` |
 //! | `hang` | begins and never ends, unless it is canceled |
-//! | `deaf` | the same, and does not listen to a cancel either |
+//! | `deaf` | the same, and ignores a cancel too |
 //! | `quota`, `auth` | the turn is answered with an error |
 //! | `note` | the turn ends well, but its `_meta` has an error |
 //! | `limit` | the turn ends because of a limit |
-//! | `noise` | lines that are no messages, answers to nothing, and then as `auto` |
+//! | `noise` | lines that are not messages, answers to nothing, and then as `auto` |
 //! | `exits` | exits in the middle of the turn |
 //! | `forgets` | as `leaves`, and cannot load sessions |
 //! | `refuses` | as `leaves`, and says of every session that it does not know it |
-//! | `resumes` | as `leaves`, and can resume sessions without telling them again |
-//! | `afterwards` | as `leaves`, and tells the past of a session after it has said that it is loaded, piece by piece; there an answer with the marker stands, and to `nothing` it answers nothing |
+//! | `resumes` | as `leaves`, and can resume sessions without sending their history again |
+//! | `afterwards` | as `leaves`, and sends the history of a session piece by piece after it has reported that the session is loaded; the history contains an answer with the marker, and to `nothing` it answers nothing |
 //! | `nameless` | makes sessions without a name |
 //! | `moody` | says that it is in mode `agent` |
 //!

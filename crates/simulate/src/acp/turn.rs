@@ -113,7 +113,7 @@ impl Agent<'_> {
                 self.answer(id, &json!({ "stopReason": "max_tokens" })).map(|()| None)
             }
             Scenario::Noise => {
-                self.write_line("a line that is no message")?;
+                self.write_line("a line that is not a message")?;
                 self.write_line("")?;
                 self.write_line(&"x".repeat(100_000))?;
                 self.write_line("[1, 2")?;
@@ -207,7 +207,7 @@ impl Agent<'_> {
                     match ids.iter().position(|asked| *asked == id) {
                         Some(at) if heard[at].is_none() => heard[at] = Some(value),
                         Some(_) => complain(&format!("a second answer to {id}")),
-                        None => complain(&format!("an answer to {id}, which nobody asked")),
+                        None => complain(&format!("an answer to {id}, which was not requested")),
                     }
                 }
                 Some(Message::Cancel { session: named }) if named == session => is_canceled = true,
@@ -243,7 +243,7 @@ impl Agent<'_> {
             }
             Some(Message::Request { id, .. }) => self.busy(&id).map(|()| false),
             Some(Message::Answer { id, .. }) => {
-                complain(&format!("an answer to {id}, which nobody asked"));
+                complain(&format!("an answer to {id}, which was not requested"));
                 Ok(false)
             }
         }

@@ -30,7 +30,7 @@ pub(super) enum Call {
     Extension,
 }
 
-/// What is wrong with a message, and what its sender is told; nothing where it has no name.
+/// What is wrong with a message, and the error for its sender; no error is sent for a message without an id.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Wrong {
     pub(super) id: Option<Value>,
@@ -45,7 +45,7 @@ const BAD_PARAMS: i64 = -32602;
 pub(super) fn read(line: &str) -> Result<Message, Wrong> {
     let wrong = |id: Option<&Value>, code: i64, words: &str| Wrong { id: id.cloned(), code, words: words.to_owned() };
     let value: Value = serde_json::from_str(line).map_err(|_| wrong(None, -32700, "the line is not JSON"))?;
-    let Value::Object(fields) = &value else { return Err(wrong(None, INVALID, "the message is no object")) };
+    let Value::Object(fields) = &value else { return Err(wrong(None, INVALID, "the message is not an object")) };
     let id = fields.get("id");
     if fields.get("jsonrpc") != Some(&Value::from("2.0")) {
         return Err(wrong(id, INVALID, "jsonrpc is not \"2.0\""));
@@ -60,7 +60,7 @@ pub(super) fn read(line: &str) -> Result<Message, Wrong> {
     match (fields.get("method"), id) {
         (Some(Value::String(method)), id) => {
             let Some(params) = fields.get("params").and_then(Value::as_object) else {
-                return Err(wrong(id, BAD_PARAMS, "params is no object"));
+                return Err(wrong(id, BAD_PARAMS, "params is not an object"));
             };
             match id {
                 Some(id) => {
@@ -74,7 +74,7 @@ pub(super) fn read(line: &str) -> Result<Message, Wrong> {
                 None => Err(wrong(None, NO_METHOD, &format!("there is no notification {method}"))),
             }
         }
-        (Some(_), id) => Err(wrong(id, INVALID, "the method is no text")),
+        (Some(_), id) => Err(wrong(id, INVALID, "the method is not a string")),
         (None, Some(id)) => match (fields.get("result"), fields.get("error")) {
             (Some(result), None) => Ok(Message::Answer { id: id.clone(), result: Ok(result.clone()) }),
             (None, Some(error)) if error.get("code").is_some_and(Value::is_i64) && error.get("message").is_some() => {
@@ -115,10 +115,10 @@ fn call(method: &str, params: &Map<String, Value>) -> Result<Call, (i64, String)
         "session/prompt" => {
             let session = text(params, "sessionId").map_err(bad)?;
             let blocks = params.get("prompt").and_then(Value::as_array);
-            let blocks = blocks.ok_or_else(|| bad("prompt is no list".to_owned()))?;
+            let blocks = blocks.ok_or_else(|| bad("prompt is not a list".to_owned()))?;
             let block = |block: &Value| match (block.get("type"), block.get("text")) {
                 (Some(Value::String(kind)), Some(Value::String(text))) if kind == "text" => Ok(text.clone()),
-                _ => Err(bad("a block of the prompt is no text".to_owned())),
+                _ => Err(bad("a block of the prompt is not text".to_owned())),
             };
             let texts = blocks.iter().map(block).collect::<Result<Vec<_>, _>>()?;
             Ok(Call::Prompt { session, text: texts.join("\n") })
@@ -130,7 +130,7 @@ fn call(method: &str, params: &Map<String, Value>) -> Result<Call, (i64, String)
 
 fn text(params: &Map<String, Value>, key: &str) -> Result<String, String> {
     let value = params.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-    value.map(str::to_owned).ok_or_else(|| format!("{key} is no text"))
+    value.map(str::to_owned).ok_or_else(|| format!("{key} is not a string"))
 }
 
 fn absolute(params: &Map<String, Value>) -> Result<String, String> {
@@ -142,6 +142,6 @@ fn folder(params: &Map<String, Value>) -> Result<String, String> {
     let cwd = absolute(params)?;
     match params.get("mcpServers") {
         Some(Value::Array(_)) => Ok(cwd),
-        Some(_) | None => Err("mcpServers is no list".to_owned()),
+        Some(_) | None => Err("mcpServers is not a list".to_owned()),
     }
 }

@@ -109,7 +109,7 @@ impl Mind {
         seen.wire = Some(wire);
         let body: Value = match serde_json::from_slice(&request.body) {
             Ok(body) => body,
-            Err(error) => return Reply::error(400, &format!("the body is no JSON: {error}")),
+            Err(error) => return Reply::error(400, &format!("the body is not JSON: {error}")),
         };
         let asked = wire::read(wire, &body);
         seen.model = model.map(str::to_owned).or_else(|| asked.model.clone());

@@ -15,7 +15,7 @@ pub(super) enum Next {
 const SKILL_AT: (&str, &str) = ("\" at ", ": read its SKILL.md");
 /// What the skill says before the folder for artifacts, which stands on a line of its own.
 const FOLDER_AFTER: &str = "and nowhere else:";
-/// Where the report goes when nobody says where.
+/// Where the report goes unless a path is given.
 const FOLDER: &str = "artifacts";
 
 pub(super) fn next(asked: &Asked) -> Next {

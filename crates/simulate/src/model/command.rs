@@ -75,7 +75,7 @@ fn parse(words: &[OsString]) -> Result<Words, WordsError> {
     Ok(parsed)
 }
 
-/// Serves as the words say: one line on stdout when it is ready, then until it is told to end.
+/// Serves according to the arguments: prints one line on stdout when it is ready, then serves until a signal stops it.
 pub fn main(words: Vec<OsString>) -> ExitCode {
     let (code, trouble) = match parse(&words) {
         Err(error) => (USAGE, error.to_string()),
@@ -84,7 +84,7 @@ pub fn main(words: Vec<OsString>) -> ExitCode {
             Err(error) => (TROUBLE, error.to_string()),
         },
     };
-    // Nobody is left to tell when this fails.
+    // If this fails, there is nowhere to report it.
     let _ = write_all(rustix::stdio::stderr(), format!("{SUBCOMMAND}: {trouble}\n").as_bytes());
     ExitCode::from(code)
 }

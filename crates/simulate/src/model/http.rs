@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 pub(super) const BODY_MAX: usize = 16 * 1024 * 1024;
 /// The most bytes of a request line and its headers.
 const HEAD_MAX: u64 = 64 * 1024;
-/// The most bytes of a line that tells the size of a chunk.
+/// The most bytes of a line with the size of a chunk.
 const SIZE_LINE_MAX: u64 = 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Request {
         address.map_or_else(|_| name.eq_ignore_ascii_case("localhost"), |address| address.is_loopback())
     }
 
-    /// Whether the client wants to go on with this connection.
+    /// Whether the client wants to reuse this connection.
     pub(super) fn keeps_alive(&self) -> bool {
         !self.header("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"))
     }
@@ -66,7 +66,7 @@ fn bad(status: u16, message: &'static str) -> NoRequest {
     NoRequest::Bad { status, message }
 }
 
-/// Reads one request. `writer` is for the word by which some clients want to be told to go on.
+/// Reads one request. `writer` is for `100 Continue`, which some clients wait for.
 pub(super) fn read(reader: &mut impl BufRead, writer: &mut impl Write) -> Result<Request, NoRequest> {
     let mut head = reader.by_ref().take(HEAD_MAX);
     let first = head_line(&mut head)?;
@@ -111,7 +111,7 @@ fn head_line(head: &mut io::Take<impl BufRead>) -> Result<String, NoRequest> {
     if line.last() == Some(&b'\r') {
         line.pop();
     }
-    String::from_utf8(line).map_err(|_| bad(400, "the head of the request is no text"))
+    String::from_utf8(line).map_err(|_| bad(400, "the head of the request is not text"))
 }
 
 const TOO_LARGE: &str = "a body has at most 16 MiB";
@@ -119,7 +119,7 @@ const TOO_LARGE: &str = "a body has at most 16 MiB";
 fn sized(reader: &mut impl BufRead, length: Option<&str>) -> Result<Vec<u8>, NoRequest> {
     let length: usize = match length {
         None => 0,
-        Some(length) => length.parse().map_err(|_| bad(400, "the length of the body is no number"))?,
+        Some(length) => length.parse().map_err(|_| bad(400, "the length of the body is not a number"))?,
     };
     if length > BODY_MAX {
         return Err(bad(413, TOO_LARGE));
@@ -134,7 +134,7 @@ fn chunks(reader: &mut impl BufRead) -> Result<Vec<u8>, NoRequest> {
     loop {
         let line = size_line(reader)?;
         let size = line.split(';').next().unwrap_or_default().trim();
-        let size = usize::from_str_radix(size, 16).map_err(|_| bad(400, "the size of a chunk is no number"))?;
+        let size = usize::from_str_radix(size, 16).map_err(|_| bad(400, "the size of a chunk is not a number"))?;
         if size > BODY_MAX - body.len() {
             return Err(bad(413, TOO_LARGE));
         }
@@ -148,7 +148,7 @@ fn chunks(reader: &mut impl BufRead) -> Result<Vec<u8>, NoRequest> {
             return Err(bad(400, "a chunk is longer than its size"));
         }
     }
-    // Trailers, of which nobody here sends many.
+    // Trailers, of which the engines send few.
     for _ in 0..16 {
         if size_line(reader)?.is_empty() {
             return Ok(body);
@@ -163,7 +163,7 @@ fn size_line(reader: &mut impl BufRead) -> Result<String, NoRequest> {
     let text = line.strip_suffix(b"\n").map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     match text.map(str::from_utf8) {
         Some(Ok(text)) => Ok(text.to_owned()),
-        Some(Err(_)) => Err(bad(400, "the size of a chunk is no text")),
+        Some(Err(_)) => Err(bad(400, "the size of a chunk is not text")),
         None if line.len() as u64 == SIZE_LINE_MAX => Err(bad(400, "the size of a chunk is too long")),
         None => Err(NoRequest::Over),
     }

@@ -130,7 +130,7 @@ pub(super) enum Decision {
 pub(super) struct Failure {
     pub(super) status: u16,
     pub(super) limit: Limit,
-    /// Told with 429.
+    /// Sent with 429.
     pub(super) wait_seconds: u32,
 }
 
@@ -145,9 +145,9 @@ pub(super) enum Limit {
 
 /// The longest text that `long<N>k` gives, in kB.
 const LONG_MAX: usize = 8_000;
-/// What `err429` tells to wait when it has no number.
+/// Seconds that `err429` asks the client to wait unless a number is given.
 const WAIT_SECONDS: u32 = 1;
-/// What `quota` tells to wait when it has no number.
+/// Seconds that `quota` asks the client to wait unless a number is given.
 const QUOTA_SECONDS: u32 = 3600;
 
 fn failure(status: u16) -> Decision {
@@ -160,7 +160,7 @@ pub(super) fn decide(choice: &Choice, asked: &Asked, script: Option<&Script>, me
         Scenario::Err400 | Scenario::Err401 | Scenario::Err429 | Scenario::Quota | Scenario::Err500
     );
     if asked.tools.is_empty() && !fails {
-        // Titles, routes, memories: whoever asks for those takes no part in the scenario.
+        // Titles, routes, memories: requests for those take no part in the scenario.
         return Decision::Answer(Plan::text(if asked.wants_json { texts::SIDE_OBJECT } else { texts::TITLE }));
     }
     let too_many = |limit: Limit, usual: u32| {
@@ -234,7 +234,7 @@ pub(super) fn decide(choice: &Choice, asked: &Asked, script: Option<&Script>, me
             let (first, second) = texts::done_halves();
             if asked.assistant.contains(&first) { Plan::text(second) } else { Plan::text(first).ending(Finish::Length) }
         }
-        // The words by which claude goes on by itself.
+        // The text with which claude continues by itself.
         Scenario::RefusalOnce if asked.user.contains("safety classifier") => Plan::done(),
         Scenario::Refusal | Scenario::RefusalOnce => refused(Refusal::Said),
         Scenario::RefusalEmpty => refused(Refusal::Withheld),

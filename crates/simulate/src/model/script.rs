@@ -40,7 +40,7 @@ pub(super) enum Turn {
     Status(u16),
 }
 
-/// Why something is no script, or cannot be kept.
+/// Why something is not a script, or cannot be kept.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
     #[error("a script has at most {SCRIPT_MAX} bytes, this has {0}")]
@@ -49,7 +49,7 @@ pub enum ScriptError {
     Unreadable(#[from] serde_json::Error),
     #[error("turn {0} needs one of `say`, `tool`, `answer` and `status`, and `say` alone may stand beside another")]
     Unclear(usize),
-    #[error("turn {turn} has the status {status}, which is no error of HTTP")]
+    #[error("turn {turn} has the status {status}, which is not an HTTP error")]
     NoError { turn: usize, status: u16 },
     #[error("the name of a script is a short word of letters, digits, `-` and `_`")]
     BadName,

@@ -52,7 +52,7 @@ struct Shared {
     mind: Mind,
     slow_pause: Duration,
     state: Mutex<State>,
-    /// Something in the state has changed that somebody may wait for.
+    /// Something in the state has changed that another thread may wait for.
     changed: Condvar,
 }
 
@@ -111,7 +111,7 @@ impl Drop for Server {
         }
         drop(state);
         self.shared.changed.notify_all();
-        // Whoever accepts looks at the state when somebody comes.
+        // The accepting thread checks the state when a client connects.
         let woken = TcpStream::connect_timeout(&self.address, END_MAX).is_ok();
         if let Some(accepting) = self.accepting.take().filter(|_| woken) {
             let _ = accepting.join();
@@ -283,7 +283,7 @@ mod tests {
         let (address, shared) = (server.address, Arc::clone(&server.shared));
         drop(server);
         assert_eq!(shared.state().open.len(), 0, "threads are left");
-        TcpStream::connect(address).expect_err("nobody is there");
+        TcpStream::connect(address).expect_err("no server is listening");
         drop((silent, slow));
     }
 }

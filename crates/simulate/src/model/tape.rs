@@ -57,7 +57,7 @@ impl Tape {
         self.raw(name, &data, pace);
     }
 
-    /// A word that is no JSON, as the `[DONE]` of one API.
+    /// Data that is not JSON, such as the `[DONE]` of one API.
     pub(super) fn word(&mut self, word: &str) {
         self.raw(None, word, Pace::None);
     }
@@ -77,7 +77,7 @@ impl Tape {
     }
 }
 
-/// At most so many pieces, no character cut in two.
+/// At most this many pieces, with no character cut in two.
 pub(super) fn pieces(text: &str, most: usize) -> Vec<&str> {
     let size = text.len().div_ceil(most.max(1)).max(1);
     let mut rest = text;

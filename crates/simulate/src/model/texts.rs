@@ -39,7 +39,7 @@ ask_user:
   default_decision_policy: safe_default
 ";
 
-/// Said before commands, with objects in it that are no result.
+/// Said before commands, with objects in it that are not a result.
 pub(super) const COMMENTARY: [&str; 2] = [
     r#"I will first look at the date, for example {"status": "draft", "summary": "not yet"}."#,
     r#"The date is known. Next I check the file; the result could look like {"status": "draft", "summary": "still not"}."#,
@@ -66,7 +66,7 @@ pub(super) const TITLE: &str = "A title";
 /// Fits what the CLIs ask for beside the conversation: routes, titles, checks.
 pub(super) const SIDE_OBJECT: &str = r#"{"reasoning":"none","model_choice":"flash","title":"A title","complexity_score":1,"complexity_reasoning":"none"}"#;
 
-/// Combining characters, both directions, joined emoji, separators that are no newlines, and escapes that give a NUL
+/// Combining characters, both directions, joined emoji, separators that are not newlines, and escapes that give a NUL
 /// and half a pair when the object is read.
 pub(super) const UNICODE: &str = concat!(
     "{\"__SKILL_DONE__\": true, \"status\": \"ok\", \"summary\": \"e\u{301}a\u{308}n\u{303} | ",

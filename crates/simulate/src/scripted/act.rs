@@ -59,7 +59,7 @@ pub(super) fn run(words: &Words) -> u8 {
 }
 
 fn say(sentence: impl Display) {
-    // Stderr may be gone as well; the exit code tells all the same.
+    // Stderr may be gone as well; the exit code is reported anyway.
     let _ = write_all(stderr(), format!("{}: {sentence}\n", super::SUBCOMMAND).as_bytes());
 }
 
@@ -80,7 +80,7 @@ fn read_script(words: &Words) -> Result<(Script, Vec<u8>), Stop> {
     let path = words.script.display();
     let bad = |problem: &dyn Display| Stop::Told { code: USAGE, sentence: format!("{path}: {problem}") };
     let mut bytes = Vec::new();
-    // One byte more than it may have, so that too large a file is told from one that just fits.
+    // One byte more than the limit, so that too large a file is distinguished from one that just fits.
     let file = File::open(&words.script);
     file.and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)).map_err(|error| bad(&error))?;
     let text = std::str::from_utf8(&bytes).map_err(|_| bad(&"it is not UTF-8"))?;
@@ -102,7 +102,7 @@ struct Engine<'a> {
 
 impl<'a> Engine<'a> {
     fn begin(words: &'a Words, script: &'a Script, bytes: &[u8]) -> Result<Self, Stop> {
-        // A session that nobody can resume need not be remembered.
+        // A session that cannot be resumed is not stored.
         let resumable = words.profile.continuation() == skillrun_model::status::Continuation::Resumable;
         let store = resumable.then(|| Store::new(words.state.as_deref()));
         let (session, before) = match &words.resume {
@@ -151,7 +151,7 @@ impl<'a> Engine<'a> {
             let sentence = format!("{path}: turn {number} was asked for, and it has {count}");
             return Err(Stop::Told { code: MISMATCH, sentence });
         };
-        // Before the session's name is shown: whoever has seen it may resume it.
+        // Before the session's name is printed: a reader that has seen it may resume it.
         if let Some(store) = &self.store {
             store.save(&self.session, &self.progress).map_err(|error| failed("its session cannot be kept", error))?;
         }
@@ -255,7 +255,7 @@ fn flood(bytes: u64) -> Result<(), Stop> {
 }
 
 /// Walks down from the working folder without following a link, and makes the folders that are not there: what a script
-/// writes stays below, whatever somebody has put there.
+/// writes stays below, whatever another process has put there.
 fn write_inside(path: &Path, content: &[u8]) -> io::Result<()> {
     let names: Vec<_> = path
         .components()

@@ -37,7 +37,7 @@
 //! | `stderr: TEXT`, `raw: TEXT` | a line on stderr; a line on stdout as it is |
 //! | `flood: BYTES` | this many bytes of [`pattern`](crate::pattern()) on stdout, the last one a newline |
 //! | `sleep_ms: N` | waits, ten minutes at most |
-//! | `expect_reply: TEXT` | goes on only if this is in what the user said to this turn; else a sentence and exit 65 |
+//! | `expect_reply: TEXT` | continues only if this is in the user's message of this turn; else a sentence and exit 65 |
 //! | `ignore: [SIGINT, …]` | these signals do nothing from now on |
 //! | `cut: N` | of the next line only N bytes are written, or all but N when it is negative; then exit 0 |
 //! | `end` | the success end, now; comes by itself at the end of a turn |
@@ -80,11 +80,11 @@
 //! two text formats `raw` and `flood` are part of it. "Missing": judged `ENGINE_END_MISSING`. "Cut": a success end with
 //! `END_EVENT_CUT`. The text of `fail` stands on stderr for iflow and plain, and only a bad exit makes it a failure;
 //! opencode's limit has no text. A line for `cut` is what is written at once: in the text formats a whole message, and
-//! the document as a whole. What iflow says about an unknown session is a guess, since nobody recorded it.
+//! the document as a whole. The text of iflow about an unknown session is a guess, since it was never recorded.
 //!
 //! **Sessions.** A turn is counted when it begins, in `SESSION.json` under `--state`, or `.scripted` in the working
 //! folder; a session that is not there is refused as the engine would, with its words and its exit code. A start
-//! without `--resume` begins anew. Two runs of one script at the same time need state folders of their own.
+//! without `--resume` begins a new session. Two runs of one script at the same time need state folders of their own.
 //!
 //! **Sticky.** The first turn has `--prompt`, or the first line of stdin with `--prompt -`. Then a line is read for
 //! each turn: the text itself, a JSON string, an object with `text`, or a user's message as claude takes it. It ends
@@ -97,7 +97,7 @@
 //!
 //! **Exit codes of its own**, each with a sentence on stderr: 64 when words or script make no sense, before anything is
 //! done; 65 when what happens is not what the script is for (a reply or an answer that was not expected, a turn that it
-//! does not have); 74 when it cannot go on, without a word when a stream takes no more bytes; 75 after ten minutes,
+//! does not have); 74 when it cannot continue, silently when a stream takes no more bytes; 75 after ten minutes,
 //! whatever it is doing. A script has at most 1 MiB, 1,000 turns and 10,000 acts.
 //!
 //! - `words`: the command line. `script`: the script and how it is read. `said`: what the user said.

@@ -91,7 +91,7 @@ impl<'a> Play<'a> {
         std::mem::take(&mut self.player.actions)
     }
 
-    /// Whether the turn goes on only after a line of stdin.
+    /// Whether the turn continues only after a line of stdin.
     pub(super) fn is_waiting(&self) -> bool {
         self.question.is_some()
     }
@@ -105,7 +105,7 @@ impl<'a> Play<'a> {
             return self.begin();
         }
         let sentence = match line {
-            Some(line) => format!("what came on stdin, {:?}, is no answer to {id}", shown(line)),
+            Some(line) => format!("the line on stdin, {:?}, is not an answer to {id}", shown(line)),
             None => format!("stdin ended before an answer to {id} came"),
         };
         let _ = self.player.mismatch(act, number, &sentence);

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 /// What the user said so far, as far as a turn can use it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Said<'a> {
-    /// At the very first turn of the session.
+    /// At the first turn of the session.
     pub(super) prompt: &'a str,
     /// To this turn; in the first one the same.
     pub(super) reply: &'a str,

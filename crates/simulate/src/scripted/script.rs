@@ -90,7 +90,7 @@ pub(super) struct Tool {
 pub(super) enum ToolStatus {
     Completed,
     Failed,
-    /// It begins, and its end is never told.
+    /// It begins, and its end is never reported.
     Open,
 }
 
@@ -239,7 +239,7 @@ impl Script {
         read::script(yaml)
     }
 
-    /// Refuses what the format has no way to say, and what a process that lives so long cannot do. What the format only
+    /// Refuses what the format cannot express, and what a process with that lifetime cannot do. What the format only
     /// does not show, as the real engine does not, is fine.
     pub(super) fn check(&self, profile: ProfileId, life: Life) -> Result<(), ScriptError> {
         for (turn, number) in self.turns.iter().zip(1..) {
@@ -311,7 +311,7 @@ pub(super) enum Problem {
     UnknownMember(String),
     #[error("it needs {0}")]
     Needs(&'static str),
-    #[error("{0} is no signal that is known here")]
+    #[error("{0} is not a known signal")]
     UnknownSignal(String),
     #[error("{0} cannot be ignored")]
     Uncatchable(String),

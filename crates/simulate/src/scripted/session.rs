@@ -45,7 +45,7 @@ fn uuid(version: u8, hash: u128) -> String {
     format!("{a:08x}-{b:04x}-{version}{c:03x}-8{d:03x}-{e:012x}")
 }
 
-/// FNV-1a. It only has to tell scripts apart; nobody gains by making two that collide.
+/// FNV-1a. It only has to distinguish scripts; there is nothing to gain from two that collide.
 fn hash(bytes: &[u8]) -> u128 {
     const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;

@@ -13,7 +13,7 @@ use super::formats;
 pub(super) struct Words {
     pub(super) script: PathBuf,
     pub(super) profile: ProfileId,
-    /// The session to go on with.
+    /// The session to resume.
     pub(super) resume: Option<String>,
     /// Where sessions are kept; without it `.scripted` in the working folder.
     pub(super) state: Option<PathBuf>,
@@ -31,7 +31,7 @@ pub(super) enum Life {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Prompt {
-    /// Nobody says anything.
+    /// No input.
     Absent,
     Given(String),
     Stdin,
@@ -53,7 +53,7 @@ pub(super) enum WordsError {
     Protocol(ProfileId),
     #[error("{0} has no session that could be resumed")]
     NotResumable(ProfileId),
-    #[error("{0} tells the end of a turn by its exit, so it cannot be sticky")]
+    #[error("{0} shows the end of a turn only by its exit, so it cannot be sticky")]
     NotSticky(ProfileId),
 }
 
@@ -168,7 +168,7 @@ mod tests {
         assert!(refused("--script a --profile x").starts_with("--profile x is not one of: codex_ndjson, "));
         let resumed = "plain_text has no session that could be resumed";
         assert_eq!(refused("--script a --profile plain_text --resume x"), resumed);
-        let sticky = "iflow_text tells the end of a turn by its exit, so it cannot be sticky";
+        let sticky = "iflow_text shows the end of a turn only by its exit, so it cannot be sticky";
         assert_eq!(refused("--script a --profile iflow_text --sticky"), sticky);
     }
 }

@@ -30,7 +30,7 @@ const FAILED: u8 = 74;
 const FILE_WAIT: Duration = Duration::from_secs(60);
 /// How often it looks for signals, when it waits and has a step for one.
 const ATTENTION: Duration = Duration::from_millis(10);
-/// How often it looks for what nobody tells it: a file, the end of a child.
+/// Interval at which it polls for changes without notification: a file, the end of a child.
 const LOOK: Duration = Duration::from_millis(5);
 const FLOOD: usize = 64 * 1024;
 const MAX_LINE: usize = 1 << 20;
@@ -64,7 +64,7 @@ pub(super) fn run(steps: &[Step]) -> ExitCode {
 }
 
 fn say(sentence: impl Display) {
-    // Stderr may be gone as well; the exit code tells all the same.
+    // Stderr may be gone as well; the exit code is reported anyway.
     let _ = write_all(stderr(), format!("{}: {sentence}\n", super::SUBCOMMAND).as_bytes());
 }
 
@@ -250,7 +250,7 @@ impl<'s> Engine<'s> {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Stop> {
         loop {
             self.attend()?;
-            // Not a plain read: that would go on after a signal, and its steps would wait for input.
+            // Not a plain read: that would continue after a signal, and the signal's steps would wait for input.
             match poll(&mut [PollFd::new(&stdin(), PollFlags::IN)], Some(&timespec(ATTENTION))) {
                 Ok(0) | Err(Errno::INTR) => continue,
                 Ok(_) => {}

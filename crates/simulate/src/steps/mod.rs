@@ -17,8 +17,8 @@
 //! | `exit CODE` | ends with this code, 0 to 255 |
 //! | `die SIGNAL` | does to itself what the signal does by default, whatever `ignore` and `on` said |
 //! | `ignore SIGNAL` | the signal does nothing from now on |
-//! | `on SIGNAL [ .. ]` | when the signal has come, these steps are done, then it goes on where it was |
-//! | `child [ .. ]` | starts a child with these steps and goes on; it is never waited for |
+//! | `on SIGNAL [ .. ]` | when the signal has come, these steps are done, then it continues where it was |
+//! | `child [ .. ]` | starts a child with these steps and continues; the child is never waited for |
 //! | `heir [ .. ]` | `child` that begins its steps when its parent is gone |
 //! | `call [ .. ]` | starts a child and waits for its end; how it ended does not matter |
 //! | `group [ .. ]` | `child` in a process group of its own |
@@ -46,19 +46,19 @@
 //! - BYTES may end with `K`, `M` or `G` (1024 and so on).
 //! - SIGNAL is a name with or without `SIG`.
 //! - Signals with an `on` are attended to between steps, and within 10 ms in whatever waits, but not while a write is
-//!   stuck because nobody reads. While the steps of an `on` are done, its own signal waits.
-//! - Children have the same streams, folder and environment. What they should ignore they must be told themselves,
+//!   stuck because its output is not read. While the steps of an `on` are done, its own signal waits.
+//! - Children have the same streams, folder and environment. Each needs its own steps for what it should ignore,
 //!   since handlers do not outlive `exec`. A child that ended stays a zombie until its parent ends.
 //! - Lines of stdin are read byte by byte, so what comes after them is left to children. A line is cut at 1 MiB.
 //!
-//! It ends with 64 and a sentence on stderr when the words make no sense, with 74 when it cannot go on: without a word
+//! It ends with 64 and a sentence on stderr when the words make no sense, with 74 when it cannot continue: silently
 //! when a stream takes no more bytes (`SIGPIPE` is ignored by Rust's runtime), else with a sentence; and with 75 after
 //! ten minutes, whatever it is doing, so that a forgotten one is gone some day.
 //!
 //! `report` writes one object. `tty`: are stdin, stdout and stderr terminals. `pid`, `ppid` (0: none that it can see),
 //! `sid`, `pgid`, `cwd`. `sigign` and `sigblk`: hexadecimal, from `/proc/self/status`; `SIGPIPE` (`1000`) is always
 //! among the ignored. `umask`: octal. `fds`: open descriptors. `stdin`: what descriptor 0 is. `winsize`: columns and
-//! rows of the first stream that is a terminal, or null. `pipe_size`: of stdout, or null when that is no pipe. `env`:
+//! rows of the first stream that is a terminal, or null. `pipe_size`: of stdout, or null when that is not a pipe. `env`:
 //! all variables; what is not UTF-8 is replaced.
 
 mod act;

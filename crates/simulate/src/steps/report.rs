@@ -1,4 +1,4 @@
-//! What a process can tell about itself: what its host gave it. The fields are told in [the table](super).
+//! What a process can report about itself: what its host gave it. The fields are described in [the table](super).
 
 use std::os::fd::BorrowedFd;
 use std::path::Path;
@@ -32,8 +32,8 @@ pub(super) fn line() -> io::Result<Vec<u8>> {
     Ok(format!("{report}\n").into_bytes())
 }
 
-/// Numbers of other processes. Zero where the process lies outside of the PID namespace: a container may well
-/// share the session of the one that started it, and then no number can be told.
+/// Numbers of other processes. Zero where the process is outside of the PID namespace: a container can
+/// share the session of the one that started it, and then no number can be reported.
 struct Family {
     parent: u32,
     group: u32,

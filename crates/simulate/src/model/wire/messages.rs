@@ -31,7 +31,7 @@ pub(super) fn read(request: &Value) -> Asked {
     }
 }
 
-/// Results stand in the user's message, beside reminders that are no message; so what has results is one.
+/// Results are in the user's message, next to reminders that are not messages; so a message with results is one.
 fn read_user(content: &Value, conversation: &mut Conversation) {
     let parts = content.as_array().map_or(std::slice::from_ref(content), Vec::as_slice);
     let is_result = |part: &&Value| text(part, "type") == "tool_result";
@@ -58,7 +58,7 @@ fn blocks(plan: &Plan, tag: &Tag) -> Vec<Value> {
     thought.into_iter().chain(said).chain(refusal).collect()
 }
 
-/// Why it stopped, with what is told about it.
+/// Why it stopped, with the details that are sent.
 fn stop(plan: &Plan) -> Value {
     let reason = match plan.finish {
         Finish::Stop if plan.calls_tools() => "tool_use",

@@ -78,7 +78,7 @@ impl<'a> Endpoint<'a> {
     }
 }
 
-/// What tells answers apart: no two of a server have the same, and no two of a conversation either.
+/// Distinguishes answers: no two of a server have the same, and no two of a conversation either.
 #[derive(Debug, Clone)]
 pub(super) struct Tag {
     /// Of the request.

@@ -29,7 +29,7 @@ pub(super) fn error(wire: Wire, failure: Failure, now: u64) -> WireError {
             told("tokens", Some("rate_limit_exceeded"), &message)
         }
         (429, Limit::Plan) => match wire {
-            // As who logs in with an account is told.
+            // As sent to clients that log in with an account.
             Wire::Responses => json!({
                 "type": "usage_limit_reached", "message": "The usage limit has been reached", "plan_type": "plus",
                 "resets_at": now.saturating_add(u64::from(wait_seconds)), "resets_in_seconds": wait_seconds,

@@ -87,7 +87,7 @@ fn tape(wire: Wire, scenario: &str, conversation: Conversation) -> Tape {
     stream(wire, &plan_of(wire, scenario, conversation), &tag())
 }
 
-/// The data of all events; words that are no JSON as strings.
+/// The data of all events; data that is not JSON as strings.
 fn data(tape: &Tape) -> Vec<Value> {
     let value = |event: &str| {
         let data = event.trim_end().rsplit_once("data: ").map_or(event, |(_, data)| data);

@@ -16,7 +16,7 @@ impl Codex {
         Self { names, items: 0 }
     }
 
-    /// codex counts its items anew in every turn.
+    /// codex restarts the numbers of its items in every turn.
     fn item(&mut self) -> String {
         self.items += 1;
         format!("item_{}", self.items - 1)

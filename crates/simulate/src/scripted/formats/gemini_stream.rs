@@ -81,7 +81,7 @@ impl Format for GeminiStream {
         let (status, error, code) = match ending {
             Ending::Success => ("success", None, 0),
             Ending::Failure(message) => ("error", Some(json!({"type": "unknown", "message": message})), 1),
-            // At a limit it writes success, and nothing tells.
+            // At a limit it writes success, and nothing shows the limit.
             Ending::Limit(_) => return None,
         };
         let stats = usage.map(|usage| {

@@ -50,7 +50,7 @@ fn error(message: &str) -> String {
     format!("Error: {}", message.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Nobody recorded what it says; these are the words of the others.
+/// Its real text was never recorded; this is the text of the other engines.
 pub(super) fn refuse_session(session: &str, lines: &mut Lines) -> u8 {
     lines.err(&error(&format!("Session not found: {session}")));
     1

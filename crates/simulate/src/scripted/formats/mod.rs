@@ -50,7 +50,7 @@ impl Lines {
     }
 }
 
-/// How a turn ends, as far as the format can tell it.
+/// How a turn ends, as far as the format can express it.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Ending<'a> {
     Success,
@@ -92,7 +92,7 @@ pub(super) fn make(profile: ProfileId, session: &str, turn: usize, said: &str) -
     }
 }
 
-/// What the engine writes when it is to go on with a session that it does not know, and its exit code.
+/// What the engine writes when it is to resume an unknown session, and its exit code.
 pub(super) fn refuse_session(profile: ProfileId, session: &str, lines: &mut Lines) -> u8 {
     match profile {
         ProfileId::CodexNdjson => codex::refuse_session(session, lines),
@@ -104,12 +104,12 @@ pub(super) fn refuse_session(profile: ProfileId, session: &str, lines: &mut Line
     }
 }
 
-/// The formats that a script can be played in. A protocol needs somebody to talk to.
+/// The formats that a script can be played in. A protocol would need a peer.
 pub(super) fn spoken() -> impl Iterator<Item = &'static ProfileId> {
     ProfileId::ALL.iter().filter(|profile| **profile != ProfileId::AcpJsonrpc)
 }
 
-/// Whether the format can tell that a turn ended at a limit.
+/// Whether the format can express that a turn ended at a limit.
 pub(super) fn has_limit_end(profile: ProfileId) -> bool {
     match profile {
         ProfileId::CodexNdjson | ProfileId::OpencodeNdjson | ProfileId::ClaudeStreamJson => true,
@@ -136,7 +136,7 @@ pub(super) fn asks_permission(profile: ProfileId) -> bool {
     }
 }
 
-/// Whether only the exit of the process tells that a turn is over.
+/// Whether only the exit of the process shows that a turn is over.
 pub(super) fn ends_by_exit(profile: ProfileId) -> bool {
     match profile {
         ProfileId::IflowText | ProfileId::PlainText | ProfileId::AcpJsonrpc => true,

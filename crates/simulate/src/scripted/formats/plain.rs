@@ -1,4 +1,4 @@
-//! An engine that nobody knows: it says what it says on stdout, and how it ended is its exit code.
+//! An unknown engine: it writes plain text on stdout, and its exit code says how it ended.
 
 use super::{Ending, Format, Lines};
 use crate::scripted::script::Usage;

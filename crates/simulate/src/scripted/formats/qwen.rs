@@ -97,7 +97,7 @@ impl Format for Qwen {
                 lines.json(&self.assistant(json!({"type": "text", "text": text}), None));
                 ("error_during_execution", true, 1)
             }
-            // At a limit it writes success, and no field tells.
+            // At a limit it writes success, and no field shows the limit.
             Ending::Limit(_) => return None,
         };
         let (name, words) = match ending {

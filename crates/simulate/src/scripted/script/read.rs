@@ -1,4 +1,4 @@
-//! YAML to a script. By hand and not by derive, so that every mistake is told with its turn and act.
+//! Reads a script from YAML. By hand and not by derive, so that every error names its turn and act.
 
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;

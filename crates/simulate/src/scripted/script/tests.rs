@@ -164,7 +164,7 @@ fn what_makes_no_sense_is_said_with_its_place() {
         ("[[exit: 256]]", "turn 1, act 1 (exit): it needs an exit code of 0 to 255"),
         ("[[flood: much]]", "turn 1, act 1 (flood): it needs a number of bytes"),
         ("[[cut: much]]", "turn 1, act 1 (cut): it needs a number of bytes, negative to count from the end"),
-        ("[[crash: SIGNOT]]", "turn 1, act 1 (crash): SIGNOT is no signal that is known here"),
+        ("[[crash: SIGNOT]]", "turn 1, act 1 (crash): SIGNOT is not a known signal"),
         ("[[ignore: [KILL]]]", "turn 1, act 1 (ignore): KILL cannot be ignored"),
         ("[[ignore: 2]]", "turn 1, act 1 (ignore): it needs a list of signals"),
         ("[[end: soon]]", "turn 1, act 1 (end): it needs no value"),

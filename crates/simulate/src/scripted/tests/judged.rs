@@ -31,7 +31,7 @@ fn each(yaml: &str, check: impl Fn(ProfileId, Played)) {
     formats::spoken().for_each(|profile| check(*profile, played(*profile, yaml)));
 }
 
-/// Lines that nobody understands, though the engine writes them: iflow's block has a blank line before it.
+/// Lines that no parser understands, though the engine writes them: iflow's block has a blank line before it.
 fn blank_lines(profile: ProfileId) -> u64 {
     u64::from(profile == ProfileId::IflowText)
 }
@@ -200,7 +200,7 @@ fn a_failure_is_a_failure_with_its_words() {
         assert!(words.contains("quota exceeded") || profile == ProfileId::PlainText, "{profile}: {words}");
     });
     each("[[fail: no]]", |profile, played| {
-        assert!(!played.interactive().facts.has_text, "{profile}: an error's text is no answer");
+        assert!(!played.interactive().facts.has_text, "{profile}: an error's text is not an answer");
     });
 }
 
@@ -232,7 +232,7 @@ fn a_limit_is_told_where_the_format_can_tell_it() {
         let verdict = played.auto().settled.verdict;
         assert_eq!((verdict.rule, verdict.run_status), (Rule::Limit, RunStatus::Failed), "{profile}");
         assert_eq!(verdict.reason_code, Code::LimitReached, "{profile}");
-        assert!(matches!(played.last, Action::Exit(_)), "{profile}: a sticky engine would go on");
+        assert!(matches!(played.last, Action::Exit(_)), "{profile}: a sticky engine would keep running");
         told.push((*profile, played.exit));
     }
     let code = |profile, code| (profile, ProcessExit::Code(code));
@@ -432,8 +432,8 @@ fn what_is_no_answer_ends_the_play() {
     for profile in ASKING {
         let other = answer(profile, "permission_t2_2", "yes");
         for (lines, sentence) in [
-            (vec!["yes"], "what came on stdin, \"yes\", is no answer to permission_t2_1".to_owned()),
-            (vec![other.as_str()], format!("what came on stdin, {other:?}, is no answer to permission_t2_1")),
+            (vec!["yes"], "the line on stdin, \"yes\", is not an answer to permission_t2_1".to_owned()),
+            (vec![other.as_str()], format!("the line on stdin, {other:?}, is not an answer to permission_t2_1")),
             (vec![], "stdin ended before an answer to permission_t2_1 came".to_owned()),
         ] {
             let played = answered(profile, yaml, 2, NOBODY, &lines);
@@ -471,7 +471,7 @@ fn names_are_unique_in_a_session_and_the_same_every_time() {
         let names = |played: &Played| -> Vec<String> {
             played.auto().facts.messages.into_iter().map(|message| message.message_id).collect()
         };
-        // codex counts anew in every turn, and gemini's messages have no name; both get the attempt's number.
+        // codex restarts its numbers in every turn, and gemini's messages have no name; both get the attempt's number.
         let own_names = !matches!(profile, ProfileId::CodexNdjson | ProfileId::GeminiStreamJson);
         assert!(!own_names || !names(&first).contains(&names(&second)[0]), "{profile}");
     }

@@ -1,4 +1,4 @@
-//! The engine as a real child process. The child is this very test program, told to run nothing but [`child`].
+//! The engine as a real child process. The child is this test program itself, started to run only [`child`].
 
 use std::ffi::OsString;
 use std::fs;
@@ -151,7 +151,7 @@ fn each_turn_is_a_process_and_the_session_goes_on() {
     assert_eq!(fourth, Ended { code: Some(65), ..expected });
 
     let again = lab.run(&["codex_ndjson", "--prompt", "Paint it."], "");
-    assert_eq!(again, first, "a start without a session begins anew");
+    assert_eq!(again, first, "a start without a session begins a new one");
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn a_sticky_engine_waits_for_its_permissions() {
     let sentence = format!("{asked}stdin ended before an answer to permission_t1_1 came");
     assert_eq!((left.code, left.stderr), (Some(65), told(&sentence).stderr));
     let other = lab.run(&["claude_stream_json", "--sticky", "--prompt", "go"], "yes\n");
-    let sentence = format!("{asked}what came on stdin, \"yes\", is no answer to permission_t1_1");
+    let sentence = format!("{asked}the line on stdin, \"yes\", is not an answer to permission_t1_1");
     assert_eq!((other.code, other.stderr), (Some(65), told(&sentence).stderr));
     assert!(!other.stdout.contains("deny") && !other.stdout.contains("allow"), "{}", other.stdout);
 
