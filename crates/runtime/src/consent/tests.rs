@@ -21,7 +21,7 @@ fn consent_is_added_and_revoked_by_name() {
     assert!(!revoke(&data, "claude").expect("revoked"));
     assert_eq!(names(&data), ["gemini"]);
     fs::write(data.consent(), "[]").expect("written");
-    given(&data).expect_err("a file that cannot be read is no consent");
+    given(&data).expect_err("a file that cannot be read gives no consent");
 }
 
 #[test]

@@ -172,7 +172,7 @@ mod tests {
             question(1, "Which?"),
             reply(1, ResolutionMode::UserReply, "this"),
             question(2, "Sure?"),
-            reply(7, ResolutionMode::UserReply, "to nobody"),
+            reply(7, ResolutionMode::UserReply, "to no question"),
         ])
         .into_list();
         assert_eq!(list.len(), 2);
@@ -200,7 +200,7 @@ mod tests {
         assert!(is_open(vec![question(1, "?"), timeout(1, None)]));
         assert!(!is_open(vec![question(1, "?"), timeout(1, Some(Code::ALL[0]))]));
         let canceled = Data::RunCanceled(RunCanceled { reason_code: Code::ALL[0], by: None });
-        assert!(!is_open(vec![question(1, "?"), canceled]), "nobody can answer a run that is over");
+        assert!(!is_open(vec![question(1, "?"), canceled]), "no answer is possible when the run is over");
     }
 
     #[test]

@@ -278,7 +278,7 @@ impl Inner {
         if desk.has_moments() && !desk.has_clockwork && !desk.is_leaving {
             desk.has_clockwork = true;
             let inner = self.clone();
-            let spawned = thread::Builder::new().name("clockwork".to_owned()).spawn(move || inner.clockwork());
+            let spawned = thread::Builder::new().name("timer".to_owned()).spawn(move || inner.clockwork());
             desk.has_clockwork = spawned.is_ok();
         }
     }

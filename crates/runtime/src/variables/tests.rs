@@ -61,7 +61,7 @@ fn the_file_has_no_values_and_comes_back_the_same() {
     assert!(!text.contains("a-secret-value") && !text.contains("http://one") && !text.contains("/users/me"), "{text}");
     assert_eq!(SealedVariables::read(&path).expect("read"), Some(was));
     fs::write(&path, "{").expect("written");
-    SealedVariables::read(&path).expect_err("half a file is no file");
+    SealedVariables::read(&path).expect_err("half a file is not accepted");
 }
 
 #[test]

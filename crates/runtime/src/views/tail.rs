@@ -104,7 +104,7 @@ mod tests {
     fn the_last_whole_line_tells() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("fcmp.jsonl");
-        assert_eq!(Tail::of_conversation(&path).expect("no file is no error"), Tail::default());
+        assert_eq!(Tail::of_conversation(&path).expect("a missing file is not an error"), Tail::default());
         let short = line(1, 1, "conversation.started", 5);
         for length in [0, 4_000, 5_000, 40_000, 300_000] {
             let last = line(2, 7, "conversation.completed", length);

@@ -265,7 +265,7 @@ pub(super) fn bury(child: Child) {
 fn bury_later(mut child: Child) {
     if !matches!(child.try_wait(), Ok(Some(_))) {
         // Without a thread for it, it stays a zombie until this process ends.
-        drop(std::thread::Builder::new().name("undertaker".to_owned()).spawn(move || child.wait()));
+        drop(std::thread::Builder::new().name("reaper".to_owned()).spawn(move || child.wait()));
     }
 }
 

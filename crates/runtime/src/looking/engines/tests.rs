@@ -95,7 +95,7 @@ fn nothing_is_started_where_nobody_asks() {
     assert_eq!((&engine.version, &engine.problem), (&None, &None));
     assert!(!machine.folder.path().join(format!("{program}.started")).exists());
     machine.list(Probing::On);
-    assert!(machine.folder.path().join(format!("{program}.started")).exists(), "the test cannot tell");
+    assert!(machine.folder.path().join(format!("{program}.started")).exists(), "the program never starts");
 }
 
 #[test]
