@@ -1,5 +1,5 @@
-//! The owner at work on a run that has a process, or is about to. Mirrors `runtime/src/worker.rs` and `worker/`:
-//! `look`, `start`, `turn`, `calls`, `between`, `settle`, `tell`, and `judge.rs`.
+//! The owner at work on a run that has a process, or is about to. Mirrors `runtime/src/worker.rs`, `worker/` and
+//! `judge.rs`.
 
 use skillrun_lifecycle::closing::Ending;
 use skillrun_lifecycle::run::{Effect, Found, GivenReply, Input, ProcessLeft, SessionLeft, SettledAttempt};
