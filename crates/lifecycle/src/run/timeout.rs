@@ -72,8 +72,8 @@ impl<'a> Chosen<'a> {
         const JUDGE: &str = "No answer came in time. Decide by your own judgement and continue.";
         const NO_DEFAULT: &str = "No answer came in time, and no option is marked as the default. \
                                   Decide by your own judgement and continue.";
-        const NOT_ACKNOWLEDGED: &str = "No answer came in time. The risk is not acknowledged; do not do anything that requires it. \
-                                        Decide by your own judgement how to continue without it.";
+        const NOT_ACKNOWLEDGED: &str = "No answer came in time. The risk is not acknowledged; do not do anything that \
+                                        requires it. Decide by your own judgement how to continue without it.";
         let is_binding = match question.policy_source {
             PolicySource::Request | PolicySource::Skill => true,
             PolicySource::Model | PolicySource::Default => false,
