@@ -219,7 +219,7 @@ class Moves(LawCase):
         run.until("attempt.started")
         run.write(self.data)
         self.assert_holds(self.look(is_settled=False))
-        self.assert_breaks(Law.STATUS, "all is over, and the run is running", self.look())
+        self.assert_breaks(Law.STATUS, "everything has ended, but the run is running", self.look())
 
 
 class Told(LawCase):

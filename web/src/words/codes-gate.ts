@@ -12,31 +12,31 @@ export type Decided = NonNullable<Diagnosis["decided"]>;
 export type Passage = Diagnosis["attempts"][number]["evidence"][number];
 
 export const ruleWords = defineWords({
-  "1": { en: "somebody canceled before the attempt was settled", zh: "在裁定这次尝试之前，有人取消了运行" },
+  "1": { en: "the run was canceled before the attempt was settled", zh: "在裁定这次尝试之前，有人取消了运行" },
   "2": { en: "the engine said that it had reached a limit", zh: "引擎表示已达到限制" },
   "2b": { en: "the engine said that its turn failed", zh: "引擎表示本轮失败" },
   "3": { en: "the agent said that it was done, and its output is missing or does not fit the schema", zh: "智能体说已完成，但输出缺失或不符合模式" },
   "3b": { en: "the agent said that it was done, and its output is valid", zh: "智能体说已完成，且输出有效" },
   "3c": { en: "the agent said that it was done and its output is valid; in auto mode the exit counts too", zh: "智能体说已完成且输出有效；自动模式下还要看退出状态" },
   "4": { en: "the engine took too long, or was silent for too long, and its host ended it", zh: "引擎用时太长或沉默太久，被宿主结束" },
-  "5": { en: "the host was lost, could not go on, or had no room for more evidence", zh: "宿主丢失、无法继续，或没有空间保存更多证据" },
+  "5": { en: "the host was lost, could not continue, or had no room for more evidence", zh: "宿主丢失、无法继续，或没有空间保存更多证据" },
   "5b": { en: "the process of the engine never started", zh: "引擎的进程从未启动" },
   "6": { en: "the process of the engine ended with an error or by a signal", zh: "引擎的进程以错误或信号结束" },
   "7": { en: "the engine ended without an error, and without the end of its turn", zh: "引擎没有报错就结束了，但缺少本轮的结束事件" },
-  "7b": { en: "nobody saw how the engine ended, and the end of its turn is missing", zh: "没人看到引擎如何结束，也缺少本轮的结束事件" },
+  "7b": { en: "it is unknown how the engine ended, and the end of its turn is missing", zh: "没人看到引擎如何结束，也缺少本轮的结束事件" },
   "8": { en: "the turn ended as it should, and the agent had answered nothing", zh: "本轮正常结束，但智能体什么也没有回答" },
   "8b": { en: "the turn ended as it should, and the agent said that its work is not done", zh: "本轮正常结束，但智能体说工作尚未完成" },
-  "9": { en: "the turn ended as it should, and the answer holds what was asked for", zh: "本轮正常结束，回答包含所要求的内容" },
+  "9": { en: "the turn ended as it should, and the answer contains what was asked for", zh: "本轮正常结束，回答包含所要求的内容" },
   "10": { en: "the turn ended as it should, and its output is missing or does not fit the schema", zh: "本轮正常结束，但输出缺失或不符合模式" },
   "11": { en: "the agent did not say that it was done, but its whole answer is a valid output", zh: "智能体没有说已完成，但整个回答就是有效输出" },
-  "12": { en: "the turn ended without the work being done, and there may be no further one", zh: "本轮结束时工作未完成，且不允许再有下一轮" },
+  "12": { en: "the turn ended without the work being done, and no further turn is allowed", zh: "本轮结束时工作未完成，且不允许再有下一轮" },
   "13": { en: "the agent asks, but its engine never named the session that an answer would go to", zh: "智能体在提问，但引擎从未给出可接收回答的会话" },
   "14": { en: "the turn ended as it should, and the agent did not say that it was done", zh: "本轮正常结束，智能体没有说已完成" },
 } satisfies Record<Rule, Word>);
 
 const withoutTurn = defineWords({
-  canceledBefore: { en: "somebody canceled before the engine was started", zh: "引擎启动之前，有人取消了运行" },
-  canceledBetween: { en: "somebody canceled between two turns", zh: "有人在两轮之间取消了运行" },
+  canceledBefore: { en: "the run was canceled before the engine was started", zh: "引擎启动之前，有人取消了运行" },
+  canceledBetween: { en: "the run was canceled between two turns", zh: "有人在两轮之间取消了运行" },
   neverStarted: { en: "no engine could be started", zh: "没有引擎能够启动" },
   afterwards: { en: "it was decided after the last turn had ended", zh: "在最后一轮结束之后作出的裁定" },
 });
@@ -54,10 +54,10 @@ export const endedByWords = defineWords({
   hard_timeout: { en: "ended by the host, its time was up", zh: "时间用尽，被宿主结束" },
   stall: { en: "ended by the host, it was silent for too long", zh: "沉默太久，被宿主结束" },
   linger: { en: "ended by the host after its answer was finished", zh: "回答完成后被宿主结束" },
-  wait_timeout: { en: "ended by the host, nobody answered in time", zh: "没有人及时回答，被宿主结束" },
-  canceled: { en: "ended by the host, somebody canceled", zh: "有人取消，被宿主结束" },
-  budget: { en: "ended by the host, it wrote more than it may", zh: "写出的内容超量，被宿主结束" },
-  host_error: { en: "ended by the host, which could not go on", zh: "宿主无法继续而将其结束" },
+  wait_timeout: { en: "ended by the host, no answer came in time", zh: "没有人及时回答，被宿主结束" },
+  canceled: { en: "ended by the host, the run was canceled", zh: "有人取消，被宿主结束" },
+  budget: { en: "ended by the host, it exceeded its output limit", zh: "写出的内容超量，被宿主结束" },
+  host_error: { en: "ended by the host, which could not continue", zh: "宿主无法继续而将其结束" },
   host_lost: { en: "its host was lost", zh: "宿主丢失" },
   not_started: { en: "it never started", zh: "从未启动" },
 } satisfies Record<EndedBy, Word>);

@@ -70,7 +70,7 @@ export const kindWords = defineWords({
 
 export const resolutionWords = defineWords({
   user_reply: { en: "answered by a user", zh: "由人回答" },
-  auto_decide_timeout: { en: "decided automatically, no user answered in time", zh: "没有人及时回答，已自动决定" },
+  auto_decide_timeout: { en: "decided automatically, no answer came in time", zh: "没有人及时回答，已自动决定" },
   permission_policy: { en: "decided by the permissions of the run", zh: "由运行的权限决定" },
 } satisfies Record<ResolutionMode, Word>);
 

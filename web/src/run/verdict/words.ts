@@ -64,5 +64,5 @@ export const words = defineWords({
   logHead: { en: "Head of the Log:", zh: "日志链头：" },
   verify: { en: "Verify the run", zh: "校验此运行" },
   verifiedGood: { en: "Nothing differs.", zh: "没有差异。" },
-  verifiedBad: { en: "There are differences.", zh: "有内容与应有的不一致。" },
+  verifiedBad: { en: "Some checks failed.", zh: "有内容与应有的不一致。" },
 });
