@@ -1,5 +1,5 @@
-//! Every code the program can utter. Each has a page in `codes/NAME.md`; a code without a page does not compile,
-//! and `skillrun explain NAME` prints it.
+//! Every code that the program can report. Each has a page in `codes/NAME.md`, which `skillrun explain NAME` prints; a
+//! code without a page does not compile.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use crate::status::wire_enum;
 
 macro_rules! codes {
     ($($(#[$meta:meta])* $variant:ident = $wire:literal,)+) => {
-        /// A code: why a turn ended, what went wrong, or what was noticed.
+        /// A code: why a turn ended, what went wrong, or what was observed.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         pub enum Code { $($(#[$meta])* #[serde(rename = $wire)] $variant,)+ }
 
@@ -53,7 +53,7 @@ codes! {
     OutputInvalid = "OUTPUT_INVALID",
     TurnEndedWithoutMarker = "TURN_ENDED_WITHOUT_MARKER",
 
-    // Errors that carry another code than the reason.
+    // Errors whose code differs from the reason.
     OutputSchemaInvalid = "OUTPUT_SCHEMA_INVALID",
     DoneMarkerMissing = "DONE_MARKER_MISSING",
     EngineExitNonzero = "ENGINE_EXIT_NONZERO",
@@ -77,7 +77,7 @@ codes! {
     CompletedWithoutDoneMarker = "COMPLETED_WITHOUT_DONE_MARKER",
     InteractiveCompletedWithoutDoneMarker = "INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER",
 
-    // What the gate noticed.
+    // Diagnostics of the gate.
     EndEventCut = "END_EVENT_CUT",
     UnexpectedCompletionState = "UNEXPECTED_COMPLETION_STATE",
     DoneMarkerInRaw = "DONE_MARKER_IN_RAW",
@@ -93,7 +93,7 @@ codes! {
     AskUserPolicyUnknown = "ASK_USER_POLICY_UNKNOWN",
     AskUserOptionUnreadable = "ASK_USER_OPTION_UNREADABLE",
 
-    // What the parsers noticed.
+    // Diagnostics of the parsers.
     UnknownEvent = "UNKNOWN_EVENT",
     LowConfidenceParse = "LOW_CONFIDENCE_PARSE",
     RawFlood = "RAW_FLOOD",
@@ -104,7 +104,7 @@ codes! {
     ToolCallsCut = "TOOL_CALLS_CUT",
     EngineVersionUntested = "ENGINE_VERSION_UNTESTED",
 
-    // What the host noticed.
+    // Diagnostics of the host.
     PipeSmall = "PIPE_SMALL",
     SecretShort = "SECRET_SHORT",
     SecretInFileName = "SECRET_IN_FILE_NAME",
@@ -113,22 +113,22 @@ codes! {
     SurvivorsEnded = "SURVIVORS_ENDED",
     SurvivorsLeft = "SURVIVORS_LEFT",
 
-    // What became of the user's login.
+    // The user's login after an attempt.
     LoginNotKept = "LOGIN_NOT_KEPT",
     LoginCopiedBack = "LOGIN_COPIED_BACK",
     LoginOtherAccount = "LOGIN_OTHER_ACCOUNT",
 
-    // What is wrong with the artifacts of an attempt.
+    // Problems with the artifacts of an attempt.
     ArtifactsCut = "ARTIFACTS_CUT",
     ArtifactMissing = "ARTIFACT_MISSING",
     ArtifactHardLink = "ARTIFACT_HARD_LINK",
 
-    // What the engine said of itself.
+    // Reports of the engine about itself.
     EngineError = "ENGINE_ERROR",
     EngineRetry = "ENGINE_RETRY",
     EngineWarning = "ENGINE_WARNING",
 
-    // What readers of evidence and views noticed.
+    // Diagnostics of readers of evidence and views.
     AttemptMissing = "ATTEMPT_MISSING",
     AfterTerminal = "AFTER_TERMINAL",
     MetaMissing = "META_MISSING",
@@ -140,7 +140,7 @@ codes! {
 }
 
 impl Code {
-    /// The page without its heading, for a terminal.
+    /// The first sentence of the page, for a terminal.
     pub fn summary(self) -> &'static str {
         self.page().lines().find(|l| !l.is_empty() && !l.starts_with('#')).unwrap_or_default()
     }
@@ -165,7 +165,7 @@ impl FromStr for Code {
 }
 
 wire_enum! {
-    /// Whose fault an error is, roughly; tells the user where to look.
+    /// The part that an error belongs to, roughly; shows the user where to look.
     ErrorCategory {
         Usage = "usage",
         Input = "input",
