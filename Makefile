@@ -30,7 +30,7 @@ run: ## Build, then run an example skill that asks a question
 	@echo
 	@code=0; $(EXAMPLE) run examples/skills/name-a-release --engine scripted --mode interactive --input version=v2 --follow || code=$$?; \
 	if [ $$code = 6 ]; then \
-	  echo; echo "Nobody is at a terminal, so this answers: skillrun reply last rivers"; echo; \
+	  echo; echo "There is no terminal, so this command answers: skillrun reply last rivers"; echo; \
 	  code=0; $(EXAMPLE) reply last rivers --follow || code=$$?; \
 	fi; exit $$code
 

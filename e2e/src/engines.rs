@@ -53,7 +53,7 @@ struct Difference {
     engine: &'static str,
     scenario: Scenario,
     expected: Expected,
-    #[expect(dead_code, reason = "for whoever reads the table")]
+    #[expect(dead_code, reason = "for readers of the table")]
     why: &'static str,
 }
 

@@ -37,7 +37,7 @@ pub struct Case {
 pub fn cases(dir: &Path) -> Vec<Case> {
     let mut cases: BTreeMap<String, Case> = BTreeMap::new();
     let Value::Object(expectations) = read_json(&dir.join("expectations.json")) else {
-        panic!("{}: expectations.json is no object", dir.display())
+        panic!("{}: expectations.json is not an object", dir.display())
     };
     for (key, expected) in expectations {
         let (attempt_of, variant) = key.split_once('@').map_or((&*key, None), |(of, variant)| (of, Some(variant)));

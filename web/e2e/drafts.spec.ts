@@ -74,7 +74,7 @@ for (const [what, write] of Object.entries({
   "a choice": (page: Page) => questions(page).getByLabel("Fragile").selectOption("yes"),
   "a file": attach,
 })) {
-  test(`${what} that was made for a question is still there when somebody else was quicker`, async ({ page, server }) => {
+  test(`${what} that was made for a question is kept when another user was quicker`, async ({ page, server }) => {
     const run = await server.played([[fields], [answer()]], interactive);
     await write(page);
     await server.client.reply(run, { interaction_id: 1, text: "quicker" });

@@ -89,7 +89,7 @@ test("a second tab follows", async ({ page, context, server }) => {
   expect((await server.client.interactions(run)).interactions[0]?.reply).toBe("from the first tab");
 });
 
-test("who is late is told so, and what was typed stays", async ({ page, server }) => {
+test("a late answer is reported, and the typed text stays", async ({ page, server }) => {
   const run = await server.played([[{ ask: { kind: "open_text", prompt: "Name?" } }], [answer()]], interactive);
   await questions(page).getByRole("textbox").first().fill("my answer");
   // The answer is being sent while another client is quicker.

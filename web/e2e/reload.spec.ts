@@ -73,7 +73,7 @@ for (const way of ["stop", "kill"] as const) {
   });
 }
 
-test("seven tabs work: those that nobody sees give their connections back", async ({ page, context, server }) => {
+test("seven tabs work: hidden ones release their connections", async ({ page, context, server }) => {
   const run = await server.played([[{ ask: { kind: "open_text", prompt: "Name?" } }], [answer()]], { mode: "interactive" });
   // Headless tabs are all visible, so the page is made to believe otherwise.
   await context.addInitScript(() => {

@@ -148,7 +148,7 @@ test("runs are found by words and by status", async ({ page, server }) => {
   await expect(page.getByTestId("run-row")).toHaveAttribute("data-status", "succeeded");
 });
 
-test("partial text is marked as partial, and is no answer", async ({ page, server }) => {
+test("partial text is marked as partial, and is not an answer", async ({ page, server }) => {
   // The last line is cut: the engine dies in the middle of what it says.
   const run = await server.played([[{ say: "I have begun" }, { cut: 60 }, { say: "All is done and well" }, { exit: 1 }]]);
   await go(page, `#/runs/${run}/conversation`);
@@ -159,7 +159,7 @@ test("partial text is marked as partial, and is no answer", async ({ page, serve
   await expect(rows(page).last()).toBeVisible();
 });
 
-test("who is not let in is told how", async ({ browser, server }) => {
+test("an unauthorised browser is shown how to sign in", async ({ browser, server }) => {
   const stranger = await browser.newContext();
   const page = await stranger.newPage();
   await page.goto(server.url);

@@ -13,7 +13,7 @@ test("what may help is offered before what only looks", async ({ page, server })
   await expect(verdict(page).locator("button.primary")).toHaveCount(1);
 });
 
-test("who should wait is told until when, and may try at once all the same", async ({ page, server }) => {
+test("a retry for later shows its time, and can still be made at once", async ({ page, server }) => {
   const soon = new Date(Date.now() + 3_600_000).toISOString();
   const run = await server.played([[{ fail: `Rate limit reached, 429. Resets at ${soon}` }]]);
   await go(page, `#/runs/${run}/conversation`);

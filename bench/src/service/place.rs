@@ -33,7 +33,7 @@ pub(crate) struct Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum User {
     Ours,
-    /// The user nobody, with the limits of an ordinary user.
+    /// An ordinary user, with these limits.
     Ordinary {
         id: u32,
         open_files: u32,

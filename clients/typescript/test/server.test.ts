@@ -78,7 +78,7 @@ test("files come with a run, and go from it", async () => {
   assert.ok((await server.client.bundle(run.run_id)).size > 0);
 });
 
-test("a stream goes on through a restart of the server, and an answer ends the run", async () => {
+test("a stream resumes after a restart of the server, and an answer ends the run", async () => {
   const run = await asking();
   const got: RaspEvent[] = [];
   let restarted = false;
@@ -101,7 +101,7 @@ test("a stream goes on through a restart of the server, and an answer ends the r
   assert.deepEqual(interactions.map((asked) => asked.reply), ["rivers"]);
 });
 
-test("a conversation is told by type, and from a cursor on", async () => {
+test("a conversation is narrowed by type, and read from a cursor on", async () => {
   const run = await asking();
   const question = await server.client.interaction(run);
   assert.ok(question);

@@ -51,7 +51,7 @@ async function ids(client: SkillrunClient, cursor?: string): Promise<string[]> {
   return got;
 }
 
-test("it goes on after a break, drops what it has, and ends with the run", async () => {
+test("it resumes after a break, discards duplicates, and ends with the run", async () => {
   const { client, cursors } = answeredBy(
     sse(event("1", "assistant.message.final"), event("2", "assistant.message.final"), "id: 3\ndata: cut"),
     () => {
@@ -87,7 +87,7 @@ test("a refusal ends it with the problem", async () => {
   }
 });
 
-test("a page of something between is no stream", async () => {
+test("a page of a proxy is not a stream", async () => {
   const { client } = answeredBy(() => new Response("<html>", { headers: { "content-type": "text/html" } }));
   await assert.rejects(ids(client), ProblemError);
 });

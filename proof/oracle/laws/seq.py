@@ -59,7 +59,7 @@ def _torn(looking: Looking, line: Line, rests: bool) -> None:
     So a line that a driver left on purpose stays where nothing is written.
     """
     if not looking.is_settled:
-        return looking.count(Law.SEQ, "torn ends that may still be mended")
+        return looking.count(Law.SEQ, "torn ends that may still be repaired")
     if rests and looking.promises.faults_of(looking.run):
         return looking.count(Law.SEQ, "torn ends left by a fault")
     looking.breach(Law.SEQ, "a torn last line", where=f"events.jsonl:{line.number}")

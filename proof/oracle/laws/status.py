@@ -94,7 +94,7 @@ class State:
             self._expected(fold)
 
     def _seen(self, seen: StatusSeen, fold: Fold) -> None:
-        self.looking.count(Law.STATUS, "statuses told")
+        self.looking.count(Law.STATUS, "statuses reported")
         if seen.status in set(RUN_ENDS.values()) and seen.status != fold.status:
             self.looking.breach(Law.STATUS, f"a client received {seen.status}, but the run is {fold.status}")
         elif seen.seq in self.told and self.looking.epoch == 1 and seen.status != self.told[seen.seq]:

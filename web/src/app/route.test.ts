@@ -18,10 +18,10 @@ test.each(places)("a link leads back to its place: %o", (route) => {
   expect(parseRoute(href(route))).toEqual(route);
 });
 
-test.each(["", "#", "#/", "#/nowhere", "#/%E0%A4%A"])("what is no place is the inbox: %s", (hash) => {
+test.each(["", "#", "#/", "#/nowhere", "#/%E0%A4%A"])("an unknown place is the inbox: %s", (hash) => {
   expect(parseRoute(hash)).toEqual({ at: "inbox" });
 });
 
-test.each(["seq=0", "seq=-1", "seq=1e9", "seq=x", "seq=9999999999999999"])("what is no number is none: %s", (query) => {
+test.each(["seq=0", "seq=-1", "seq=1e9", "seq=x", "seq=9999999999999999"])("a seq that is not a number is ignored: %s", (query) => {
   expect(parseRoute(`#/runs/r/evidence?${query}`)).toEqual({ at: "run", run: "r", pane: "evidence", seq: undefined });
 });

@@ -15,12 +15,12 @@ test("each option is typed by its value, and none is sent by another's word", ()
   expect(acknowledged(offered, "STOP")?.sends).toBe("stop");
 });
 
-test("what nobody can type is known by its number", () => {
+test("a word that cannot be typed is replaced by its number", () => {
   const options = ["a rather long sentence that nobody types", "\u202eyes", "  ", "\u3164", "go\u115f", "ok"].map((value) => ({ value, label: value }));
   expect(acknowledgements(options, "x").map(({ word }) => word)).toEqual(["1", "2", "3", "4", "5", "ok"]);
 });
 
-test("words that cannot be told apart are numbers all", () => {
+test("words that cannot be distinguished are all replaced by numbers", () => {
   const options = ["Yes", "yes", "no"].map((value) => ({ value, label: value }));
   const offered = acknowledgements(options, "x");
   expect(offered.map(({ word }) => word)).toEqual(["1", "2", "3"]);

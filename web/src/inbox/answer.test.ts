@@ -42,14 +42,14 @@ test("where nothing came back it is not known whether it arrived, and nothing is
   expect(answer).toMatchObject({ phase: "writing", text: "rivers", isWritten: true });
 });
 
-test("a no of the service is told in its words", async () => {
+test("a refusal is shown with the text of the service", async () => {
   vi.spyOn(service, "reply").mockRejectedValue(refusal("INVALID_REQUEST"));
   const answer = begun();
   await answer.send("rivers");
   expect(answer.trouble).toEqual({ is: "refused", why: "no. ask" });
 });
 
-test("who comes late is told what was used", async () => {
+test("a late answer is shown what was used instead", async () => {
   vi.spyOn(service, "reply").mockRejectedValue(refusal("STALE_INTERACTION"));
   const asked = { question, resolution_mode: "user_reply", reply: "yes" } as Asked;
   vi.spyOn(service, "interactions").mockResolvedValue({ interactions: [asked] });
@@ -80,7 +80,7 @@ test("what was chosen and taken back is not missed", () => {
   expect(answer.isWritten).toBe(false);
 });
 
-test("more files than are taken are told", () => {
+test("too many files are reported", () => {
   const answer = begun();
   const files = Array.from({ length: MOST_FILES + 1 }, (_, index) => new File(["x"], `${index}.txt`));
   expect(answer.attach(files)).toBe(true);

@@ -42,7 +42,7 @@ test.each([
   expect(fieldsOf({ ui_hints: { fields: [{ name: "a", ...said }] }, context: null, options: [] })[0]?.begin).toBe(begin);
 });
 
-test.each([undefined, null, 7, "fields", { colour: "red" }, { fields: 3 }, { fields: [null, 4, [], {}] }, [[]]])("what is no field is passed over: %o", (hints) => {
+test.each([undefined, null, 7, "fields", { colour: "red" }, { fields: 3 }, { fields: [null, 4, [], {}] }, [[]]])("a value that is not a field is passed over: %o", (hints) => {
   expect(names(hints)).toEqual([]);
 });
 

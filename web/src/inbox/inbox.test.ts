@@ -32,7 +32,7 @@ test("a run that the page has not heard of is as old as its id", () => {
   expect(runs(merged([], [waiting(other), waiting(one), waiting("a")], around()))).toBe(`a ${one} ${other}`);
 });
 
-test("a more urgent question goes above the others, unless somebody is writing there", () => {
+test("a more urgent question goes above the others, unless the user is writing there", () => {
   const first = merged([], [waiting("b"), waiting("c")], around());
   const fresh = [waiting("b"), waiting("c"), waiting("a", soon)];
   expect(runs(merged(first, fresh, around()))).toBe("a b c");
@@ -54,7 +54,7 @@ test("the line does not last longer because others come", () => {
   expect(second.find((entry) => entry.waiting.run_id === "a")?.goneAt).toBe(1_000);
 });
 
-test("what somebody was writing stays, however long ago the question went", () => {
+test("a draft stays, however long ago the question went", () => {
   const held = [keyOf("a", 1)];
   const gone = merged(merged([], [waiting("a")], around(held)), [], around(held, 1_000));
   expect(runs(pruned(gone, around(held, 1e9)))).toBe("a!");
@@ -94,7 +94,7 @@ test("entries are changed and taken away by key", () => {
   expect(runs(without(list, "a/1"))).toBe("b");
 });
 
-test("an id tells when its run began", () => {
+test("an id says when its run began", () => {
   expect(new Date(begun("019b76da-a800-7000-8000-000000000000")).toISOString()).toBe("2026-01-01T00:00:00.000Z");
   expect(begun("no id")).toBe(0);
 });

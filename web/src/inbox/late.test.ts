@@ -13,17 +13,17 @@ test.each<[Partial<Asked>, ReturnType<typeof lateness>]>([
   [{ resolution_mode: "permission_policy", reply: "deny" }, { is: "permitted", reply: "deny" }],
   [{ timed_out_at: "2026-01-01T00:00:10Z" }, { is: "timed_out" }],
   [{}, { is: "closed" }],
-])("the history tells who was quicker: %o", (change, expected) => {
+])("the history says which answer was first: %o", (change, expected) => {
   expect(lateness({ ...open, ...change }, running)).toEqual(expected);
 });
 
-test("without a history the run tells as much as it can", () => {
+test("without a history the run says as much as it can", () => {
   expect(lateness(undefined, { status: "canceled" })).toEqual({ is: "over", status: "canceled" });
   expect(lateness(open, { status: "failed" })).toEqual({ is: "over", status: "failed" });
   expect(lateness(undefined, { status: "waiting_user" })).toEqual({ is: "closed" });
 });
 
-test.each([undefined, null, "x", {}, { status: 3 }, { status: "exploded" }])("what is no run has no status: %o", (value) => {
+test.each([undefined, null, "x", {}, { status: 3 }, { status: "exploded" }])("a value that is not a run has no status: %o", (value) => {
   expect(currentOf(value)).toEqual({ status: undefined });
 });
 

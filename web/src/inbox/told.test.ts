@@ -13,6 +13,6 @@ test.each<[Late, string]>([
   [{ is: "timed_out" }, "No user answered in time, and the run failed."],
   [{ is: "over", status: "canceled" }, "The run is over: canceled."],
   [{ is: "closed" }, "The question is no longer open."],
-])("%j is told", (late, text) => {
+])("%j is stated", (late, text) => {
   expect(told("en", late, says)).toBe(text);
 });

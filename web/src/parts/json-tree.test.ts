@@ -23,7 +23,7 @@ test("even all of a string has a bound", () => {
   expect(shown).toMatchObject({ kind: "text", rest: 800_000 });
 });
 
-test("so many entries at once, in their order, hidden characters of names shown", () => {
+test("a limited number of entries, in their order, hidden characters of names shown", () => {
   const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`k${index}`, index]));
   expect(entries(many, STEP)).toHaveLength(STEP);
   expect(entries(many, STEP)[199]).toEqual({ name: "k199", value: 199 });

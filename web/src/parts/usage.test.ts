@@ -10,6 +10,6 @@ test.each([
   [{ input_tokens: null, output_tokens: null }, ""],
   [null, ""],
   [undefined, ""],
-])("tokens that nobody told are not zero: %j", (usage, text) => {
+])("unreported tokens are not zero: %j", (usage, text) => {
   expect(usageText("en", usage)).toBe(text);
 });

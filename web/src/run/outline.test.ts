@@ -59,7 +59,7 @@ test("a Log that lost events begins again", () => {
   expect(outline.length).toBe(4);
 });
 
-test("it is whole when it has all that was told of", () => {
+test("it is complete when it has everything that was reported", () => {
   const outline = new Outline();
   expect(outline.isWhole).toBe(false);
   outline.add(page(1, 10, { last_seq: 12 }));

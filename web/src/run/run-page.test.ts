@@ -139,7 +139,7 @@ async function* telling(...seqs: number[]): Items {
   for (const seq of seqs) yield { type: "event", id: String(seq), event: { seq, meta: { rasp_seq: seq } } as FcmpEvent };
 }
 
-test("what somebody wrote stays when another has answered, with who it was", async () => {
+test("a draft stays when another user has answered, with the answer", async () => {
   const question = { interaction_id: 1 } as NonNullable<Run["interaction"]>;
   const waiting = { ...run("waiting_user", 1), interaction: question };
   vi.spyOn(service, "getRun").mockResolvedValueOnce(waiting).mockResolvedValue(run("running", 2));

@@ -23,7 +23,7 @@ function ids(runs: readonly RunSummary[]): string {
 
 const none: ReadonlySet<string> = new Set();
 
-test("where stream and pages overlap, a run is there once, as the stream tells it", () => {
+test("where stream and pages overlap, a run is listed once, as the stream reports it", () => {
   const live = table(run("r4"), run("r3", { status: "failed" }));
   const older = table(run("r3", { status: "running" }), run("r2"), run("r1"));
   const all = united(live, older);
@@ -93,7 +93,7 @@ test("it is known how far new runs push the others down", () => {
   expect(pushed([], [run("r1")])).toBe(0);
 });
 
-test("names are told once, in order", () => {
+test("names are listed once, in order", () => {
   expect(namesOf([run("a", { skill: "b" }), run("b", { skill: null }), run("c", { skill: "a" }), run("d", { skill: "b" })], "skill")).toEqual(["a", "b"]);
 });
 
@@ -102,7 +102,7 @@ test("a filter is kept as it is", () => {
   expect(read(written(filter))).toEqual(filter);
 });
 
-test.each([null, "", "{", "7", "null", "[]", '{"statuses":["exploded",3],"skill":4,"q":{}}'])("what is no filter shows everything: %s", (text) => {
+test.each([null, "", "{", "7", "null", "[]", '{"statuses":["exploded",3],"skill":4,"q":{}}'])("an invalid filter shows everything: %s", (text) => {
   expect(read(text)).toEqual(ALL);
 });
 

@@ -6,7 +6,7 @@ import { applied, empty } from "./run-table.ts";
 const run = (run_id: string, status: RunSummary["status"] = "running"): RunSummary => ({ run_id, status }) as RunSummary;
 const told = (item: RunsItem): RunsItem => item;
 
-test("a reconnect that tells everything again doubles no run", () => {
+test("a reconnect that reports everything again duplicates no run", () => {
   let table = applied(empty(), told({ type: "reset", id: "a-1", runs: [run("2"), run("1")] }));
   table = applied(table, told({ type: "run", id: "a-2", run: run("3") }));
   table = applied(table, told({ type: "run", id: "a-3", run: run("2", "failed") }));
@@ -23,12 +23,12 @@ test("a change keeps a run at its place, a removed one goes", () => {
   expect([...table.runs.keys()]).toEqual(["3", "1"]);
 });
 
-test("nothing is known before the service has told it", () => {
+test("nothing is known before the service has reported it", () => {
   expect(empty().isKnown).toBe(false);
   expect(applied(empty(), told({ type: "reset", id: "a-1", runs: [] })).isKnown).toBe(true);
 });
 
-test("so many are kept, and they are the newest", () => {
+test("only the newest runs are kept", () => {
   const ids = Array.from({ length: 2_500 }, (_, index) => String(index).padStart(6, "0"));
   const table = applied(empty(), told({ type: "reset", id: "a-1", runs: ids.map((id) => run(id)) }));
   expect(table.runs.size).toBe(2_000);

@@ -11,7 +11,7 @@ const patched = {
   ],
 };
 
-test("what is not the skill's own is told apart, and each layer where it begins", () => {
+test("text that is not the skill's own is marked, and each layer where it begins", () => {
   const lines = linesOf(patched);
   expect(lines.map(({ number, isAdded }) => (isAdded ? -number : number))).toEqual([1, 2, -3, -4, -5, -6, -7, -8]);
   expect(lines.flatMap(({ number, begins }) => (begins ? [[number, begins.name, begins.isOperators]] : []))).toEqual([[4, "artifacts", true], [7, "auto", false]]);

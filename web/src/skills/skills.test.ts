@@ -15,7 +15,7 @@ test.each([
   expect(fitting(all, letters).map(({ name }) => name)).toEqual(names);
 });
 
-test("a layer nobody knows is still named", () => {
+test("an unknown layer is still named", () => {
   expect(say("en", layerWord("future"), { name: "future" })).toBe("Rules: future");
 });
 

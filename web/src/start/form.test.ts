@@ -84,7 +84,7 @@ test("a group that only has its defaults asks for nothing", () => {
   expect(collected(made, new Map([...begun(made), ["input.server.host", "a"]]), "input").value).toEqual({ server: { host: "a", port: 443 } });
 });
 
-test("what is needed and not there is told", () => {
+test("a missing required field is reported", () => {
   const needed = fields({ a: { type: "string" }, b: { type: "integer" } }, { required: ["a", "b"] });
   expect([...collected(needed, drafts({ "input.b": "1" }), "input").wrong]).toEqual([["input.a", { is: "missing" }]]);
 });

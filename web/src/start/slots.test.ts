@@ -15,7 +15,7 @@ test("there are not more than can be looked at", () => {
   expect(added([], Array.from({ length: 500 }, () => file("x")))).toHaveLength(50);
 });
 
-test("names that are missing or given twice are told", () => {
+test("missing and repeated names are reported", () => {
   const slots = added([], [file("a"), file("b")]);
   expect(wrongSlot(slots)).toBeUndefined();
   expect(wrongSlot(renamed(slots, 1, " "))).toEqual({ index: 1, is: "unnamed" });

@@ -7,7 +7,7 @@ import { codeWords } from "./codes.ts";
 /** What the program itself says, as `skillrun schema words` prints it. */
 const own: Record<string, Record<string, string>> = JSON.parse(readFileSync(new URL("../../../schemas/words.json", import.meta.url), "utf8"));
 
-test.each(Object.entries({ codes: codeWords, rules: ruleWords, turns: turnWords, ended_by: endedByWords }))("%s are told in English as the program tells them", (name, table) => {
+test.each(Object.entries({ codes: codeWords, rules: ruleWords, turns: turnWords, ended_by: endedByWords }))("%s have the English texts of the program", (name, table) => {
   // A terminal shows names in backticks as they are; the page would, too, and has none.
   const told = Object.entries(own[name] ?? {}).map(([key, words]) => [key, words.replaceAll("`", "")]);
   expect(Object.fromEntries(Object.entries(table).map(([key, word]) => [key, word.en]))).toEqual(Object.fromEntries(told));
@@ -28,13 +28,13 @@ test("English is the service's own words, Chinese is ours, and what is not known
   expect(codeSentence("zh", "NEW")).toBe("NEW");
 });
 
-test("without a turn it is told when somebody canceled", () => {
+test("without a turn the moment of the cancel is stated", () => {
   const decided: Decided = { rule: null, words: "x", summary: "x", reason_code: "CANCELED" };
   const told = [0, 2].map((attempts) => decidedWords("zh", decided, "canceled", attempts).words);
   expect(new Set([...told, decidedWords("zh", decided, "failed", 0).words, decidedWords("zh", decided, "failed", 2).words]).size).toBe(4);
 });
 
-test("what was said in a turn that failed is no answer", () => {
+test("a message in a failed turn is not an answer", () => {
   expect(passageWord("answer", "completed").en).toBe("the answer");
   expect(passageWord("answer", "partial_failed").en).toBe("the last message");
   expect(passageWord("answer", undefined).en).toBe("the last message");

@@ -166,7 +166,7 @@ test("nothing of a link, a picture, a table or a fence is hidden, and nothing is
   expect(parse(`\`\`\`${words}\nx\n\`\`\``).blocks[0]).toEqual({ is: "code", language: "", text: `\`\`\`${words}\nx` });
 });
 
-test("what is written for the machine is told apart", () => {
+test("machine-readable parts are marked", () => {
   const ask = "<ASK_USER_YAML>\nask_user:\n  prompt: hm\n</ASK_USER_YAML>";
   expect(parse(`First.\n\n${ask}\n\nLast.`).blocks.map((block) => block.is)).toEqual(["paragraph", "machine", "paragraph"]);
   expect(parse(ask).blocks).toEqual([{ is: "machine", what: "question", text: "ask_user:\n  prompt: hm" }]);

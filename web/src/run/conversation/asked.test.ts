@@ -19,7 +19,7 @@ test("a form with nothing in it goes with its question", () => {
   expect(shape(formsAfter(formsAfter([], question(1), none), question(2), none))).toEqual(["2 open"]);
 });
 
-test("what somebody has written stays when another was quicker, and says so", () => {
+test("a draft stays when another user was quicker, and says so", () => {
   const kept = formsAfter(formsAfter([], question(1), all), undefined, all);
   expect(shape(kept)).toEqual(["1 closed"]);
   const told = toldOf(kept, 1, { is: "answered", reply: "yes" });
@@ -27,11 +27,11 @@ test("what somebody has written stays when another was quicker, and says so", ()
   expect(shape(formsAfter(told, question(2), none))).toEqual(["2 open"]);
 });
 
-test("what is told of a question that is open after all changes nothing", () => {
+test("a report about a question that is still open changes nothing", () => {
   expect(shape(toldOf(formsAfter([], question(1), all), 1, { is: "timed_out" }))).toEqual(["1 open"]);
 });
 
-test("so many forms are kept and no more", () => {
+test("a limited number of forms is kept", () => {
   let forms: readonly Form[] = [];
   for (let id = 1; id <= MOST_KEPT + 3; id += 1) forms = formsAfter(forms, question(id), all);
   expect(shape(forms)).toEqual(["3 closed", "4 closed", "5 closed", "6 open"]);

@@ -103,7 +103,7 @@ test("what became of a question is one row that says who decided", () => {
   });
 });
 
-test("a sign of life is no change", () => {
+test("a heartbeat is not a change", () => {
   const rows = rowsOf(told(() => [status("running"), status("running", "1 s"), status("running", "2 s")])).rows;
   expect(rows.map((row) => row.kind)).toEqual(["attempt", "status"]);
 });
@@ -189,7 +189,7 @@ test("where the beginning of a message may be missing, it says so", () => {
   expect(rowsOf(next).rows.at(-1)).toMatchObject({ kind: "message", isCut: false });
 });
 
-test("an event nobody knows is small print", () => {
+test("an unknown event is small print", () => {
   const rows = rowsOf(told(() => [event("conversation.sang" as FcmpType, {})])).rows;
   expect(rows.at(-1)).toMatchObject({ kind: "strip", lines: [{ kind: "unknown", text: "conversation.sang" }] });
 });

@@ -20,7 +20,7 @@ test("a gap is never shown as if nothing was missing", () => {
   expect(withEarlier(window, events(1, 3))).toBe(window);
 });
 
-test("so many events and no more are held, on either side", () => {
+test("a limited number of events is held, on either side", () => {
   const live = withLater(opened(events(1, MOST), MOST), events(MOST + 1, MOST + 10));
   expect([live.events.length, first(live), hasEarlier(live)]).toEqual([MOST, 11, true]);
   const back = withEarlier(live, events(1, 10));

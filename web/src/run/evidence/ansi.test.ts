@@ -68,7 +68,7 @@ test("colours hold until they are ended, over rows", () => {
   expect([...stylesOfRows(bytes, ends)].map(classesOf)).toEqual(["", "ink-2", "", ""]);
 });
 
-test("no bytes break it, and it always goes on", () => {
+test("no bytes break it, and it always continues", () => {
   const next = random(3);
   for (let round = 0; round < 200; round += 1) {
     const bytes = meanBytes(next, 500);

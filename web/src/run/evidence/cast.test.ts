@@ -106,7 +106,7 @@ class Paper {
 
 const letters = cast('[1,"o","a"]', '[1,"o","b"]', '[1,"o","c"]');
 
-test("playing writes what comes, going back writes the screen anew", () => {
+test("playing writes what comes, going back rewrites the screen", () => {
   const paper = new Paper();
   const player = new Player(letters, paper);
   player.seek(0);

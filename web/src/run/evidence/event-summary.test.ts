@@ -12,7 +12,7 @@ test.each([
   [null, ""],
   ["just words", "just words"],
   [{ text: { not: "a text" }, code: "X" }, "X"],
-])("an event is told in a line: %j", (data, line) => {
+])("an event has a summary of one line: %j", (data, line) => {
   expect(summaryOf(data)).toBe(line);
 });
 

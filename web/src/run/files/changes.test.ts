@@ -19,7 +19,7 @@ test("letters choose, upper case or lower; a list that is cut is never hidden by
   expect(rowsOf(diff, " b.MD ").map((row) => (row.is === "attempt" ? row.attempt : row.key))).toEqual([1, "1.1", 3]);
 });
 
-test("a path shows what is hidden in it, and one that is no text is shown as bytes", () => {
+test("a path shows what is hidden in it, and one that is not text is shown as bytes", () => {
   expect(pathOf("a\u202Ecod.exe\n")).not.toMatch(/[\u202E\n]/);
   expect(pathOf({ hex: "ff2e" })).toBe("⟨ff2e⟩");
 });

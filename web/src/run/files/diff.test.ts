@@ -50,11 +50,11 @@ test.each([
   ["@@ -x +y @@\n", ["· · odd @@ -x +y @@"]],
   ["@@ -99999999999999999999 +1 @@\n+a", ["· · odd @@ -99999999999999999999 +1 @@", "· · odd +a"]],
   ["@@ -1 +1 @@\nno sign\n+a", ["· · part @@ -1 +1 @@", "· · odd no sign", "· 1 added a"]],
-])("what fits nowhere is kept and told apart: %j", (diff, lines) => {
+])("a line that fits nowhere is kept and marked: %j", (diff, lines) => {
   expect(shown(diff)).toEqual(lines);
 });
 
-test("so many lines are read and no more, and it says so", () => {
+test("a limited number of lines is read, and it says so", () => {
   const diff = `@@ -0,0 +1,9 @@\n${"+x\n".repeat(9)}`;
   expect(parseDiff(diff, 5)).toMatchObject({ added: 4, isCut: true });
   expect(parseDiff(diff, 10)).toMatchObject({ added: 9, isCut: false });

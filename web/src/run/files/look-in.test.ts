@@ -42,7 +42,7 @@ test("JSON is a value, and what only says it is JSON is text", async () => {
   expect((await looked("application/json", text("[1"))).look).toMatchObject({ is: "text", isBadJson: true });
 });
 
-test("a picture made of markup is text; bytes that are no text are none", async () => {
+test("a picture made of markup is text; other bytes are not text", async () => {
   expect((await looked("image/svg+xml", text("<svg onload=alert(1)>"))).look).toMatchObject({ is: "text", isMarkdown: false });
   expect((await looked("text/plain", new Uint8Array([1, 0]))).look.is).toBe("not_text");
 });
@@ -57,7 +57,7 @@ test("what has no preview is not fetched", async () => {
   expect(fetched).not.toHaveBeenCalled();
 });
 
-test("the address of a picture is given back, also when nobody waits for it any more", async () => {
+test("the address of a picture is given back, also when the view is gone", async () => {
   const [made, revoked] = [vi.spyOn(URL, "createObjectURL"), vi.spyOn(URL, "revokeObjectURL")];
   const look = await looked("image/png", text("png"));
   expect(look.look.is).toBe("image");

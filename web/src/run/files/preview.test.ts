@@ -26,7 +26,7 @@ test("a link to a file leads to that file, whatever it is called", () => {
   expect([bundleHref("r", false), bundleHref("r", true)]).toEqual(["/v1/runs/r/bundle", "/v1/runs/r/bundle?full=true"]);
 });
 
-test("bytes that are no text are none, and a cut in the middle of a character is no fault", () => {
+test("binary bytes are not text, and a cut in the middle of a character is accepted", () => {
   const whole = new TextEncoder().encode("a数");
   expect(asText(whole, true)).toBe("a数");
   expect(asText(whole.slice(0, 3), false)).toBe("a");
@@ -36,7 +36,7 @@ test("bytes that are no text are none, and a cut in the middle of a character is
   expect(asText(new Uint8Array(), true)).toBe("");
 });
 
-test("null is a value, and what is no JSON is none", () => {
+test("null is a value, and invalid JSON is not", () => {
   expect(asJson("null")).toEqual({ value: null });
   expect(asJson("{")).toBeUndefined();
 });

@@ -39,7 +39,7 @@ test("a call that begins again before it ended was over by then", () => {
   expect(short(barsOf(outline))).toEqual([["tool", 10, 30, 1, undefined, "open"], ["tool", 30, undefined, 2, undefined, "open"]]);
 });
 
-test("a question lasts until it is answered, and it stays known that nobody did", () => {
+test("a question lasts until it is answered, and a missing answer stays known", () => {
   const outline = fold([
     { at: 10, type: "interaction.requested", question: 1 },
     { at: 40, type: "interaction.replied", question: 1 },

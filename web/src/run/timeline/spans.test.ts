@@ -39,7 +39,7 @@ test("in a long attempt a silence is a twentieth of it", () => {
   expect(bands([start, ...steady, end])).toEqual([["silence", 400_000, 470_000], ["silence", 950_000, 1_000_000]]);
 });
 
-test("heartbeats are no sign of the engine, and other attempts neither", () => {
+test("neither heartbeats nor other attempts are a sign of the engine", () => {
   expect(bands([start, { at: 6_000, type: "run.heartbeat", attempt: 1 }, { at: 7_000, type: "run.status", attempt: 2 }, { at: 12_000, type: "raw.stdout", attempt: 1 }], [], 12_000)).toEqual([["silence", 0, 12_000]]);
 });
 
@@ -53,7 +53,7 @@ test("while a question waits, nothing is missed", () => {
   expect(bands(asked, [], 61_000)).toEqual([]);
 });
 
-test("a stall is the longest silence, though what was left open is told after it", () => {
+test("a stall is the longest silence, though open events are reported after it", () => {
   const events: Made[] = [
     start,
     { at: 1_000, type: "raw.stdout", attempt: 1 },
@@ -75,7 +75,7 @@ test("a timeout is the silence before it, or only its moment", () => {
   expect(bands([start, ...busy, late, end], [attempt(1, "hard_timeout")])).toEqual([["timeout", 41_050, 41_050]]);
 });
 
-test("it is told why the next attempt began", () => {
+test("the reason of the next attempt is stated", () => {
   const outline = fold([
     start,
     { at: 1, type: "attempt.ended", attempt: 1 },

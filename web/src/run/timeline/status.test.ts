@@ -11,7 +11,7 @@ test("a status event says which status or phase it is", () => {
   expect(saidWords("zh", saidOf(event(1, { status: null, phase: "turn_started" })) ?? { status: "failed" })).toBe("阶段：本轮开始");
 });
 
-test.each([{}, null, "queued", { status: "constructor" }, { phase: "toString" }, { status: "new_one" }])("what is no known word says nothing: %j", (data) => {
+test.each([{}, null, "queued", { status: "constructor" }, { phase: "toString" }, { status: "new_one" }])("an unknown word says nothing: %j", (data) => {
   expect(saidOf(event(1, data))).toBeUndefined();
   expect(saidOf(event(1, { status: "queued" }, "raw.stdout"))).toBeUndefined();
 });

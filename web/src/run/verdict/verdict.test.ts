@@ -31,7 +31,7 @@ test("what may help comes before what only looks, and otherwise the service's or
   expect(primaryOf([action("diagnose")], false)?.action).toBe("diagnose");
 });
 
-test("what is better done later is no first choice before its time", () => {
+test("an action for later is not the first choice before its time", () => {
   const quota = [action("retry_later"), action("retry_other_engine")];
   expect(kinds(inOrder(quota))).toEqual(["retry_other_engine", "retry_later"]);
   expect(primaryOf(quota, false)?.action).toBe("retry_other_engine");
@@ -39,7 +39,7 @@ test("what is better done later is no first choice before its time", () => {
   expect(primaryOf([action("retry_later")], false)).toBeUndefined();
 });
 
-test("the code is told in a sentence only where the rule leaves something open", () => {
+test("the code has a sentence only where the rule leaves something open", () => {
   expect((Object.keys(ruleWords) as (keyof typeof ruleWords)[]).filter((rule) => saysMore(rule))).toEqual(["5", "9", "10", "5b"]);
   expect(saysMore(null)).toBe(true);
 });
@@ -48,7 +48,7 @@ const passage = { what: "end", file: "stderr.2.log", from: 5, to: 9, excerpt: "x
 const ending = { turn: "partial_failed" };
 const told = (status: string): Diagnosis => ({ status, attempts: [{ attempt: 1, ending, evidence: [] }, { attempt: 2, ending, evidence: [passage] }, { attempt: 3, ending: null, evidence: [] }] }) as unknown as Diagnosis;
 
-test("a state stands on the bytes of the attempt that ended last, and one that goes on on none", () => {
+test("a state is based on the bytes of the last ended attempt, and one in progress on none", () => {
   expect(groundsOf(told("failed"))).toEqual([{ passage, attempt: 2, stream: "stderr", turn: "partial_failed" }]);
   expect(groundsOf(told("running"))).toEqual([]);
   expect(groundsOf(undefined)).toEqual([]);
@@ -83,13 +83,13 @@ test("a fragment becomes a sentence", () => {
   expect(sentenceOf("")).toBe("");
 });
 
-test("what was asked is told without what was not", () => {
+test("the request shows only the given parts", () => {
   expect(entriesOf({ a: "x", b: { c: 1 } })).toEqual([{ name: "a", value: "x" }, { name: "b", value: '{"c":1}' }]);
   expect(entriesOf({ a: "x".repeat(10_000) })[0]?.value.length).toBe(2_000);
   expect(optionsOf({ env: [], effort: null, max_bytes: 5 } as never)).toEqual([{ name: "max_bytes", value: "5" }]);
 });
 
-test("nothing is told twice", () => {
+test("nothing is shown twice", () => {
   const findings = [{ finding: "noticed", code: "ENGINE_ERROR", words: "a" }, { finding: "noticed", code: "PIPE_SMALL", words: "b" }, { finding: "disk_full", attempt: 1, words: "c" }];
   expect(furtherFindings({ findings } as unknown as Diagnosis, ["ENGINE_ERROR"]).map((finding) => finding.words)).toEqual(["b", "c"]);
 });
