@@ -262,7 +262,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The deadline has passed without an answer. An answer may have come just now, and then nothing happens.
+    /// The deadline has passed without an answer. An answer may have come just now; then this does nothing.
     fn expire(&mut self, interaction_id: InteractionId) -> Result<Next, RuntimeError> {
         tracing::info!(interaction = interaction_id.0, "the time of the question is up");
         self.timer = None;

@@ -25,7 +25,7 @@ pub(crate) fn give_back(data: &DataFolder, run: RunId, process: ProcessLeft) -> 
     Note::read(data, run).map_or_else(Vec::new, |note| give(data, note, process, PATIENCE))
 }
 
-/// Logins of runs that are over, whose owners died before they could give them back, or could not.
+/// Logins of runs that are over, whose owners died before they could return them, or could not.
 pub(crate) fn give_back_left(data: &DataFolder, but: RunId, is_left: impl Fn(RunId) -> bool) {
     for note in Note::all(data).into_iter().filter(|note| note.run_id != but && is_left(note.run_id)) {
         // There is no run to report to. There may be many, so none is waited for.

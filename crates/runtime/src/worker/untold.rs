@@ -23,7 +23,7 @@ const LEAVING: Duration = Duration::from_secs(5);
 
 impl Worker<'_> {
     /// Whether another process can have the attempt, whose own process is gone and never received anything. Its files
-    /// are put aside then. It happens once: the next one is started with the answer, which is in its opening.
+    /// are put aside then. Only once: the next one is started with the answer, which is in its opening.
     pub(super) fn is_free_for_another(&self, attempt: AttemptNumber) -> bool {
         let state = &self.run.state;
         let is_wanted = state.canceling.is_none() && state.failing.is_none();
