@@ -1,9 +1,9 @@
-//! What a sticky process left when it ended between two attempts is put aside, so that another process can have the
-//! attempt that it had opened and never begun.
+//! Moves aside the files of a sticky process that exited between two attempts, so that another process can have the
+//! attempt that it had opened but never begun.
 //!
-//! Nothing of it is in the Log, because nobody had said anything to it yet; but why a process died may stand in what it
-//! wrote last. So it is kept, in `aside.N/`, under the names it had. Where that happens again to the process that came
-//! after it, in `aside.N.1/`, and so on.
+//! Nothing of it is in the Log, because the process had not received any input yet; but its last output may show why it
+//! died. So the files are kept, in `aside.N/`, under their names. If that happens again to the next process, they are
+//! kept in `aside.N.1/`, and so on.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -17,51 +17,51 @@ use skillrun_model::AttemptNumber;
 use crate::claim::{Claim, Claimed};
 use crate::error::CollectError;
 
-/// How often one attempt can be put aside. Every time is a machine or two processes that died at a bad moment.
+/// How often one attempt can be put aside. Each time requires a machine or two processes to die at a bad moment.
 const TIMES: usize = 100;
 
-/// Puts the files of an attempt aside whose host is gone. Said again it goes on where it was interrupted: as long as the
-/// host's record is there, the attempt is one that ended.
+/// Moves the files of an attempt aside whose host is gone. A repeated call resumes where the first was interrupted:
+/// while the host's record exists, the attempt counts as ended.
 pub fn put_aside(audit: &Path, attempt: AttemptNumber) -> Result<(), CollectError> {
     let failed = |doing| move |error: io::Error| CollectError::file(audit, doing, error);
-    let folder = File::open(audit).map_err(failed("the folder cannot be opened"))?;
+    let folder = File::open(audit).map_err(failed("failed to open the folder"))?;
     flock(&folder, FlockOperation::LockExclusive)
-        .map_err(|error| CollectError::file(audit, "the folder cannot be locked", error))?;
-    match Claim::read(audit, attempt).map_err(failed("the claim cannot be read"))? {
+        .map_err(|error| CollectError::file(audit, "failed to lock the folder", error))?;
+    match Claim::read(audit, attempt).map_err(failed("failed to read the claim"))? {
         Claimed::By(claim) if claim.host_is_alive() => {
             return Err(CollectError::Refused(format!("the host of attempt {attempt} is alive")));
         }
         Claimed::By(_) | Claimed::BySomebody | Claimed::ByNobody => {}
     }
-    let files = files(audit, attempt).map_err(failed("the folder cannot be read"))?;
+    let files = files(audit, attempt).map_err(failed("failed to read the folder"))?;
     let Some(aside) = place(audit, attempt, &files) else {
         return Err(CollectError::Refused(format!("attempt {attempt} was put aside {TIMES} times")));
     };
-    move_all(audit, &aside, attempt, &files).map_err(failed("what a process left cannot be put aside"))
+    move_all(audit, &aside, attempt, &files).map_err(failed("failed to move the files of an ended process aside"))
 }
 
-/// Puts back what was put aside last: nobody else could have the attempt, so it ended as that says. Nothing happens where
-/// there is something of the attempt.
+/// Restores what was moved aside last: no other process got the attempt, so it ended as those files say. Does nothing
+/// if the attempt has any files.
 pub fn take_back(audit: &Path, attempt: AttemptNumber) -> Result<(), CollectError> {
     let failed = |doing| move |error: io::Error| CollectError::file(audit, doing, error);
-    if !files(audit, attempt).map_err(failed("the folder cannot be read"))?.is_empty() {
+    if !files(audit, attempt).map_err(failed("failed to read the folder"))?.is_empty() {
         return Ok(());
     }
     let Some(aside) = places(audit, attempt).take_while(|folder| folder.exists()).last() else { return Ok(()) };
-    let names = files(&aside, attempt).map_err(failed("the folder cannot be read"))?;
-    // The record last: until it is there, the host is one that was lost.
+    let names = files(&aside, attempt).map_err(failed("failed to read the folder"))?;
+    // The record last: until it exists, the host counts as lost.
     names
         .iter()
         .chain([&names::host(attempt)])
         .try_for_each(|name| match fs::rename(aside.join(name), audit.join(name)) {
-            // A host that was killed has left none.
+            // A killed host has left none.
             Err(error) if error.kind() == io::ErrorKind::NotFound && *name == names::host(attempt) => Ok(()),
             other => other,
         })
-        .map_err(failed("what was put aside cannot be put back"))
+        .map_err(failed("failed to restore the files that were moved aside"))
 }
 
-/// What the attempt has, without the record of its host.
+/// The files of the attempt, without the record of its host.
 fn files(audit: &Path, attempt: AttemptNumber) -> io::Result<Vec<String>> {
     let record = names::host(attempt);
     let mut files = Vec::new();
@@ -75,7 +75,7 @@ fn files(audit: &Path, attempt: AttemptNumber) -> io::Result<Vec<String>> {
     Ok(files)
 }
 
-/// A folder in which nothing is written over, and that is not complete: with the record in it, it is.
+/// A folder in which nothing is overwritten and which is not complete yet: it is complete once it contains the record.
 fn place(audit: &Path, attempt: AttemptNumber, files: &[String]) -> Option<PathBuf> {
     let record = names::host(attempt);
     let is_free = |folder: &PathBuf| !files.iter().chain([&record]).any(|name| folder.join(name).exists());
@@ -105,7 +105,7 @@ fn move_all(audit: &Path, aside: &Path, attempt: AttemptNumber, files: &[String]
     whole_file::sync_folder(audit)
 }
 
-/// Files of a snapshot have names of their own.
+/// Files of a snapshot have other names.
 fn belongs(name: &str, attempt: AttemptNumber) -> bool {
     let of_snapshot = ["fs-before", "fs-after", "fs-diff"];
     let is_snapshot = || of_snapshot.iter().any(|word| name.starts_with(&format!("{word}.{attempt}.")));
@@ -136,12 +136,12 @@ mod tests {
         }
     }
 
-    /// Regression: the second time was refused, and a run failed of which nothing was lost (found by a review).
+    /// Regression: the second time was refused, and a run failed although nothing was lost.
     #[test]
     fn it_can_happen_to_one_attempt_again() {
         let audit = tempfile::tempdir().expect("a folder");
         let at = |name: &str| audit.path().join(name);
-        // The first has ended. The second had the attempt and died before it began, and the third the same way.
+        // The first has exited. The second had the attempt and died before it began, and so did the third.
         for (aside, names) in [
             ("aside.2", &["claim.2", "stderr.2.log", "host.2.json"][..]),
             ("aside.2.1", &["claim.2", "fs-before.2.json"]),

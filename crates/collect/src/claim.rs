@@ -1,5 +1,5 @@
-//! `claim.N`: whoever creates it has attempt N. It says who that is, so that others can tell a living host from a dead
-//! one, and find what a dead one left.
+//! `claim.N`: the host that creates it has attempt N. It identifies that host, so that other processes can distinguish
+//! a living host from a dead one, and find what a dead one left.
 
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
@@ -14,7 +14,7 @@ use skillrun_model::{AttemptNumber, RunId};
 use crate::plan::Plan;
 use crate::process::list::{self, Process};
 
-/// Whether the host of any attempt in a folder lives.
+/// Whether the host of any attempt in a folder is alive.
 pub fn host_is_alive(audit: &Path) -> io::Result<bool> {
     let attempts = match Claim::all(audit) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -39,7 +39,7 @@ pub(crate) struct Claim {
     boot_id: String,
     /// The engine's folder for temporary files; removed at the end.
     pub(crate) temporary: OsText,
-    /// This host makes `given.N` before it gives its process anything. Hosts of earlier versions did not.
+    /// This host creates `given.N` before it sends any input to its process. Hosts of earlier versions did not.
     #[serde(default)]
     pub(crate) marks_input: bool,
 }
@@ -53,7 +53,7 @@ pub(crate) fn temporary_name(nonce: &str) -> OsString {
 #[derive(Debug)]
 pub(crate) enum Claimed {
     By(Claim),
-    /// The claim cannot be read, as after a power failure. Its host cannot be alive: they are written whole.
+    /// The claim cannot be read, as after a power failure. Its host cannot be alive: claims are written atomically.
     BySomebody,
     ByNobody,
 }
@@ -62,7 +62,7 @@ impl Claim {
     /// A claim of this process.
     pub(crate) fn new(plan: &Plan, temporary: &Path) -> io::Result<Self> {
         let pid = std::process::id();
-        let me = Process::read(pid).ok_or_else(|| io::Error::other("/proc cannot be read"))?;
+        let me = Process::read(pid).ok_or_else(|| io::Error::other("failed to read /proc"))?;
         Ok(Self {
             run_id: plan.run_id,
             attempt: plan.attempt,
@@ -75,7 +75,7 @@ impl Claim {
         })
     }
 
-    /// Name of the folder for temporary files that a host makes.
+    /// Name of the folder for temporary files that a host creates.
     pub(crate) fn temporary_name(&self) -> OsString {
         temporary_name(&self.nonce)
     }
@@ -85,7 +85,8 @@ impl Claim {
         Self { attempt, ..self.clone() }
     }
 
-    /// Takes the attempt; an error of kind `AlreadyExists` when somebody has it. The file is never seen half-written.
+    /// Claims the attempt; an error of kind `AlreadyExists` when another host has it. The file is never seen
+    /// half-written.
     pub(crate) fn take(&self, audit: &Path) -> io::Result<()> {
         let beside = self.beside(audit);
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
@@ -96,13 +97,13 @@ impl Claim {
         taken
     }
 
-    /// Where it is written before it is there under its name.
+    /// The temporary name under which it is written.
     pub(crate) fn beside(&self, audit: &Path) -> PathBuf {
         audit.join(format!("{}.{}", names::claim(self.attempt), self.nonce))
     }
 
-    /// Whether this is the name of a file that the host of the attempt had not finished. Others write some of them too,
-    /// under names of their own.
+    /// Whether this is the name of a file that the host of the attempt had not finished. Other processes write some of
+    /// these files too, under other temporary names.
     pub(crate) fn has_drafted(&self, name: &str) -> bool {
         let Some(name) = name.strip_suffix(".tmp") else { return false };
         let of_snapshot = ["fs-before", "fs-after", "fs-diff"];
@@ -111,12 +112,12 @@ impl Claim {
         whole.iter().any(|whole| name == format!("{whole}.{}", self.host_pid)) || is_snapshot()
     }
 
-    /// Gives back what was taken, when nothing came of it.
+    /// Releases a claim of an attempt that did not begin.
     pub(crate) fn give_back(&self, audit: &Path) {
         fs::remove_file(audit.join(names::claim(self.attempt))).ok();
     }
 
-    /// Who has the attempt.
+    /// The holder of the attempt.
     pub(crate) fn read(audit: &Path, attempt: AttemptNumber) -> io::Result<Claimed> {
         match fs::read(audit.join(names::claim(attempt))) {
             Ok(bytes) => Ok(serde_json::from_slice(&bytes).map_or(Claimed::BySomebody, Claimed::By)),
@@ -135,7 +136,7 @@ impl Claim {
         Process::read(self.host_pid).filter(|now| is_it(now) && self.boot_id == list::boot_id())
     }
 
-    /// All attempts of a folder that somebody has or had, in order.
+    /// All claimed attempts of a folder, in order.
     pub(crate) fn all(audit: &Path) -> io::Result<Vec<AttemptNumber>> {
         let mut numbers = Vec::new();
         for entry in fs::read_dir(audit)? {

@@ -1,5 +1,5 @@
-//! A host that lives and does not hear, because somebody has stopped it or a file system holds it for good. Whoever wants
-//! its process ended cannot ask it any more, and ends the host itself; then it is one that is gone, as after a crash.
+//! An unresponsive host: alive, but stopped by a signal or blocked by a file system. An owner that wants its process
+//! terminated cannot ask it, and kills the host itself; the host then counts as gone, as after a crash.
 
 use std::fs;
 use std::path::Path;
@@ -14,13 +14,14 @@ use crate::host::NAME;
 use crate::process::leftovers;
 use crate::process::list::Process;
 
-/// How long a host that was killed may take to be gone.
+/// Time limit for a killed host to exit.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Ends the host of an attempt with its process and everything that has started. Nothing happens if it is gone.
+/// Kills the host of an attempt with its engine process and everything that it has started. Does nothing if the host is
+/// gone.
 pub fn end_host(audit: &Path, attempt: AttemptNumber) -> Result<(), CollectError> {
     let claim = match Claim::read(audit, attempt)
-        .map_err(|error| CollectError::file(audit, "the claim cannot be read", error))?
+        .map_err(|error| CollectError::file(audit, "failed to read the claim", error))?
     {
         Claimed::By(claim) => claim,
         Claimed::BySomebody | Claimed::ByNobody => return Ok(()),
@@ -31,7 +32,7 @@ pub fn end_host(audit: &Path, attempt: AttemptNumber) -> Result<(), CollectError
             return Err(CollectError::Refused(format!("process {} is not the host of attempt {attempt}", host.pid)));
         }
         if begin.elapsed() >= PATIENCE {
-            return Err(CollectError::Refused(format!("the host of attempt {attempt} cannot be ended")));
+            return Err(CollectError::Refused(format!("failed to kill the host of attempt {attempt}")));
         }
         host.send(Signal::KILL);
         std::thread::sleep(Duration::from_millis(2));
@@ -40,14 +41,14 @@ pub fn end_host(audit: &Path, attempt: AttemptNumber) -> Result<(), CollectError
     Ok(())
 }
 
-/// A claim may lie where the engine can write, and must not name somebody else to be killed: a host is called so, and
-/// holds the folder it writes to.
+/// The engine may be able to write to the claim, and must not make it name another process to be killed: a host is
+/// recognized by its process name and by the folder that it holds open.
 fn is_host_of(process: &Process, audit: &Path) -> bool {
     let Ok(audit) = fs::canonicalize(audit) else { return false };
     let held = fs::read_dir(format!("/proc/{}/fd", process.pid)).into_iter().flatten().flatten();
     let holds = |place: &Path| fs::read_link(place).is_ok_and(|held| held == audit);
     let is_named_so = NAME.to_bytes() == process.name.as_bytes();
-    // One that is on its way out holds nothing any more.
+    // A host that is exiting holds nothing open any more.
     is_named_so && (held.map(|entry| entry.path()).any(|place| holds(&place)) || has_gone(process))
 }
 

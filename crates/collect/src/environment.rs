@@ -1,5 +1,5 @@
-//! Which variables an engine gets without being asked for: what it needs to find programs, speak a language and reach
-//! the network. Everything else is passed by name.
+//! Which variables an engine gets by default: what it needs to find programs, choose a language and reach the network.
+//! Everything else is passed by name.
 
 /// Proxies and certificates, in the spellings that programs look for.
 const NETWORK: &[&str] = &[
@@ -28,13 +28,13 @@ const NETWORK: &[&str] = &[
 
 const PLAIN: &[&str] = &["PATH", "LANG", "TZ", "TERM"];
 
-/// Carries `run/attempt/nonce` in every process of an attempt, so that leftovers can be found.
+/// Contains `run/attempt/nonce` in every process of an attempt, so that leftovers can be found.
 pub const TAG: &str = "SKILLRUN_ATTEMPT";
 
-/// Set by the host itself; what the caller says about it does not count.
+/// Set by the host itself; a value from the caller is ignored.
 pub const TEMPORARY: &str = "TMPDIR";
 
-/// A variable is passed on by itself.
+/// Whether a variable is passed on by default.
 pub fn is_allowed(name: &[u8]) -> bool {
     let mut known = PLAIN.iter().chain(NETWORK);
     name.starts_with(b"LC_") || known.any(|known| known.as_bytes() == name)

@@ -1,4 +1,4 @@
-//! What can go wrong outside of the attempt itself. What goes wrong in it is in its record.
+//! Errors outside of the attempt itself. Errors in it are in its record.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,18 +9,18 @@ pub enum CollectError {
     File { path: PathBuf, doing: &'static str, error: io::Error },
     #[error("{0}")]
     Refused(String),
-    /// Somebody else has the attempt, or had it; who that is can be found out by attaching.
+    /// Another host has the attempt, or had it; attaching shows which one.
     #[error("{0}")]
     Taken(String),
-    #[error("the host could not be started ({0})")]
+    #[error("failed to start the host process ({0})")]
     NoHost(io::Error),
-    #[error("the host ended before it could begin; nothing was recorded")]
+    #[error("the host process exited before it could begin; nothing was recorded")]
     HostGone,
-    #[error("the host does not answer ({0})")]
+    #[error("the host process does not respond ({0})")]
     Silent(io::Error),
-    #[error("the host speaks version {0} of the protocol, and this program version {ours}; its files can still be read", ours = crate::protocol::VERSION)]
+    #[error("the host process uses version {0} of the protocol, and this program uses version {ours}; its files can still be read", ours = crate::protocol::VERSION)]
     Version(u32),
-    #[error("somebody else is attached to this attempt")]
+    #[error("another process is attached to this attempt")]
     Owned,
 }
 

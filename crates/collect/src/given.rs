@@ -1,5 +1,5 @@
-//! `given.N`: the mark that a host makes before its process gets the first input of attempt N. A host can be killed at any
-//! moment, also between giving an answer and writing down that it was given. Without the mark, nothing was given; with it,
+//! `given.N`: the mark that a host creates before its process gets the first input of attempt N. A host can be killed
+//! at any moment, also between writing an answer and recording it. Without the mark, nothing was written; with it,
 //! something may have been.
 
 use std::fs::OpenOptions;
@@ -15,13 +15,13 @@ use crate::claim::{Claim, Claimed};
 /// What is known about the input of an attempt whose host is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputGiven {
-    /// The process was given nothing.
+    /// The process received nothing.
     Nothing,
-    /// It may have been given something, or the host is one that makes no mark.
+    /// The process may have received input, or the host is of a version that creates no mark.
     Perhaps,
 }
 
-/// Makes the mark; it is on the disk when this returns.
+/// Creates the mark; it is on the disk when this returns.
 pub(crate) fn mark(audit: &Path, attempt: AttemptNumber) -> io::Result<()> {
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(audit.join(names::given(attempt)));
     match made {
@@ -30,7 +30,7 @@ pub(crate) fn mark(audit: &Path, attempt: AttemptNumber) -> io::Result<()> {
     }
 }
 
-/// Whether the process of an attempt may have been given something. What cannot be read tells nothing.
+/// Whether the process of an attempt may have received input. A mark that cannot be read proves nothing.
 pub fn input_given(audit: &Path, attempt: AttemptNumber) -> InputGiven {
     let marks = matches!(Claim::read(audit, attempt), Ok(Claimed::By(claim)) if claim.marks_input);
     match audit.join(names::given(attempt)).try_exists() {

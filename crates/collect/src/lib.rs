@@ -1,23 +1,24 @@
-//! The attempt host: runs one engine process and records it truthfully.
+//! The attempt host: runs one engine process and records exactly what it does.
 //!
 //! ```text
-//!  starter ── plan ──▶ host (a process of its own) ── fork, exec ──▶ engine
+//!  starter ── plan ──▶ host (a separate process) ── fork, exec ──▶ engine
 //!     │                 │  ▲ stdout, stderr, terminal                 │
-//!     └── owner ◀─ host.sock ┘  │                                      └─ its children: found and ended
+//!     └── owner ◀─ host.sock ┘  │                                      └─ its children: found and terminated
 //!         progress, input,      ▼
 //!         cancel, next attempt  .audit/
 //! ```
 //!
-//! - [`plan`]: what to run and how, as the starter hands it over. [`environment`]: which variables an engine gets.
-//! - [`mod@start`]: starts a host. [`owner`]: attaches to one, or finds that it is gone. [`protocol`]: what they say.
-//! - [`host`]: the host itself, one thread, one loop. Its record outlives everybody. [`withdraw()`]: an attempt that was
-//!   claimed and never begun is nobody's again. [`put_aside()`]: what a process left that ended between two attempts.
-//!   [`end_host()`]: a host that hears nobody any more is ended. [`input_given()`]: whether a process that is gone was
-//!   given an answer.
+//! - [`plan`]: what to run and how, as sent by the starter. [`environment`]: which variables an engine gets.
+//! - [`mod@start`]: starts a host. [`owner`]: attaches to one, or finds that it is gone. [`protocol`]: their messages.
+//! - [`host`]: the host itself, one thread, one loop. Its record outlives every process. [`withdraw()`]: releases an
+//!   attempt that was claimed and never begun. [`put_aside()`]: moves the files of a process aside that exited between
+//!   two attempts. [`end_host()`]: kills an unresponsive host. [`input_given()`]: whether a process that is gone
+//!   received an answer.
 //! - `wiring`, `spawn`: pipes and terminals, fork and exec. `process`: signals, the tree, leftovers of a dead host.
-//! - [`memory`]: how a process that lives long gives memory back.
-//! - `secrets`: finds values that must be masked. `snapshot`: which files an attempt changed. `temporary`: its own go.
-//! - [`tree`]: whole folders, however deep, are measured and removed.
+//! - [`memory`]: how a long-lived process returns memory to the system.
+//! - `secrets`: finds values that must be masked. `snapshot`: which files an attempt changed. `temporary`: removes
+//!   temporary files.
+//! - [`tree`]: measures and removes whole folders, however deep.
 //!
 //! Nothing here interprets what an engine writes.
 

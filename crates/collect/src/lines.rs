@@ -1,25 +1,25 @@
-//! Lines of JSON out of reads of any size.
+//! Splits reads of any size into lines of JSON.
 
 use serde::de::DeserializeOwned;
 
 use crate::protocol::LINE_MAX;
 
-/// Collects bytes and gives out whole lines.
+/// Collects bytes and returns whole lines.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     bytes: Vec<u8>,
-    /// Up to here everything was given out.
+    /// Everything before this offset was returned.
     start: usize,
-    /// Up to here no line end was found.
+    /// No line end was found before this offset.
     searched: usize,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line<T> {
     Read(T),
-    /// It is no message of ours, or longer than any.
+    /// It is not a message of the protocol, or longer than any.
     Unreadable,
-    /// No whole line is there.
+    /// There is no whole line.
     Missing,
 }
 

@@ -1,5 +1,5 @@
-//! Attaches to a host: hears of progress, sends input, cancels. Where the host is gone, finds out how, and ends what it
-//! left.
+//! Attaches to a host: receives progress, sends input, cancels. If the host is gone, determines how it ended, and
+//! terminates what it left.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -22,32 +22,32 @@ use crate::lines::{Line, Lines};
 use crate::protocol::{CloseReason, HostHello, Notice, OwnerHello, ProcessState, Request, VERSION};
 use crate::recover::{recover, tidy};
 
-/// What became of an attempt.
+/// The state of an attempt.
 #[derive(Debug)]
 pub enum Attached {
-    /// Nobody has begun it.
+    /// It has not begun.
     NotBegun,
-    /// Its host is alive, and we are its owner.
+    /// Its host is alive, and this process is its owner.
     Live(Box<Owner>),
     /// It is over.
     Ended(Box<HostRecord>),
-    /// Its host is gone and left no record. What was left of the engine is ended now.
+    /// Its host is gone and left no record. The rest of the engine was terminated.
     Lost { survivors: Vec<Survivor> },
 }
 
-/// How long a living host may take to answer.
+/// Time limit for a living host to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long it is tried again.
+/// Time limit for retries.
 const LONG_PATIENCE: Duration = Duration::from_secs(60);
 
-/// Attaches to an attempt, or tells what became of it.
+/// Attaches to an attempt, or returns its state.
 pub fn attach(audit: &Path, attempt: AttemptNumber) -> Result<Attached, CollectError> {
     attach_within(audit, attempt, LONG_PATIENCE)
 }
 
-/// The same for whoever would rather look again later: a host that lives and says nothing is waited for no longer than
-/// this, and a moment.
+/// The same with a shorter timeout, for callers that check again later: an unresponsive living host is not waited for
+/// much longer than this.
 pub fn attach_within(audit: &Path, attempt: AttemptNumber, patience: Duration) -> Result<Attached, CollectError> {
     let begin = Instant::now();
     // The host itself is asked first: its engine may be able to write where the files are.
@@ -57,36 +57,37 @@ pub fn attach_within(audit: &Path, attempt: AttemptNumber, patience: Duration) -
             Err(CollectError::Owned) => return Err(CollectError::Owned),
             Err(error) => Some(Err(error)),
         },
-        // It is at another attempt; what became of this one is in its files.
+        // It is at another attempt; the state of this one is in its files.
         Ok(_) => None,
         Err(error) => Some(Err(error)),
     };
     loop {
         let failed = |doing| move |error: io::Error| CollectError::file(audit, doing, error);
         let record = match HostRecord::read(audit, attempt) {
-            // Only a host writes one, whole, at its end. While it lives it was somebody else, and it writes over it.
+            // Only a host writes one, atomically, at its end. If one exists while the host lives, another process wrote
+            // it, and the host overwrites it.
             Err(_) if is_alive(audit, attempt) => None,
-            other => other.map_err(failed("the record cannot be read"))?,
+            other => other.map_err(failed("failed to read the record"))?,
         };
         if let Some(record) = record {
             tidy_after(audit, attempt);
             return Ok(Attached::Ended(Box::new(record)));
         }
-        let claim = match Claim::read(audit, attempt).map_err(failed("the claim cannot be read"))? {
+        let claim = match Claim::read(audit, attempt).map_err(failed("failed to read the claim"))? {
             Claimed::ByNobody => return Ok(Attached::NotBegun),
             Claimed::By(claim) => Some(claim),
             Claimed::BySomebody => None,
         };
         if !claim.as_ref().is_some_and(Claim::host_is_alive) {
-            // It may have written its record and left between the two looks.
-            if HostRecord::read(audit, attempt).map_err(failed("the record cannot be read"))?.is_some() {
+            // It may have written its record and exited between the two checks.
+            if HostRecord::read(audit, attempt).map_err(failed("failed to read the record"))?.is_some() {
                 continue;
             }
             return Ok(Attached::Lost { survivors: recover(audit, attempt, claim.as_ref())? });
         }
         match answer.take().unwrap_or_else(|| Owner::connect(audit)) {
             Ok(owner) => return Ok(Attached::Live(Box::new(owner))),
-            // Just begun, just over, or bringing much to the disk: look again.
+            // Just begun, just over, or syncing much data: check again.
             Err(CollectError::Silent(_)) if begin.elapsed() < patience => {
                 std::thread::sleep(Duration::from_millis(5));
             }
@@ -100,7 +101,7 @@ fn is_alive(audit: &Path, attempt: AttemptNumber) -> bool {
     matches!(Claim::read(audit, attempt), Ok(Claimed::By(claim)) if claim.host_is_alive())
 }
 
-/// A host may have been killed between its record and the end of what is of no use to anybody.
+/// A host may have been killed between its record and the end of its cleanup.
 fn tidy_after(audit: &Path, attempt: AttemptNumber) {
     match Claim::read(audit, attempt) {
         Ok(Claimed::By(claim)) if !claim.host_is_alive() => tidy(audit, attempt, &claim),
@@ -108,17 +109,17 @@ fn tidy_after(audit: &Path, attempt: AttemptNumber) {
     }
 }
 
-/// Whether a host hears.
+/// Whether a host responds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hears {
     Yes,
-    /// It is there and lets nobody in.
+    /// The host exists but accepts no connection.
     No,
-    /// There is nobody to ask: it is gone, or at its very end.
+    /// There is no host: it is gone, or about to exit.
     NoSocket,
 }
 
-/// Asks a host whether it hears, whoever is attached to it. It greets everybody, whatever it is doing.
+/// Checks whether a host responds, whichever owner is attached to it. It greets every connection, whatever it is doing.
 pub fn hears(audit: &Path) -> Hears {
     match Connection::open(audit) {
         Ok(_) | Err(CollectError::Version(_)) => Hears::Yes,
@@ -131,7 +132,7 @@ pub fn hears(audit: &Path) -> Hears {
     }
 }
 
-/// The path of the socket, short enough for the kernel however deep the folder lies: through the folder's descriptor.
+/// The path of the socket, short enough for the kernel however deep the folder is: through the folder's descriptor.
 #[derive(Debug)]
 pub(crate) struct SocketPlace {
     folder: File,
@@ -158,17 +159,17 @@ pub struct Owner {
     stream: UnixStream,
     lines: Lines,
     hello: HostHello,
-    /// Heard while attaching.
+    /// Received while attaching.
     first: Option<Notice>,
 }
 
-/// What came from the host.
+/// A message from the host.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Heard {
     Notice(Notice),
     /// Nothing within the time.
     Nothing,
-    /// It hung up.
+    /// The host closed the connection.
     Gone,
 }
 
@@ -180,9 +181,9 @@ impl Owner {
 
     fn greet(connection: Connection, hello: HostHello) -> Result<Self, CollectError> {
         let mut owner = Self { stream: connection.stream, lines: connection.lines, hello, first: None };
-        // A host that has an owner says so and hangs up, perhaps before it could hear us.
+        // A host that has an owner reports that and closes the connection, perhaps before it reads this greeting.
         let greeted = owner.write(&OwnerHello { skillrun_owner: VERSION });
-        // A host that takes us tells how far it is; one that does not tells why.
+        // A host that accepts this owner sends its progress; one that does not sends the reason.
         match owner.hear(PATIENCE)? {
             Heard::Notice(Notice::Closed { reason: CloseReason::Withdrawn, .. }) => {
                 return Err(CollectError::Silent(io::ErrorKind::UnexpectedEof.into()));
@@ -201,12 +202,12 @@ impl Owner {
         self.hello.pid
     }
 
-    /// The attempt that was going on when we attached.
+    /// The attempt that was under way when this owner attached.
     pub fn attempt(&self) -> AttemptNumber {
         self.hello.attempt
     }
 
-    /// Whether the process was held back when we attached.
+    /// Whether the process was held back when this owner attached.
     pub fn process(&self) -> ProcessState {
         self.hello.process
     }
@@ -227,7 +228,7 @@ impl Owner {
                     let waited = wait_for(&self.stream, PollFlags::OUT, PATIENCE.saturating_sub(begin.elapsed()));
                     if let Err(error) = waited {
                         if rest.len() < line.len() {
-                            // Whatever came after half a line would be no message. Whoever attaches anew begins anew.
+                            // Bytes after half a line would not be a message. A new connection starts from scratch.
                             self.stream.shutdown(Shutdown::Both).ok();
                         }
                         return Err(error);
@@ -254,7 +255,7 @@ impl Owner {
                 }
                 Line::Read(notice) => return Ok(Heard::Notice(notice)),
                 Line::Unreadable => {
-                    let error = io::Error::new(io::ErrorKind::InvalidData, "it sent a line that is no message");
+                    let error = io::Error::new(io::ErrorKind::InvalidData, "it sent a line that is not a message");
                     return Err(CollectError::Silent(error));
                 }
                 Line::Missing => {}
@@ -283,7 +284,7 @@ impl Owner {
 }
 
 impl AsFd for Owner {
-    /// Readable when there is something to hear.
+    /// Readable when a notice is available.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
@@ -295,7 +296,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// Connects and hears the host's greeting.
+    /// Connects and reads the host's greeting.
     fn open(audit: &Path) -> Result<(Self, HostHello), CollectError> {
         let place = SocketPlace::open(audit).map_err(CollectError::Silent)?;
         let stream = connect(&place.path()).map_err(CollectError::Silent)?;
@@ -326,7 +327,7 @@ impl Connection {
     }
 }
 
-/// A host that was stopped lets nobody in, and when enough wait at its door the next would wait for ever to get in line.
+/// A stopped host accepts no connection, and when its backlog is full a further connect would block indefinitely.
 fn connect(path: &Path) -> io::Result<UnixStream> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -334,7 +335,7 @@ fn connect(path: &Path) -> io::Result<UnixStream> {
     Ok(socket.into())
 }
 
-/// The version is looked at first: what else another one says is not ours to know.
+/// The version is checked first: the other fields of another version are unknown.
 fn understood(hello: serde_json::Value) -> Result<HostHello, CollectError> {
     let version = hello.get("skillrun_host").and_then(serde_json::Value::as_u64);
     match version.and_then(|version| u32::try_from(version).ok()) {
@@ -345,7 +346,7 @@ fn understood(hello: serde_json::Value) -> Result<HostHello, CollectError> {
 }
 
 fn no_greeting() -> CollectError {
-    CollectError::Silent(io::Error::new(io::ErrorKind::InvalidData, "its first line is no greeting"))
+    CollectError::Silent(io::Error::new(io::ErrorKind::InvalidData, "its first line is not a greeting"))
 }
 
 fn wait_for(stream: &UnixStream, what: PollFlags, within: Duration) -> io::Result<()> {

@@ -1,5 +1,5 @@
-//! What to run and how. The starter writes it to the host's standard input as one JSON document, because it holds the
-//! values of variables, and those belong neither on a command line nor on a disk.
+//! What to run and how. The starter writes it to the host's standard input as one JSON document, because it contains
+//! the values of variables, which belong neither on a command line nor on a disk.
 
 use std::fmt;
 use std::time::Duration;
@@ -17,14 +17,14 @@ use crate::signals::SignalName;
 pub struct Plan {
     pub run_id: RunId,
     pub attempt: AttemptNumber,
-    /// Random, so that processes of this attempt are told from all others.
+    /// Random, so that processes of this attempt can be distinguished from all others.
     pub nonce: String,
     /// The `.audit` folder; it exists.
     pub audit: OsText,
     pub workspace: OsText,
     pub argv: Vec<OsText>,
     pub variables: Vec<Variable>,
-    /// Values that are masked like those of secret variables, although the process is not given them: the server's own
+    /// Values that are masked like those of secret variables, although the process does not get them: the server's own
     /// keys.
     #[serde(default)]
     pub keys: Vec<Key>,
@@ -32,7 +32,7 @@ pub struct Plan {
     pub stdin: StdinPlan,
     pub label: Label,
     pub limits: Limits,
-    /// How the process is asked to end, by whatever deadline.
+    /// How the process is terminated, whatever the deadline.
     pub ladder: Vec<Rung>,
     pub snapshot: SnapshotPlan,
     /// Where the process gets a folder for temporary files.
@@ -47,8 +47,8 @@ pub struct Plan {
 pub enum StartWhen {
     #[default]
     AtOnce,
-    /// When the owner says [`crate::protocol::Request::Start`], so that it can note first that it will. If nobody has
-    /// said so in time, counted from the claim, the host withdraws: nothing was begun, and nothing of it is left.
+    /// When the owner sends [`crate::protocol::Request::Start`], so that it can first record that it will. If no owner
+    /// sends it in time, counted from the claim, the host withdraws: nothing was begun, and nothing is left.
     Told { within: Duration },
 }
 
@@ -122,9 +122,9 @@ pub struct Limits {
     pub stall: Duration,
     /// After the end of the turn, or after the last byte of streams that outlive the process.
     pub linger: Duration,
-    /// After the deadline of a question that the owner waits with.
+    /// After the deadline of a question that the owner waits for.
     pub wait_grace: Duration,
-    /// While a question without a deadline waits and nobody is attached.
+    /// While a question without a deadline is pending and no owner is attached.
     pub ownerless: Duration,
     /// Of all streams together.
     pub max_bytes: u64,
@@ -143,17 +143,17 @@ impl Default for Limits {
     }
 }
 
-/// A signal, and how long to wait for what it does.
+/// A signal, and how long to wait for its effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rung {
     pub signal: SignalName,
     pub pause: Duration,
 }
 
-/// How long a process is given after each time it is asked to end.
+/// The signals that terminate a process, with the pause after each.
 pub const GRACE: Duration = Duration::from_secs(5);
 
-/// Asks twice, then ends.
+/// Requests the exit twice, then kills.
 pub fn ladder(grace: Duration) -> Vec<Rung> {
     vec![
         Rung { signal: SignalName::INT, pause: grace },
@@ -166,7 +166,7 @@ pub fn ladder(grace: Duration) -> Vec<Rung> {
 #[serde(rename_all = "snake_case")]
 pub enum SnapshotPlan {
     Off,
-    /// With rules for what is left out, as in `.gitignore`.
+    /// With rules for what is excluded, as in `.gitignore`.
     On {
         ignore: Vec<String>,
     },

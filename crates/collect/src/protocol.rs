@@ -1,10 +1,11 @@
-//! What an owner and a host say to each other over `host.sock`: JSON lines. The first line each way carries the version;
-//! a host that does not know the owner's version says so and hangs up, and its files can still be followed.
+//! The messages between an owner and a host over `host.sock`: JSON lines. The first line in each direction contains the
+//! version; a host that does not know the owner's version reports that and closes the connection, and its files can
+//! still be followed.
 //!
 //! ```text
 //! host   {"skillrun_host":1,"run_id":"…","attempt":1,"pid":4711,"process":"held"}
 //! owner  {"skillrun_owner":1}
-//! owner  {"do":"start"}                                                        where the plan says so
+//! owner  {"do":"start"}                                                        if the plan requires it
 //! host   {"at":"progress","attempt":1,"stdout":512,"stderr":0,"pty":0}         whenever there is more
 //! owner  {"do":"input","id":"7","text":"blue\n"}                               or "hex" for what is not UTF-8
 //! host   {"at":"input","id":"7","answer":"written"}
@@ -27,7 +28,7 @@ pub const VERSION: u32 = 1;
 /// Longest line either side accepts.
 pub const LINE_MAX: usize = 8 << 20;
 
-/// Most bytes of one input.
+/// Maximum size of one input.
 pub const INPUT_MAX: usize = 1 << 20;
 
 /// The host's first line.
@@ -41,13 +42,13 @@ pub struct HostHello {
     pub process: ProcessState,
 }
 
-/// Whether the engine's process is up to somebody.
+/// Whether the engine's process waits for an owner.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProcessState {
-    /// It starts when an owner says [`Request::Start`].
+    /// It starts when an owner sends [`Request::Start`].
     Held,
-    /// It was started, or is about to be without another word.
+    /// It was started, or is about to be without a request.
     #[default]
     Started,
 }
@@ -58,14 +59,14 @@ pub struct OwnerHello {
     pub skillrun_owner: u32,
 }
 
-/// What an owner asks for.
+/// A request of an owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Request {
-    /// Starts the process, where the plan holds it back until told. Said again, or of a process that nobody holds back,
-    /// it does nothing.
+    /// Starts the process, if the plan holds it back until requested. A repeated request, or one for a process that is
+    /// not held back, does nothing.
     Start,
-    /// Writes to the process. An id that was written before is refused; of ids that are numbers, every one that is not
+    /// Writes to the process. An id that was written before is refused; for numeric ids, so is every one that is not
     /// higher than all before.
     Input {
         id: String,
@@ -76,11 +77,11 @@ pub enum Request {
     },
     /// The process gets no more input.
     CloseStdin,
-    /// What comes from now on belongs to the next attempt of the same process.
+    /// Output from now on belongs to the next attempt of the same process.
     NextAttempt {
         attempt: AttemptNumber,
     },
-    /// Ends the process and everything it started.
+    /// Terminates the process and everything it started.
     Cancel {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ladder: Option<Vec<Rung>>,
@@ -90,19 +91,19 @@ pub enum Request {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         linger: Option<Duration>,
     },
-    /// It was not the end after all.
+    /// The turn has not ended after all.
     TurnGoesOn,
-    /// A person is asked; deadlines stand still until [`Request::GoOn`].
+    /// A user is asked; deadlines are suspended until [`Request::GoOn`].
     Wait {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deadline: Option<Duration>,
     },
     GoOn,
-    /// The owner leaves, the process goes on.
+    /// The owner detaches, the process continues.
     Detach,
 }
 
-/// What a host tells.
+/// A notice of a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "at", rename_all = "snake_case")]
 pub enum Notice {
@@ -127,7 +128,7 @@ pub enum Notice {
     Refused {
         reason: String,
     },
-    /// Why the host hangs up.
+    /// Why the host closes the connection.
     Closed {
         reason: CloseReason,
         version: u32,
@@ -145,18 +146,18 @@ pub struct Progress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InputAnswer {
-    /// The process has it, or the kernel for the process.
+    /// The process has received it, or the kernel has buffered it for the process.
     Written,
     /// This id was written before.
     Repeated,
-    /// The process takes no input, or no more.
+    /// The process accepts no input, or no more.
     Closed,
     TooLarge,
-    /// What should be hexadecimal is not.
+    /// The hexadecimal text is invalid.
     Unreadable,
-    /// Another input has not been taken yet.
+    /// An earlier input has not been written yet.
     Busy,
-    /// A terminal would cut a line of that length.
+    /// A terminal would truncate a line of that length.
     LineTooLong,
 }
 
@@ -167,6 +168,6 @@ pub enum CloseReason {
     Owned,
     Unreadable,
     Detached,
-    /// Nobody said [`Request::Start`] in time; the attempt can be begun again.
+    /// No owner sent [`Request::Start`] in time; the attempt can be begun again.
     Withdrawn,
 }

@@ -1,5 +1,5 @@
-//! What is done about an attempt whose host is gone and left no record: the engine is ended, what is of no use is
-//! removed, and the loss is noted. It may be done by several at once, and again and again.
+//! Recovers an attempt whose host is gone and left no record: the engine is terminated, leftover files are removed, and
+//! the loss is noted. Several processes may do this at once, and it may be repeated.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -14,7 +14,7 @@ use crate::error::CollectError;
 use crate::process::leftovers;
 use crate::{snapshot, temporary};
 
-/// Ends what a dead host left. Without a readable claim there is nothing to find it by.
+/// Terminates the processes that a dead host left. Without a readable claim they cannot be found.
 pub(crate) fn recover(
     audit: &Path,
     attempt: AttemptNumber,
@@ -26,14 +26,14 @@ pub(crate) fn recover(
         remove_reserve(audit, claim);
     }
     host_record::write_lost_meta(audit, attempt, &survivors)
-        .map_err(|error| CollectError::file(audit, "that the host is gone cannot be noted", error))
+        .map_err(|error| CollectError::file(audit, "failed to note that the host is gone", error))
 }
 
-/// Removes what a host that is gone would have removed or given its name. It may have been killed when its record was
-/// written already.
+/// Removes the files that the dead host would have removed or renamed. It may have been killed after its record was
+/// written.
 pub(crate) fn tidy(audit: &Path, attempt: AttemptNumber, claim: &Claim) {
     remove_temporary(claim);
-    // Texts of the workspace, which are of no use without the host and hide nothing.
+    // Texts of the workspace, which are useless without the host and unmasked.
     snapshot::forget_texts(audit, attempt);
     for entry in fs::read_dir(audit).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(|name| claim.has_drafted(name)) {
@@ -42,8 +42,8 @@ pub(crate) fn tidy(audit: &Path, attempt: AttemptNumber, claim: &Claim) {
     }
 }
 
-/// Removes the engine's folder for temporary files. The claim may lie where the engine can write, so it is only believed
-/// if it names a folder that a host makes.
+/// Removes the engine's folder for temporary files. The engine may be able to write to the claim, so it is trusted only
+/// if it names a folder that a host creates.
 pub(crate) fn remove_temporary(claim: &Claim) {
     let path = claim.temporary.as_path();
     let is_named_so = path.file_name().is_some_and(|name| *name == *claim.temporary_name());
@@ -54,7 +54,8 @@ pub(crate) fn remove_temporary(claim: &Claim) {
     }
 }
 
-/// Removes the room that a host kept for its end. It is named after the host's first attempt, which may be an earlier one.
+/// Removes the space that a host reserved for its end. The file is named after the host's first attempt, which may be
+/// an earlier one.
 fn remove_reserve(audit: &Path, claim: &Claim) {
     for number in Claim::all(audit).unwrap_or_default() {
         if let Ok(Claimed::By(other)) = Claim::read(audit, number)

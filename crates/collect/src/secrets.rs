@@ -1,22 +1,22 @@
 //! Finds secrets in what an engine writes, as the bytes arrive and however they are cut into reads.
 //!
-//! [`Secrets`] holds everything that is looked for, [`Scanner`] follows one stream. It looks in two ways:
+//! [`Secrets`] holds all search values, [`Scanner`] follows one stream. It searches in two ways:
 //!
-//! - [`Exact`]: for each spelling of a value as one run of bytes. Per spelling it keeps one number: how many of the last
-//!   bytes are a beginning of it. So no byte is kept, each is looked at a bounded number of times whatever comes, and
-//!   where nothing has begun a vectorised search does the work.
-//! - [`pieces`]: for a value whose bytes are apart, because something stands between them that readers remove, because
-//!   some of them are escaped, or because they are in several strings; and for the value in base64, in hexadecimal
-//!   digits and as in an address ([`encodings`]). What is between the pieces is read by [`decoder`].
+//! - [`Exact`]: for each spelling of a value as one run of bytes. Per spelling it keeps one number: how many of the
+//!   last bytes are a beginning of it. So no byte is kept, each is examined a bounded number of times whatever the
+//!   input, and where nothing has begun a vectorised search does the work.
+//! - [`pieces`]: for a value whose bytes are not contiguous, because bytes that readers remove are between them,
+//!   because some of them are escaped, or because they are in several strings; and for the value in base64, in
+//!   hexadecimal digits and in percent encoding ([`encodings`]). The bytes between the pieces are read by [`decoder`].
 //!
-//! Spellings of a value for [`Exact`]: its bytes; its bytes with `\n` as `\r\n`, which is what a terminal makes of it; and, when it
-//! is UTF-8, as it stands inside of a JSON string, and of a JSON string inside of a JSON string. JSON may be written in
-//! several ways (see [`Style`]); a value that has nothing to escape has one spelling in all.
+//! Spellings of a value for [`Exact`]: its bytes; its bytes with `\n` as `\r\n`, as a terminal writes it; and, when it
+//! is UTF-8, as escaped inside of a JSON string, and of a JSON string inside of a JSON string. JSON may be written in
+//! several ways (see [`Style`]); a value without characters to escape has the same spelling in all of them.
 //!
-//! A value is searched whole, whatever its length: the kernel takes no variable longer than 128 KiB. One shorter than
-//! [`SHORTEST`] is not searched, since it would be found everywhere. One longer than 8 KiB is searched in its exact
-//! spellings only. Not looked for: parts of a value, other encodings, a value spelled backwards or letter by letter in
-//! prose.
+//! A value is searched as a whole, whatever its length: the kernel accepts no variable longer than 128 KiB. One shorter
+//! than [`SHORTEST`] is not searched, since it would be found everywhere. One longer than 8 KiB is searched in its
+//! exact spellings only. Not searched: parts of a value, other encodings, a value spelled backwards or letter by letter
+//! in prose.
 
 mod decoder;
 mod encodings;
@@ -42,7 +42,7 @@ pub struct Secrets {
     patterns: Patterns,
 }
 
-/// Tells how many there are, never what they are.
+/// Shows only the number of spellings, never the values.
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Secrets({} spellings)", self.spellings.len())
@@ -64,7 +64,7 @@ impl Secrets {
         Self { spellings, patterns: Patterns::of_values(values) }
     }
 
-    /// Same-length mask of a whole text, for views that are made at once (text diffs, requests).
+    /// Same-length mask of a whole text, for views that are generated at once (text diffs, requests).
     pub fn mask(&self, bytes: &mut [u8]) {
         let mut found = Vec::new();
         Scanner::new().push(self, bytes, &mut found);
@@ -74,7 +74,7 @@ impl Secrets {
         }
     }
 
-    /// Whether a secret stands in these bytes.
+    /// Whether these bytes contain a secret.
     pub(crate) fn are_in(&self, bytes: &[u8]) -> bool {
         let mut found = Vec::new();
         Scanner::new().push(self, bytes, &mut found);
@@ -82,7 +82,7 @@ impl Secrets {
     }
 }
 
-/// Follows one stream. It must be given the same [`Secrets`] each time.
+/// Follows one stream. Every call must get the same [`Secrets`].
 #[derive(Debug)]
 pub(crate) struct Scanner {
     exact: Exact,
@@ -112,20 +112,20 @@ impl Scanner {
         self.exact.clear().min(self.pieces.clear())
     }
 
-    /// The end of a string is held back until it is clear whether a secret goes on in another one.
+    /// Whether the end of a string is held back until it is clear whether a secret continues in another one.
     pub(crate) fn holds_strings(&self) -> bool {
         self.pieces.holds_strings()
     }
 
-    /// Nothing comes, and readers wait: ends of strings are held back no longer. Adds the ranges of those that are
-    /// hidden therefore.
+    /// Nothing arrives, and readers wait: ends of strings are no longer held back. Adds the ranges of those that are
+    /// therefore hidden.
     pub(crate) fn release(&mut self, found: &mut Vec<Range<u64>>) {
         let mut fresh = Vec::new();
         self.pieces.release(&mut fresh);
         put_in_order(fresh, found);
     }
 
-    /// What may be part of a secret and is not hidden yet, because the rest did not come.
+    /// Bytes that may be part of a secret and are not hidden yet, because the rest did not arrive.
     pub(crate) fn unfinished(&self) -> Vec<Range<u64>> {
         let mut found = Vec::new();
         self.pieces.unfinished(&mut found);
@@ -136,7 +136,7 @@ impl Scanner {
         ordered
     }
 
-    /// Follows the same stream, but counts from here: of what has begun only the rest will be in its ranges.
+    /// Continues with the same stream, but counts from here: of a partial match only the rest will be in its ranges.
     pub(crate) fn go_on(&self) -> Self {
         Self { exact: self.exact.go_on(), pieces: self.pieces.go_on() }
     }
@@ -155,13 +155,13 @@ fn put_in_order(mut fresh: Vec<Range<u64>>, found: &mut Vec<Range<u64>>) {
     found.append(&mut joined);
 }
 
-/// Looks for spellings as they are.
+/// Searches for exact spellings.
 #[derive(Debug, Default)]
 struct Exact {
     offset: u64,
-    /// The most bytes that have begun of any spelling.
+    /// The length of the longest partial match of any spelling.
     held: usize,
-    /// For each spelling the number of its first bytes that the stream ends with: the most there are, never all.
+    /// For each spelling, the maximum number of its first bytes that the stream ends with, but never all.
     begun: Vec<usize>,
 }
 
@@ -221,7 +221,7 @@ impl Spelling {
         self.finder.needle().len()
     }
 
-    /// How much is begun after one more byte.
+    /// The length of the partial match after one more byte.
     fn next(&self, mut begun: usize, byte: u8) -> usize {
         let needle = self.finder.needle();
         while needle[begun] != byte {
@@ -233,13 +233,13 @@ impl Spelling {
         begun + 1
     }
 
-    /// Goes through `bytes`, calls `at_end` with the end of each match, overlapping ones too, and returns what is begun
-    /// behind the last byte.
+    /// Goes through `bytes`, calls `at_end` with the end of each match, overlapping ones too, and returns the partial
+    /// match after the last byte.
     fn follow(&self, mut begun: usize, bytes: &[u8], mut at_end: impl FnMut(usize)) -> usize {
         let mut at = 0;
         loop {
-            // What has begun is followed byte by byte, so that neither a match across reads nor one that overlaps the
-            // match before is missed, and none is compared from its beginning again.
+            // A partial match is followed byte by byte, so that neither a match across reads nor one that overlaps the
+            // previous match is missed, and no comparison starts over.
             while begun > 0 {
                 let Some(&byte) = bytes.get(at) else { return begun };
                 begun = self.next(begun, byte);

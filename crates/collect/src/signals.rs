@@ -1,4 +1,4 @@
-//! Signals by name, as they stand in records and requests.
+//! Signals by name, as used in records and requests.
 
 use std::fmt;
 
@@ -18,14 +18,14 @@ impl SignalName {
         self.0
     }
 
-    /// `SIGTERM`; only signals that have a name of their own.
+    /// Such as `SIGTERM`; only signals that have a name.
     pub fn parse(name: &str) -> Option<Self> {
         let number = (1..32).find(|number| name_of(*number) == name)?;
         Signal::from_named_raw(number).map(Self)
     }
 }
 
-/// The name of a signal; real-time signals have a number alone.
+/// The name of a signal; real-time signals only have a number.
 pub fn name_of(number: i32) -> String {
     signal_hook::low_level::signal_name(number).map_or_else(|| format!("SIG{number}"), str::to_owned)
 }

@@ -1,6 +1,6 @@
-//! Fork and exec: what an engine finds when it begins.
+//! Fork and exec: the environment in which an engine starts.
 //!
-//! A session of its own, every signal as the kernel starts it, no descriptor but the three, nothing inherited by
+//! Its own session, default handlers for all signals, only the three standard descriptors, nothing inherited by
 //! accident.
 
 use std::io;
@@ -15,7 +15,7 @@ use skillrun_evidence::OsText;
 use crate::plan::Variable;
 use crate::wiring::EngineEnds;
 
-/// Starts the engine. The ends it was given are closed here.
+/// Starts the engine. The engine's ends of the streams are closed here.
 pub(crate) fn spawn(argv: &[OsText], cwd: &Path, variables: &[Variable], ends: EngineEnds) -> io::Result<Pid> {
     let (program, args) = argv.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     let mut command = Command::new(program.as_os_str());
@@ -43,7 +43,7 @@ pub(crate) fn inherit_nothing(command: &mut Command) {
     #[expect(unsafe_code, reason = "the only way to run code between fork and exec; all of it is async-signal-safe")]
     unsafe {
         command.pre_exec(|| {
-            // Blocked, the end of an engine would never be heard of.
+            // If it stayed blocked, the exit of an engine would never be noticed.
             unblock_signals();
             close_others_on_exec();
             Ok(())
@@ -51,20 +51,20 @@ pub(crate) fn inherit_nothing(command: &mut Command) {
     }
 }
 
-/// Exit codes that shells give for commands that do not begin.
+/// Exit codes of shells for commands that do not start.
 pub(crate) const NOT_FOUND: i32 = 127;
 pub(crate) const NOT_EXECUTABLE: i32 = 126;
 
-/// Why a process did not begin.
+/// Why a process did not start.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NotStarted {
-    /// What a shell would exit with; none when it is not the command's fault.
+    /// The exit code a shell would return; none when the command is not the cause.
     pub(crate) exit_code: Option<i32>,
     pub(crate) message: String,
 }
 
 impl NotStarted {
-    /// It did not even come to the command.
+    /// The command was not reached.
     pub(crate) fn before(message: String) -> Self {
         Self { exit_code: None, message }
     }
@@ -81,13 +81,13 @@ impl NotStarted {
         };
         let is = |kind| error.kind() == kind;
         let (exit_code, why) = if is(io::ErrorKind::NotFound) && exists {
-            (NOT_EXECUTABLE, "the program that should run it was not found".to_owned())
+            (NOT_EXECUTABLE, "its interpreter was not found".to_owned())
         } else if is(io::ErrorKind::NotFound) {
             (NOT_FOUND, if has_folder { "there is no such file" } else { "not found in PATH" }.to_owned())
         } else if is(io::ErrorKind::PermissionDenied) {
             (NOT_EXECUTABLE, "not executable".to_owned())
         } else {
-            (NOT_EXECUTABLE, format!("cannot be run ({error})"))
+            (NOT_EXECUTABLE, format!("failed to run it ({error})"))
         };
         let shown = program.display().to_string();
         let shown = if shown.is_empty() { "\"\"" } else { &shown };
@@ -103,19 +103,20 @@ fn prepare(terminal: Option<i32>) -> io::Result<()> {
         let terminal = unsafe { rustix::fd::BorrowedFd::borrow_raw(number) };
         rustix::process::ioctl_tiocsctty(terminal)?;
     }
-    // A shell that starts us in the background leaves SIGINT ignored, and the engine could not be interrupted.
+    // A shell that starts this program in the background leaves SIGINT ignored, and the engine could not be
+    // interrupted.
     for signal in 1..=64 {
         default_disposition(signal);
     }
     unblock_signals();
-    // An engine whose host is gone is recorded by nobody. Its tools are found by their tag.
+    // An engine whose host is gone is not recorded by any process. Its tools are found by their tag.
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     close_others_on_exec();
     Ok(())
 }
 
-/// Sets a signal to what the kernel does by itself. Asks the kernel directly: the C library refuses to touch the two
-/// signals it uses for its threads, and those are inherited as well.
+/// Sets a signal to its default handler. Calls the kernel directly: the C library refuses to touch the two signals it
+/// uses for its threads, and those are inherited as well.
 fn default_disposition(signal: libc::c_int) {
     /// The kernel's `struct sigaction`, all zero: default handler, no flags, nothing masked.
     const DEFAULT: [u64; 4] = [0; 4];

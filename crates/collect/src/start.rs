@@ -1,4 +1,4 @@
-//! Starts a host: a process of its own, which outlives the one that starts it.
+//! Starts a host: a separate process, which outlives the one that starts it.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder};
@@ -19,15 +19,15 @@ use crate::error::CollectError;
 use crate::plan::Plan;
 use crate::spawn::inherit_nothing;
 
-/// What a host tells its starter, once, on standard output.
+/// The answer of a host to its starter, once, on standard output.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Ready {
-    /// The attempt is claimed; `host.sock` is there.
+    /// The attempt is claimed; `host.sock` exists.
     Listening,
-    /// Nothing was begun.
+    /// Nothing was started.
     Refused(String),
-    /// Nothing was begun: somebody else has the attempt.
+    /// Nothing was started: another host has the attempt.
     Taken(String),
 }
 
@@ -36,25 +36,26 @@ pub fn prepare_folder(dir: &Path) -> Result<std::path::PathBuf, CollectError> {
     let audit = dir.join(".audit");
     fs::create_dir_all(dir)
         .and_then(|()| DirBuilder::new().recursive(true).mode(0o700).create(&audit))
-        .map_err(|error| CollectError::file(&audit, "the folder cannot be made", error))?;
-    // One that was there may be open to others. If it is not ours, what we write into it is not either way.
+        .map_err(|error| CollectError::file(&audit, "failed to create the folder", error))?;
+    // An existing one may be accessible to other users. If it belongs to another user, so does whatever is written into
+    // it.
     fs::set_permissions(&audit, fs::Permissions::from_mode(0o700)).ok();
-    fs::canonicalize(&audit).map_err(|error| CollectError::file(&audit, "the folder cannot be found", error))
+    fs::canonicalize(&audit).map_err(|error| CollectError::file(&audit, "failed to resolve the folder", error))
 }
 
 /// The number after the last attempt that was begun in a folder.
 pub fn next_number(audit: &Path) -> Result<AttemptNumber, CollectError> {
-    // After the largest number there is none; whoever asks for it again is told so.
+    // There is none after the largest number; a claim for it fails.
     last_number(audit).map(|last| AttemptNumber(last.0.saturating_add(1)))
 }
 
 /// The last attempt that was begun in a folder.
 pub fn last_number(audit: &Path) -> Result<AttemptNumber, CollectError> {
-    let numbers = recorded(audit).map_err(|error| CollectError::file(audit, "the folder cannot be read", error))?;
+    let numbers = recorded(audit).map_err(|error| CollectError::file(audit, "failed to read the folder", error))?;
     Ok(numbers.last().copied().unwrap_or(AttemptNumber::BEFORE_FIRST))
 }
 
-/// Attempts that a folder has any file of, whoever made it.
+/// Attempts of which a folder has any file, whichever program created it.
 pub(crate) fn recorded(audit: &Path) -> io::Result<BTreeSet<AttemptNumber>> {
     let mut numbers = BTreeSet::new();
     for entry in fs::read_dir(audit)? {
@@ -64,11 +65,12 @@ pub(crate) fn recorded(audit: &Path) -> io::Result<BTreeSet<AttemptNumber>> {
 }
 
 /// Starts a host with `command`, which runs [`crate::host::main`], and hands it the plan. When this returns, the host
-/// has the attempt and can be attached to. It need not be waited for, except by a starter that lives long and does not
-/// want to collect the dead.
+/// has the attempt and can be attached to. It need not be reaped, except by a long-lived starter that must not
+/// accumulate zombies.
 pub fn start(mut command: Command, plan: &Plan) -> Result<Child, CollectError> {
     let plan = serde_json::to_vec(plan).map_err(|error| CollectError::NoHost(error.into()))?;
-    // A host lives longer than its starter: whoever waits for the end of a pipe that the starter has must not wait for it.
+    // A host lives longer than its starter: a process that waits for the end of a pipe of the starter must not wait for
+    // the host.
     inherit_nothing(&mut command);
     // Variables for the engine are in the plan; the host itself needs none.
     let mut host = command
@@ -82,7 +84,7 @@ pub fn start(mut command: Command, plan: &Plan) -> Result<Child, CollectError> {
     let answer = match converse(&mut host, &plan) {
         Ok(answer) => answer,
         Err(error) => {
-            // Nothing may begin any more that nobody knows of.
+            // No process may start any more that has no owner.
             host.kill().and_then(|()| host.wait()).ok();
             return Err(CollectError::Silent(error));
         }
@@ -104,19 +106,19 @@ pub fn start(mut command: Command, plan: &Plan) -> Result<Child, CollectError> {
     }
 }
 
-/// How long a host may take to claim an attempt. It does nothing long before; only a file system that hangs holds it up,
-/// or somebody who has stopped it.
+/// Time limit for a host to claim an attempt. It does little before; only a hanging file system delays it, or a stop
+/// signal.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Most bytes of an answer.
+/// Maximum size of an answer.
 const ANSWER_MAX: usize = 64 * 1024;
 
-/// Hands over the plan and hears the answer, to its end.
+/// Sends the plan and reads the complete answer.
 fn converse(host: &mut Child, plan: &[u8]) -> io::Result<Vec<u8>> {
     let until = Instant::now() + PATIENCE;
     match host.stdin.take().map(|stdin| write_all(&stdin, plan, until)) {
         Some(Err(error)) if error.kind() == io::ErrorKind::TimedOut => return Err(error),
-        // A host that ends at once tells why below; that it did not take the plan does not matter then.
+        // A host that exits at once reports the reason below; that it did not read the plan does not matter then.
         Some(Ok(()) | Err(_)) | None => {}
     }
     let mut answer = Vec::new();
@@ -132,7 +134,7 @@ fn converse(host: &mut Child, plan: &[u8]) -> io::Result<Vec<u8>> {
     Ok(answer)
 }
 
-/// A plan may be larger than a pipe, and a host that was stopped takes none of it.
+/// A plan may be larger than a pipe, and a stopped host reads none of it.
 fn write_all(stdin: &ChildStdin, plan: &[u8], until: Instant) -> io::Result<()> {
     rustix::io::ioctl_fionbio(stdin, true)?;
     let mut rest = plan;

@@ -1,10 +1,10 @@
-//! The engine's folder for temporary files goes with it.
+//! Removes the engine's folder for temporary files.
 
 use std::path::Path;
 
 use crate::tree;
 
-/// Removes the folder and all that is in it. What cannot be removed stays in a folder for temporary files.
+/// Removes the folder and its content. Whatever cannot be removed is in a folder for temporary files anyway.
 pub(crate) fn remove(folder: &Path) {
     tree::remove(folder).ok();
 }

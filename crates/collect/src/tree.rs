@@ -1,8 +1,8 @@
-//! Whole folders, however deep: what they take up, and their removal.
+//! Whole folders, however deep: their disk usage, and their removal.
 //!
-//! An engine can make folders within folders until no path and no number of descriptors suffices. So every step goes from
-//! an open folder to a name in it, never through a link, and only the last few folders on the way are open. The way back
-//! is `..`, and it counts only where it leads to the folder that was left.
+//! An engine can nest folders so deep that no path and no number of descriptors suffices. So every step goes from an
+//! open folder to a name in it, never through a link, and only the last few folders on the path are open. The way back
+//! is `..`, and it is trusted only if it leads to the folder that was left.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata, Permissions};
@@ -15,21 +15,21 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fchmod, fstat, openat, statat, unlinkat};
 use rustix::io::Errno;
 
-/// Folders on the way that are open at once.
+/// Maximum number of folders on the path that are open at once.
 const OPEN: usize = 32;
-/// Names of folders that wait to be removed, on all levels together; there is always room for one on each.
+/// Maximum number of names of folders still to be removed, on all levels together; one on each level is always allowed.
 const WAITING: usize = 1_024;
-/// Names of folders that wait to be measured, on all levels together.
+/// Maximum number of names of folders still to be measured, on all levels together.
 const WAITING_MEASURED: usize = 1_000_000;
 
 const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
-/// A folder on the way.
+/// A folder on the path.
 struct Level {
     /// Its name in the folder above it.
     name: OsString,
-    /// None while it is far up.
+    /// None while it is far up the path.
     folder: Option<OwnedFd>,
     /// Device and number.
     identity: (u64, u64),
@@ -37,7 +37,7 @@ struct Level {
     waiting: Vec<OsString>,
 }
 
-/// The way from the root to where we are.
+/// The path from the root to the current folder.
 struct Way {
     levels: Vec<Level>,
     waiting: usize,
@@ -57,7 +57,7 @@ impl Way {
         Ok(())
     }
 
-    /// Goes back to the folder above. What was left is given back with it; none at the root.
+    /// Goes back to the parent folder. Returns the folder that was left; none at the root.
     fn leave(&mut self) -> io::Result<Option<Level>> {
         let Some(left) = self.levels.pop() else { return Ok(None) };
         if let (Some(above), Some(below)) = (self.levels.last_mut(), &left.folder)
@@ -65,7 +65,7 @@ impl Way {
         {
             let folder = openat(below, c"..", FOLDER, Mode::empty())?;
             if identity(&folder)? != above.identity {
-                return Err(io::Error::other("a folder was moved while it was walked through"));
+                return Err(io::Error::other("a folder was moved during the walk"));
             }
             above.folder = Some(folder);
         }
@@ -86,7 +86,7 @@ impl Way {
         }
     }
 
-    /// The folder where we are.
+    /// The current folder.
     fn here(&self) -> io::Result<&OwnedFd> {
         let here = self.levels.last().and_then(|level| level.folder.as_ref());
         here.ok_or_else(|| io::Error::other("the folder is not open"))
@@ -102,8 +102,8 @@ fn is_dots(name: &OsStr) -> bool {
     name == "." || name == ".."
 }
 
-/// What a folder and everything in it takes up on the disk, links as themselves. What vanishes on the way takes up
-/// nothing, and a folder that cannot be read takes up what it takes itself.
+/// The disk usage of a folder with its content, links as themselves. Entries that vanish meanwhile count as nothing,
+/// and a folder that cannot be read counts as itself.
 pub fn disk_bytes(root: &Path) -> io::Result<u64> {
     let found = match fs::symlink_metadata(root) {
         Ok(found) => found,
@@ -132,12 +132,12 @@ pub fn disk_bytes(root: &Path) -> io::Result<u64> {
     Ok(bytes)
 }
 
-/// What a file takes up: it may be said to be larger than it is.
+/// The disk usage of a file: its nominal size may be larger.
 pub fn on_disk(found: &Metadata) -> u64 {
     found.blocks().saturating_mul(512)
 }
 
-/// What lies in the folder where we are; the folders in it wait.
+/// Measures the current folder; its subfolders are queued.
 fn measure_here(way: &mut Way) -> io::Result<u64> {
     let mut bytes = 0_u64;
     let Ok(entries) = Dir::read_from(way.here()?) else { return Ok(0) };
@@ -151,7 +151,7 @@ fn measure_here(way: &mut Way) -> io::Result<u64> {
         bytes = bytes.saturating_add(u64::try_from(found.st_blocks).unwrap_or(0).saturating_mul(512));
         if FileType::from_raw_mode(found.st_mode) == FileType::Directory {
             if way.waiting >= WAITING_MEASURED {
-                return Err(io::Error::other(format!("there are more than {WAITING_MEASURED} folders side by side")));
+                return Err(io::Error::other(format!("more than {WAITING_MEASURED} folders are still to be measured")));
             }
             way.wait(name);
         }
@@ -159,8 +159,8 @@ fn measure_here(way: &mut Way) -> io::Result<u64> {
     Ok(bytes)
 }
 
-/// Removes a folder with everything in it, or a file. A link goes, and what it leads to stays. Nothing happens where
-/// nothing is.
+/// Removes a folder with everything in it, or a file. A link is removed, its target is not. A missing path is not an
+/// error.
 pub fn remove(path: &Path) -> io::Result<()> {
     let gone = |removed: io::Result<()>| match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -201,7 +201,7 @@ pub fn remove(path: &Path) -> io::Result<()> {
     gone(fs::remove_dir(path))
 }
 
-/// Removes what is no folder from the folder where we are; of the folders as many wait as there is room for.
+/// Removes everything but folders from the current folder; as many folders as allowed are queued.
 fn clear_here(way: &mut Way) -> io::Result<()> {
     let here = way.here()?;
     let entries = match Dir::read_from(here) {
@@ -240,7 +240,7 @@ fn clear_here(way: &mut Way) -> io::Result<()> {
 
 fn unlink(folder: &OwnedFd, name: &OsStr, flags: AtFlags) -> io::Result<()> {
     let removed = match unlinkat(folder, name, flags) {
-        // Some tools take the right to write away from what they keep.
+        // Some tools remove the write permission from their files.
         Err(Errno::ACCESS) => {
             fchmod(folder, Mode::RWXU)?;
             unlinkat(folder, name, flags)
@@ -253,7 +253,7 @@ fn unlink(folder: &OwnedFd, name: &OsStr, flags: AtFlags) -> io::Result<()> {
     }
 }
 
-/// Opens a folder that is to be removed. None: it is gone, or was something else and is gone.
+/// Opens a folder that is to be removed. None: it is gone, or it was not a folder and has been removed.
 fn open_to_remove(above: &OwnedFd, name: &OsStr) -> io::Result<Option<OwnedFd>> {
     let opened = match openat(above, name, FOLDER, Mode::empty()) {
         Err(Errno::ACCESS) => {
@@ -274,7 +274,7 @@ fn open_to_remove(above: &OwnedFd, name: &OsStr) -> io::Result<Option<OwnedFd>> 
 fn unlock(above: &OwnedFd, name: &OsStr) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = match openat(above, name, flags, Mode::empty()) {
-        // The folder above may be closed as well.
+        // The parent folder may lack permissions as well.
         Err(Errno::ACCESS) => {
             fchmod(above, Mode::RWXU)?;
             openat(above, name, flags, Mode::empty())
@@ -285,7 +285,7 @@ fn unlock(above: &OwnedFd, name: &OsStr) -> io::Result<()> {
         Ok(folder) => {
             fs::set_permissions(format!("/proc/self/fd/{}", folder.as_raw_fd()), Permissions::from_mode(0o700))
         }
-        // Told when it is opened.
+        // Reported when it is opened.
         Err(_) => Ok(()),
     }
 }

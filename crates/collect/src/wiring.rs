@@ -28,7 +28,7 @@ use crate::plan::StdinPlan;
 pub(crate) struct Wires {
     pub(crate) engine: EngineEnds,
     pub(crate) host: HostEnds,
-    /// The kernel gave no larger pipe.
+    /// The kernel did not grant a larger pipe.
     pub(crate) pipes_are_small: bool,
 }
 
@@ -59,7 +59,7 @@ pub(crate) enum Input {
     Terminal(OwnedFd),
 }
 
-/// What terminals say about their size. Wide, because some programs break lines at the edge.
+/// The reported size of terminals. Wide, because some programs break lines at the edge.
 const SIZE: Winsize = Winsize { ws_row: 50, ws_col: 200, ws_xpixel: 0, ws_ypixel: 0 };
 
 struct Terminal {
@@ -69,9 +69,9 @@ struct Terminal {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TerminalUse {
-    /// A person might type here: lines, and keys that interrupt.
+    /// For typed input: lines, and keys that interrupt.
     Controlling,
-    /// Bytes come out of it, nothing else.
+    /// For output only: bytes pass unchanged.
     Output,
 }
 
@@ -103,13 +103,13 @@ fn never_block(fd: impl AsFd) -> Result<(), Errno> {
     fcntl_setfl(&fd, flags | OFlags::NONBLOCK)
 }
 
-/// The largest pipe an ordinary user may ask for.
+/// The largest pipe an unprivileged user may request.
 fn largest_pipe() -> usize {
     const USUAL: usize = 1 << 20;
     std::fs::read_to_string("/proc/sys/fs/pipe-max-size").ok().and_then(|t| t.trim().parse().ok()).unwrap_or(USUAL)
 }
 
-/// A pipe of the largest size; whether it was given.
+/// A pipe of the largest size, and whether that size was granted.
 fn large_pipe() -> Result<(OwnedFd, OwnedFd, bool), Errno> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     let is_large = fcntl_setpipe_size(&read, largest_pipe()).is_ok();
@@ -160,8 +160,8 @@ impl Wires {
         streams[Stream::Stdout.index()] = Some(stdout_read);
         let mut held = None;
         match (wiring, &terminal) {
-            // Both streams are the same terminal, read once. A program that closes them all would be hung up on without
-            // somebody who keeps it.
+            // Both streams are the same terminal, read once. A program that closes all of its descriptors would get a
+            // hangup unless the host keeps one open.
             (Wiring::OnePty, terminal) => {
                 drop(stderr_read);
                 held = terminal.as_ref().map(|terminal| dup_private(&terminal.engine)).transpose()?;
@@ -185,7 +185,7 @@ fn dup_private(fd: &OwnedFd) -> Result<OwnedFd, Errno> {
     Ok(copy)
 }
 
-/// Streams that have a file of their own under a wiring.
+/// Streams that have their own file under a wiring.
 pub(crate) fn recorded_streams(wiring: Wiring, stdin: &StdinPlan) -> &'static [Stream] {
     match (wiring, stdin) {
         (Wiring::SplitPty, _) | (Wiring::Pipes, StdinPlan::Tty) => &[Stream::Stdout, Stream::Stderr, Stream::Pty],
@@ -195,10 +195,10 @@ pub(crate) fn recorded_streams(wiring: Wiring, stdin: &StdinPlan) -> &'static [S
     }
 }
 
-/// Longest line a terminal passes on whole while it collects lines.
+/// Maximum length of a line that a terminal passes on whole in canonical mode.
 const TERMINAL_LINE: usize = 4095;
 
-/// Whether a terminal in its present mode would cut these bytes. `begun`: how much of a line it has already.
+/// Whether a terminal in its current mode would truncate these bytes. `begun`: how much of a line it has already.
 pub(crate) fn terminal_would_cut(terminal: &OwnedFd, begun: usize, bytes: &[u8]) -> bool {
     let collects_lines = tcgetattr(terminal).is_ok_and(|modes| modes.local_modes.contains(LocalModes::ICANON));
     let mut begun = begun;
@@ -206,18 +206,18 @@ pub(crate) fn terminal_would_cut(terminal: &OwnedFd, begun: usize, bytes: &[u8])
     collects_lines && bytes.split(|b| *b == b'\n').any(&mut is_cut)
 }
 
-/// The key that ends the input of a terminal. In a line that has begun it only hands over what is there, and ends the
-/// input when it is pressed again.
+/// The key that ends the input of a terminal. In a line that has begun it only passes on the pending bytes, and ends
+/// the input when it is sent again.
 pub(crate) fn end_of_input(begun: usize) -> &'static [u8] {
     if begun == 0 { b"\x04" } else { b"\x04\x04" }
 }
 
-/// A file whose content goes to the engine. Only a regular one: anything else could keep the host waiting.
+/// A file whose content is sent to the engine. Only a regular file: anything else could block the host.
 pub(crate) fn open_input_file(path: &Path) -> std::io::Result<File> {
     let file = open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())?;
     let file = File::from(file);
     if !file.metadata()?.is_file() {
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "not an ordinary file"));
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "not a regular file"));
     }
     Ok(file)
 }

@@ -1,7 +1,7 @@
-//! An attempt that was claimed and never begun is nobody's again.
+//! Withdraws an attempt that was claimed and never begun.
 //!
-//! The claim goes last. Whoever is killed on the way leaves a claim without a record, which is where it began; and while
-//! the claim is there nobody else can begin the attempt and have files under these names.
+//! The claim is removed last. A process that is killed on the way leaves a claim without a record, which is the initial
+//! state; and while the claim exists no other host can begin the attempt and create files under these names.
 
 use std::fs::{self, File};
 use std::io;
@@ -16,19 +16,20 @@ use crate::error::CollectError;
 use crate::process::leftovers;
 use crate::{recover, snapshot, start};
 
-/// Gives up an attempt whose host is gone and was never told to start the process, so that it can be begun again. Only
-/// its owner can know; but what has evidence or a record is refused, and so is an attempt whose host is alive.
+/// Withdraws an attempt whose host is gone and never received the request to start the process, so that it can be begun
+/// again. Only its owner can know that; but an attempt with evidence or a record is refused, and so is one whose host
+/// is alive.
 pub fn withdraw(audit: &Path, attempt: AttemptNumber) -> Result<(), CollectError> {
     let failed = |doing| move |error: io::Error| CollectError::file(audit, doing, error);
-    // One at a time: the second would take away what was begun after the first.
-    let folder = File::open(audit).map_err(failed("the folder cannot be opened"))?;
+    // One at a time: a second call would remove what was begun after the first.
+    let folder = File::open(audit).map_err(failed("failed to open the folder"))?;
     flock(&folder, FlockOperation::LockExclusive)
-        .map_err(|error| CollectError::file(audit, "the folder cannot be locked", error))?;
-    let claim = match Claim::read(audit, attempt).map_err(failed("the claim cannot be read"))? {
+        .map_err(|error| CollectError::file(audit, "failed to lock the folder", error))?;
+    let claim = match Claim::read(audit, attempt).map_err(failed("failed to read the claim"))? {
         Claimed::By(claim) => Some(claim),
         Claimed::BySomebody => None,
         Claimed::ByNobody => {
-            let numbers = start::recorded(audit).map_err(failed("the folder cannot be read"))?;
+            let numbers = start::recorded(audit).map_err(failed("failed to read the folder"))?;
             return match numbers.contains(&attempt) {
                 false => Ok(()),
                 true => Err(CollectError::Refused(format!("attempt {attempt} was recorded without a claim"))),
@@ -38,17 +39,17 @@ pub fn withdraw(audit: &Path, attempt: AttemptNumber) -> Result<(), CollectError
     if claim.as_ref().is_some_and(Claim::host_is_alive) {
         return Err(CollectError::Refused(format!("the host of attempt {attempt} is alive")));
     }
-    if has_evidence(audit, attempt).map_err(failed("the evidence cannot be looked for"))? {
+    if has_evidence(audit, attempt).map_err(failed("failed to look for evidence"))? {
         return Err(CollectError::Refused(format!("attempt {attempt} was begun; its evidence is kept")));
     }
     if let Some(claim) = &claim {
-        // There should be nobody. But whoever is there belongs to nobody else.
+        // There should be no process left. If there is one, it belongs to this attempt.
         leftovers::end(&claim.nonce);
     }
-    give_up(audit, attempt, claim.as_ref()).map_err(failed("what the host left cannot be removed"))
+    give_up(audit, attempt, claim.as_ref()).map_err(failed("failed to remove the files of the host"))
 }
 
-/// A host makes these files when it starts the process, and its record when all is over.
+/// A host creates these files when it starts the process, and its record at the end.
 fn has_evidence(audit: &Path, attempt: AttemptNumber) -> io::Result<bool> {
     let of_streams = Stream::ALL.into_iter().map(|stream| names::log(stream, attempt));
     let others = [names::host(attempt), names::chunks(attempt), names::redact(attempt), names::stdin(attempt)];
@@ -60,19 +61,19 @@ fn has_evidence(audit: &Path, attempt: AttemptNumber) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Removes all that a host makes before it starts a process, the claim last. The socket is not among it: it may be
-/// another host's by now.
+/// Removes everything that a host creates before it starts a process, the claim last. The socket is not removed: it may
+/// belong to another host by now.
 pub(crate) fn give_up(audit: &Path, attempt: AttemptNumber, claim: Option<&Claim>) -> io::Result<()> {
     snapshot::remove_before(audit, attempt)?;
     if let Some(claim) = claim {
         recover::remove_temporary(claim);
-        // Where a host was killed while it made them. A claim that somebody forged leads nowhere else.
+        // Left if a host was killed while it created them. A forged claim cannot point elsewhere.
         if claim.nonce.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
             remove(&claim.beside(audit))?;
             remove(&audit.join(names::socket_draft(&claim.nonce)))?;
         }
     }
-    // The view may be there if somebody has noted that the host is gone.
+    // The view may exist if a process has noted that the host is gone.
     for name in [names::reserve(attempt), names::meta(attempt), names::claim(attempt)] {
         remove(&audit.join(name))?;
     }

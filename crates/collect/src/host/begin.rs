@@ -22,13 +22,13 @@ use crate::plan::{Plan, SnapshotPlan, StartWhen, Variable, VariableKind};
 use crate::snapshot::{Limits, Rules, Snapshots};
 use crate::start::{self, Ready};
 
-/// What a host is called in the list of processes.
+/// The name of a host in the list of processes.
 pub(crate) const NAME: &CStr = c"skillrun-host";
 
 /// Largest plan; environments are limited to two megabytes by the kernel.
 const PLAN_MAX: u64 = 16 << 20;
 
-/// Room that is given back when the disk is full, so that the end can be recorded.
+/// Reserved space that is released when the disk is full, so that the end can be recorded.
 const RESERVE: u64 = 256 * 1024;
 
 /// Everything a host holds before it starts a process.
@@ -49,11 +49,11 @@ pub(super) struct Signals {
     pub(super) end: UnixStream,
 }
 
-/// Runs a host to its end. The exit code is of no meaning to anybody; the record is.
+/// Runs a host to its end. The exit code has no meaning; the record does.
 pub fn main() -> ExitCode {
-    // Whoever lists processes should know us, by whatever path we were started.
+    // The host should be recognizable in a list of processes, whatever path it was started by.
     rustix::thread::set_name(NAME).ok();
-    // A terminal's interrupt is for the starter, not for us.
+    // An interrupt from the terminal is for the starter, not for the host.
     rustix::process::setsid().ok();
     let begun = read_plan().and_then(begin);
     let answer = match &begun {
@@ -70,8 +70,8 @@ pub fn main() -> ExitCode {
         Ok(begun) => {
             let host = Host::new(begun);
             match (host.plan.start, told) {
-                // The starter is gone, and nobody else knows of this host: the next owner may have looked for it before
-                // it had its claim. One that waited would be in the way of the host that the next owner starts.
+                // The starter is gone, and no other process knows of this host: the next owner may have looked for it
+                // before it had its claim. A host that waited would block the host that the next owner starts.
                 (StartWhen::Told { .. }, Err(_)) => host.withdraw(),
                 (StartWhen::Told { .. }, Ok(())) | (StartWhen::AtOnce, Ok(()) | Err(_)) => host.live(),
             }
@@ -81,10 +81,10 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Why nothing was begun.
+/// Why nothing was started.
 enum NotBegun {
     Refused(String),
-    /// Somebody else has the attempt.
+    /// Another host has the attempt.
     Taken(String),
 }
 
@@ -96,11 +96,12 @@ impl From<String> for NotBegun {
 
 fn read_plan() -> Result<Plan, NotBegun> {
     let mut bytes = Vec::new();
-    io::stdin().take(PLAN_MAX).read_to_end(&mut bytes).map_err(|error| format!("no plan could be read ({error})"))?;
-    Ok(serde_json::from_slice(&bytes).map_err(|error| format!("the plan is not readable ({error})"))?)
+    io::stdin().take(PLAN_MAX).read_to_end(&mut bytes).map_err(|error| format!("failed to read the plan ({error})"))?;
+    Ok(serde_json::from_slice(&bytes).map_err(|error| format!("failed to parse the plan ({error})"))?)
 }
 
-/// The starter's pipes are closed, so that it sees the end of the answer and we do not hold what it waits for.
+/// The starter's pipes are closed, so that it sees the end of the answer and the host does not hold open what it waits
+/// for.
 fn let_go_of_starter() {
     if let Ok(null) = File::options().read(true).write(true).open("/dev/null") {
         dup2_stdin(null.as_fd()).ok();
@@ -120,36 +121,36 @@ fn begin(mut plan: Plan) -> Result<Begun, NotBegun> {
         }
     };
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
-        .map_err(|error| format!("orphans cannot be adopted ({error})"))?;
-    // Everybody is ended through handles; without them nobody would be.
+        .map_err(|error| format!("failed to become the reaper of orphaned processes ({error})"))?;
+    // Processes are terminated through handles (pidfd); without them none would be.
     let me = rustix::process::getpid();
     rustix::process::pidfd_open(me, rustix::process::PidfdFlags::empty())
-        .map_err(|error| format!("this system has no handles for processes ({error})"))?;
-    let signals = Signals::watch().map_err(why("signals cannot be watched"))?;
+        .map_err(|error| format!("this system does not support process handles (pidfd) ({error})"))?;
+    let signals = Signals::watch().map_err(why("failed to watch signals"))?;
     refuse_beside_living_host(&audit, &plan)?;
     refuse_over_recording(&audit, &plan)?;
     let temporary = plan.temporary.as_path().join(temporary_name(&plan.nonce));
-    let claim = Claim::new(&plan, &temporary).map_err(why("the attempt cannot be claimed"))?;
+    let claim = Claim::new(&plan, &temporary).map_err(why("failed to claim the attempt"))?;
     claim.take(&audit).map_err(|error| {
         if error.kind() == io::ErrorKind::AlreadyExists {
             already_begun(&plan)
         } else {
-            NotBegun::Refused(format!("the attempt cannot be claimed in {} ({error})", audit.display()))
+            NotBegun::Refused(format!("failed to claim the attempt in {} ({error})", audit.display()))
         }
     })?;
     let opened = (|| {
-        let desk = Desk::open(&audit, &plan.nonce).map_err(why("the socket cannot be made"))?;
+        let desk = Desk::open(&audit, &plan.nonce).map_err(why("failed to create the socket"))?;
         let made = DirBuilder::new().mode(0o700).create(&temporary);
-        made.map_err(why("a folder for temporary files cannot be made"))
+        made.map_err(why("failed to create a folder for temporary files"))
             .and_then(|()| {
                 let reserve = reserve(&audit.join(names::reserve(plan.attempt)));
-                reserve.map_err(why("there is no room to record anything"))
+                reserve.map_err(why("failed to reserve disk space for the record"))
             })
             .inspect_err(|_| desk.remove_socket())?;
         Ok(desk)
     })();
     let desk = opened.inspect_err(|_: &String| {
-        // Nothing was begun, so nothing is claimed.
+        // Nothing was started, so the claim is released.
         claim.give_back(&audit);
         fs::remove_dir(&temporary).ok();
         fs::remove_file(audit.join(names::reserve(plan.attempt))).ok();
@@ -160,12 +161,12 @@ fn begin(mut plan: Plan) -> Result<Begun, NotBegun> {
 
 /// Two processes in one workspace would spoil each other's snapshots, and there is one socket.
 fn refuse_beside_living_host(audit: &Path, plan: &Plan) -> Result<(), String> {
-    let numbers = Claim::all(audit).map_err(|error| format!("{} cannot be read ({error})", audit.display()))?;
+    let numbers = Claim::all(audit).map_err(|error| format!("failed to read {} ({error})", audit.display()))?;
     for number in numbers.into_iter().filter(|number| *number != plan.attempt) {
         if let Ok(Claimed::By(claim)) = Claim::read(audit, number)
             && claim.host_is_alive()
         {
-            // A host that has written its record is about to leave.
+            // A host that has written its record is about to exit.
             if skillrun_evidence::HostRecord::read(audit, number).is_ok_and(|record| record.is_some()) {
                 continue;
             }
@@ -175,9 +176,9 @@ fn refuse_beside_living_host(audit: &Path, plan: &Plan) -> Result<(), String> {
     Ok(())
 }
 
-/// A recording that was made without a claim, by an older program or by hand, is not written over either.
+/// A recording that was made without a claim, by an older version or by hand, is not overwritten either.
 fn refuse_over_recording(audit: &Path, plan: &Plan) -> Result<(), NotBegun> {
-    let numbers = start::recorded(audit).map_err(|error| format!("{} cannot be read ({error})", audit.display()))?;
+    let numbers = start::recorded(audit).map_err(|error| format!("failed to read {} ({error})", audit.display()))?;
     if numbers.contains(&plan.attempt) {
         return Err(already_begun(plan));
     }
@@ -185,20 +186,20 @@ fn refuse_over_recording(audit: &Path, plan: &Plan) -> Result<(), NotBegun> {
 }
 
 fn already_begun(plan: &Plan) -> NotBegun {
-    NotBegun::Taken(format!("attempt {} was already begun here", plan.attempt))
+    NotBegun::Taken(format!("attempt {} has already begun here", plan.attempt))
 }
 
 fn reserve(path: &Path) -> io::Result<()> {
     let file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
     let made = rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, RESERVE);
-    // Not every file system can promise room; then there is none to give back.
+    // Not every file system can reserve space; then there is none to release.
     match made {
         Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Adds what the host itself gives to the process.
+/// Adds the variables that the host itself sets for the process.
 fn complete_environment(plan: &mut Plan, temporary: &Path) {
     let tag = format!("{}/{}/{}", plan.run_id, plan.attempt, plan.nonce);
     plan.variables.retain(|variable| ![TAG, TEMPORARY].contains(&variable.name.as_os_str().to_str().unwrap_or("")));
@@ -214,7 +215,7 @@ impl Signals {
         child.set_nonblocking(true)?;
         end.set_nonblocking(true)?;
         signal_hook::low_level::pipe::register(SIGCHLD, child_writer)?;
-        // A limit on the size of files would end us; as an error of the write it is recorded.
+        // The signal of a file size limit would kill the host; as a write error it is recorded.
         signal_hook::flag::register(SIGXFSZ, Arc::default())?;
         for signal in [SIGTERM, SIGINT, SIGHUP] {
             signal_hook::low_level::pipe::register(signal, end_writer.try_clone()?)?;
@@ -222,7 +223,7 @@ impl Signals {
         Ok(Self { child, end })
     }
 
-    /// Whether a signal has come since the last look.
+    /// Whether a signal has arrived since the last check.
     pub(super) fn came(mut stream: &UnixStream) -> bool {
         let mut came = false;
         let mut buffer = [0; 256];

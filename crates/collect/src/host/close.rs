@@ -1,4 +1,4 @@
-//! The end of a host: nobody is left, everything is read, the record is on disk.
+//! The end of a host: no process is left, everything is read, the record is on disk.
 
 use std::fs;
 use std::io;
@@ -18,7 +18,7 @@ use crate::protocol::Notice;
 use crate::snapshot::{SnapshotError, Taken};
 use crate::temporary;
 
-/// How long the owner may take to hear the last words.
+/// Time limit for the owner to read the final notices.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 impl Host {
@@ -32,14 +32,14 @@ impl Host {
             }
         });
         drop(running.group.take());
-        // The controlling terminal ends with its last user, and that is us.
+        // The controlling terminal ends with its last user, which is the host.
         drop(running.held.take());
         if let Some(exit) = exit.filter(|_| living_main.is_some()) {
             self.tell_exit(exit);
         }
         let now = self.clock.now();
         running.drained += running.streams.drain(now) as u64;
-        // Not before: neither the engine nor its last bytes may have it.
+        // Not before: neither the engine nor its last bytes may use this space.
         self.free_reserve();
         // The attempt that was being opened is claimed and has its files; it is the one that ends.
         self.change_over(&mut running, now);
@@ -48,16 +48,16 @@ impl Host {
         let ended_at = self.clock.now();
         running.streams.close(ended_at);
         let mut part = running.streams.into_part();
-        // What did not fit before has room now, and must have it before the listings.
+        // Data that did not fit before has space now, and needs it before the listings.
         if let Err(error) = part.recorder.write_lines() {
             part.trouble.get_or_insert(Trouble::Disk(error));
         }
         if let Some(Trouble::Disk(error)) = &part.trouble {
-            let message = format!("the evidence could not be written ({error})");
+            let message = format!("failed to write the evidence ({error})");
             self.fail(message);
         }
         record::set_exit(&mut self.record, exit);
-        // What somebody did to it counts before what became of the evidence meanwhile.
+        // A deliberate end takes precedence over an error of the evidence meanwhile.
         let why = running.ladder.map(|ladder| ladder.why).or(part.trouble.as_ref().map(Trouble::ended_by));
         self.record.ended_by.get_or_insert(why.unwrap_or(EndedBy::Exited));
         self.record.rusage = usage::of_children();
@@ -66,7 +66,7 @@ impl Host {
         self.finish(part, drain, ended_at);
     }
 
-    /// The process never began.
+    /// The process never started.
     pub(super) fn close_unstarted(mut self, part: Option<Part>) {
         self.free_reserve();
         let now = self.clock.now();
@@ -108,12 +108,12 @@ impl Host {
             format!("{} ({})", ended.total, names.join(", "))
         };
         if ended.is_partial {
-            record::warn(&mut self.record, Code::SurvivorsLeft, format!("processes that do not end: {}", names()));
+            record::warn(&mut self.record, Code::SurvivorsLeft, format!("processes that do not exit: {}", names()));
         } else if ended.total > 0 {
             record::warn(
                 &mut self.record,
                 Code::SurvivorsEnded,
-                format!("processes ended after the engine: {}", names()),
+                format!("processes terminated after the engine exited: {}", names()),
             );
         }
         self.record.survivors = ended.survivors;
@@ -122,48 +122,48 @@ impl Host {
 
     /// Seals the evidence and writes the record, then the view of it.
     pub(super) fn write_record(&mut self, mut record: HostRecord, mut part: Part, drain: Drain) {
-        // What still waits counts only if it can be written; if not, sealing tells.
+        // Pending data counts only if it can be written; if not, sealing reports the error.
         part.recorder.write_lines().ok();
         record::set_capture(&mut record, &part, drain);
         match part.recorder.seal() {
             Ok(sealed) => record::set_hashes(&mut record, sealed, &self.audit),
             Err(error) => {
-                let message = format!("the evidence is not whole on the disk ({error})");
+                let message = format!("the evidence on the disk is incomplete ({error})");
                 record
                     .error
                     .get_or_insert(skillrun_evidence::host_record::HostError { code: Code::HostError, message });
                 record.ended_by = Some(EndedBy::HostError);
             }
         }
-        // Without a record the attempt counts as lost, which is what it then is.
+        // Without a record the attempt counts as lost, which is then correct.
         let write = |record: &HostRecord| record.write(&self.audit).and_then(|()| record.write_meta(&self.audit));
         if let Err(error) = write(&record)
             && error.kind() == io::ErrorKind::StorageFull
             && let Some(snapshots) = &self.snapshots
         {
-            // The listing has taken the room that was kept for the record, and can be done without.
+            // The listing has used the space reserved for the record, and is dispensable.
             snapshots.remove_after(record.attempt_number);
             record.fs_diff = None;
             record.hashes.retain(|name, _| self.audit.join(name).exists());
-            record::warn(&mut record, Code::SnapshotFailed, "the disk had no room for it and the record");
+            record::warn(&mut record, Code::SnapshotFailed, "the disk had no space for both it and the record");
             write(&record).ok();
         }
         self.record.ended_by = record.ended_by;
     }
 
-    /// Gives the disk the room that was kept for the end.
+    /// Releases the disk space reserved for the end.
     pub(super) fn free_reserve(&self) {
         fs::remove_file(self.audit.join(names::reserve(self.plan.attempt))).ok();
     }
 
-    /// Tells the owner, and cleans up what is of no use to anybody.
+    /// Notifies the owner, and removes what is no longer needed.
     fn leave(&mut self) {
         let ended_by = self.record.ended_by.unwrap_or(EndedBy::HostError);
         self.desk.tell(&Notice::Ended { ended_by });
         let begin = self.clock.now();
         while !self.desk.is_idle() && self.clock.now().saturating_sub(begin) < LAST_WORDS.as_nanos() as u64 {
             let now = self.clock.now();
-            // Whatever is asked for now comes too late.
+            // Requests that arrive now come too late.
             drop(self.desk.flush(now));
             if !self.desk.is_idle() {
                 std::thread::sleep(Duration::from_millis(1));
@@ -172,7 +172,7 @@ impl Host {
         temporary::remove(&self.temporary);
     }
 
-    /// Lists the workspace before an attempt. `breathe` is called all the while.
+    /// Lists the workspace before an attempt. `breathe` is called regularly.
     pub(super) fn snapshot_before(&mut self, cache: Option<AttemptNumber>, breathe: &mut dyn FnMut(&mut Self)) {
         let Some(snapshots) = self.snapshots.take() else { return };
         let attempt = self.record.attempt_number;
@@ -181,7 +181,7 @@ impl Host {
         self.note_snapshot(taken.map(|taken| (taken, None)));
     }
 
-    /// Lists it again, and what has changed.
+    /// Lists it again, with the changes.
     pub(super) fn snapshot_after(&mut self, breathe: &mut dyn FnMut(&mut Self)) {
         let Some(snapshots) = self.snapshots.take() else { return };
         let attempt = self.record.attempt_number;

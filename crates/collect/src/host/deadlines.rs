@@ -1,4 +1,4 @@
-//! When the host ends a process by itself. Pure: moments are nanoseconds of one monotonic clock, and are given.
+//! When the host terminates a process by itself. Pure: times are nanoseconds of one monotonic clock, and are passed in.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use skillrun_model::EndedBy;
 
 use crate::plan::Limits;
 
-/// A moment, in nanoseconds since the host began.
+/// A time, in nanoseconds since the host started.
 pub(crate) type Moment = u64;
 
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub(crate) struct Deadlines {
     waiting: Option<Waiting>,
     /// The time counts from the next input.
     awaits_input: bool,
-    /// Since when nobody is attached.
+    /// Since when no owner is attached.
     alone_since: Option<Moment>,
 }
 
@@ -47,14 +47,14 @@ impl Deadlines {
         }
     }
 
-    /// A sticky process goes on to its next attempt, which waits for its first input.
+    /// A sticky process continues with its next attempt, which waits for its first input.
     pub(crate) fn next_attempt(&mut self, now: Moment) {
         self.begin(now);
         self.awaits_input = true;
     }
 
-    /// Input was given. The first one of an attempt begins the turn; a process that is fed all the while has no more time
-    /// than others.
+    /// Input was written. The first one of an attempt begins the turn; a process that receives input continuously has
+    /// no more time than others.
     pub(crate) fn input(&mut self, now: Moment) {
         self.go_on(now);
         if std::mem::replace(&mut self.awaits_input, false) {
@@ -89,19 +89,19 @@ impl Deadlines {
         self.linger_until.is_some()
     }
 
-    /// A person is asked; from now on the others stand still.
+    /// A user is asked; from now on the other deadlines are suspended.
     pub(crate) fn wait(&mut self, now: Moment, deadline: Option<Duration>) {
         let since = self.waiting.map_or(now, |waiting| waiting.since);
         self.waiting = Some(Waiting { since, until: deadline.map(|deadline| after(now, deadline)) });
     }
 
-    /// The person has answered; the others go on where they stood.
+    /// The user has answered; the other deadlines resume where they were.
     pub(crate) fn go_on(&mut self, now: Moment) {
         if let Some(waiting) = self.waiting.take() {
             let stood = now.saturating_sub(waiting.since);
             let later = |moment: &mut Moment| *moment = moment.saturating_add(stood);
             later(&mut self.begun);
-            // After a byte that came while the clock stood still, no silence has been counted yet.
+            // After a byte that arrived while the clock was suspended, no silence has been counted yet.
             self.last_byte = if self.last_byte < waiting.since { self.last_byte.saturating_add(stood) } else { now };
             if let Some(until) = &mut self.linger_until {
                 later(until);
@@ -117,7 +117,7 @@ impl Deadlines {
         self.alone_since = Some(now);
     }
 
-    /// What ends the process next, and when.
+    /// The next deadline that terminates the process.
     pub(crate) fn next(&self) -> Option<(Moment, EndedBy)> {
         match self.waiting {
             Some(Waiting { until: Some(until), .. }) => {
@@ -130,14 +130,14 @@ impl Deadlines {
                 let hard = (self.hard_limit(), EndedBy::HardTimeout);
                 let stall = (after(self.last_byte, self.limits.stall), EndedBy::Stall);
                 let linger = self.linger_until.map(|until| (until, EndedBy::Linger));
-                // After the end of a turn nothing is missing any more, so silence is no stall.
+                // After the end of a turn nothing is missing any more, so silence is not a stall.
                 let others = linger.unwrap_or(stall);
                 Some(if others.0 <= hard.0 { others } else { hard })
             }
         }
     }
 
-    /// The moment after which nothing is waited for.
+    /// The time after which nothing is waited for.
     pub(crate) fn hard_limit(&self) -> Moment {
         after(self.begun, self.limits.hard)
     }

@@ -1,7 +1,7 @@
-//! The host's side of `host.sock`: one owner at a time, nobody waited for.
+//! The host's side of `host.sock`: one owner at a time, without blocking.
 //!
-//! Notices are queued and written as the owner reads. Progress is not queued: an owner that was slow hears of the
-//! newest only. An owner that reads nothing loses its place before the queue can grow.
+//! Notices are queued and written as the owner reads. Progress is not queued: a slow owner receives only the newest. An
+//! owner that reads nothing is disconnected before the queue can grow.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -19,13 +19,13 @@ use crate::lines::{Line, Lines};
 use crate::owner::SocketPlace;
 use crate::protocol::{CloseReason, HostHello, Notice, OwnerHello, Progress, Request, VERSION};
 
-/// Most bytes that wait for an owner to read them.
+/// Maximum number of bytes queued for an owner.
 const QUEUE_MAX: usize = 1 << 20;
 
-/// How long nobody is let in after that failed.
+/// Pause after a failed accept.
 const DEAF: Duration = Duration::from_millis(100);
 
-/// How long an owner may take to greet.
+/// Time limit for the greeting of an owner.
 const GREETING: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
@@ -33,11 +33,11 @@ pub(crate) struct Desk {
     listener: UnixListener,
     place: SocketPlace,
     seat: Option<Seat>,
-    /// Nobody is let in before.
+    /// No connection is accepted before this.
     deaf_until: Option<Moment>,
 }
 
-/// Somebody who is attached, or about to be.
+/// An owner that is attached, or about to be.
 #[derive(Debug)]
 struct Seat {
     stream: UnixStream,
@@ -53,7 +53,7 @@ enum Greeting {
     Done,
 }
 
-/// What the desk has to tell the host.
+/// An event of the socket.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     Came,
@@ -62,7 +62,7 @@ pub(crate) enum Event {
 }
 
 impl Desk {
-    /// Takes the place of a socket that a dead host left. It is there under its name only when it can be connected to.
+    /// Replaces a socket that a dead host left. It appears under its name only when it accepts connections.
     pub(crate) fn open(audit: &Path, nonce: &str) -> io::Result<Self> {
         let place = SocketPlace::open(audit)?;
         let beside = place.beside(&names::socket_draft(nonce));
@@ -78,24 +78,24 @@ impl Desk {
         std::fs::remove_file(self.place.path()).ok();
     }
 
-    /// Readable when somebody wants in; none while nobody could be let in anyway.
+    /// Readable when a connection is pending; none while none can be accepted.
     pub(crate) fn listener(&self, now: Moment) -> Option<BorrowedFd<'_>> {
         self.deaf_until.is_none_or(|until| now >= until).then(|| self.listener.as_fd())
     }
 
-    /// Somebody is attached.
+    /// Whether an owner is attached.
     pub(crate) fn has_owner(&self) -> bool {
         self.seat.as_ref().is_some_and(|seat| seat.greeting == Greeting::Done)
     }
 
-    /// The descriptor of whoever is attached, and what it is waited for.
+    /// The descriptor of the attached owner, and the events to wait for.
     pub(crate) fn seat(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
         let seat = self.seat.as_ref()?;
         let flags = if seat.has_something() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
         Some((seat.stream.as_fd(), flags))
     }
 
-    /// When an owner that has not greeted loses its place.
+    /// When an owner that has not sent its greeting is disconnected.
     pub(crate) fn due(&self) -> Option<Moment> {
         let greeting = self.seat.as_ref().and_then(|seat| match seat.greeting {
             Greeting::DueBy(moment) => Some(moment),
@@ -104,15 +104,16 @@ impl Desk {
         [greeting, self.deaf_until].into_iter().flatten().min()
     }
 
-    /// Takes one connection. A second owner is told that there is one. Not more than one at a time: the owner may leave
-    /// between two of them, and the caller must look.
+    /// Accepts one connection. A second owner is refused with the reason. Not more than one at a time: the owner may
+    /// detach between two of them, and the caller must check.
     pub(crate) fn accept(&mut self, now: Moment, hello: &HostHello) {
         self.deaf_until = None;
         let stream = match self.listener.accept() {
             Ok((stream, _)) => stream,
             Err(error) => {
                 if error.kind() != io::ErrorKind::WouldBlock {
-                    // No descriptors, for instance. They stay in the queue, and asking all the while would not help.
+                    // Out of descriptors, for instance. Connections stay in the queue, and retrying at once would not
+                    // help.
                     self.deaf_until = Some(after(now, DEAF));
                 }
                 return;
@@ -133,13 +134,13 @@ impl Desk {
             seat.say(&Notice::Closed { reason: CloseReason::Owned, version: VERSION });
             seat.flush().ok();
         } else {
-            // It may have asked for something and left; that is found when it is read.
+            // It may have sent a request and left; that is noticed when it is read.
             seat.flush().ok();
             self.seat = Some(seat);
         }
     }
 
-    /// Reads what the owner asks.
+    /// Reads requests of the owner.
     pub(crate) fn read(&mut self, now: Moment) -> Vec<Event> {
         let mut events = Vec::new();
         let Some(seat) = &mut self.seat else { return events };
@@ -192,7 +193,7 @@ impl Desk {
         }
     }
 
-    /// How far the streams are; only the newest counts.
+    /// The sizes of the streams; only the newest are sent.
     pub(crate) fn progress(&mut self, progress: Progress) {
         if let Some(seat) = self.attached() {
             seat.progress = Some(progress);
@@ -203,7 +204,7 @@ impl Desk {
         self.seat.as_mut().filter(|seat| seat.greeting == Greeting::Done)
     }
 
-    /// Writes what the owner takes. An owner that does not read is treated as gone; what it had asked for counts.
+    /// Writes as much as the owner reads. An owner that does not read is treated as gone; its requests still count.
     pub(crate) fn flush(&mut self, now: Moment) -> Vec<Event> {
         let Some(seat) = &mut self.seat else { return Vec::new() };
         if seat.flush().is_ok() && seat.queue.len() <= QUEUE_MAX {
@@ -216,7 +217,7 @@ impl Desk {
         events
     }
 
-    /// Hangs up on whoever is attached, and says why.
+    /// Closes the connection of the attached owner, with a reason.
     pub(crate) fn hang_up(&mut self, reason: CloseReason) {
         if let Some(mut seat) = self.seat.take() {
             seat.say(&Notice::Closed { reason, version: VERSION });
@@ -224,7 +225,7 @@ impl Desk {
         }
     }
 
-    /// Everything was taken, or nobody is there.
+    /// Whether everything was sent, or no owner is attached.
     pub(crate) fn is_idle(&self) -> bool {
         self.seat.as_ref().is_none_or(|seat| !seat.has_something())
     }
@@ -236,7 +237,7 @@ impl Seat {
     }
 
     fn say(&mut self, message: &impl Serialize) {
-        // Progress that was made before something else is told before it.
+        // Earlier progress is sent before other notices.
         if let Some(progress) = self.progress.take() {
             self.put(&Notice::Progress(progress));
         }
@@ -244,7 +245,7 @@ impl Seat {
     }
 
     fn put(&mut self, message: &impl Serialize) {
-        // Our own types always become JSON.
+        // These types can always be serialized.
         if let Ok(line) = serde_json::to_vec(message) {
             self.queue.extend_from_slice(&line);
             self.queue.push(b'\n');
@@ -268,7 +269,7 @@ impl Seat {
         }
     }
 
-    /// Reads what is there, a megabyte at most; false when the other side has hung up.
+    /// Reads the available bytes, a megabyte at most; false when the other side has closed the connection.
     fn fill(&mut self) -> bool {
         let mut buffer = [0; 16 * 1024];
         for _ in 0..64 {

@@ -1,7 +1,7 @@
-//! Between the claim and the process: a host whose plan says so waits for the word to start, or withdraws.
+//! Between the claim and the process: a host whose plan requires it waits for the request to start, or withdraws.
 //!
-//! Whoever owns an attempt notes in its own books that the process starts, and only then says so. If it dies before, or
-//! between the two, the next owner finds a host that waits, and no process that nobody knows of.
+//! The owner of an attempt first records that the process starts, and only then sends the request. If it dies before,
+//! or between the two, the next owner finds a waiting host, and no unrecorded process.
 
 use rustix::event::{PollFd, PollFlags};
 
@@ -12,12 +12,12 @@ use crate::plan::StartWhen;
 use crate::protocol::{CloseReason, ProcessState};
 use crate::withdraw::give_up;
 
-/// How the wait came to its end.
+/// How the wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Held {
     /// The process is to be started, or was canceled.
     Over,
-    /// Nobody said anything in time, or somebody told the host to end.
+    /// No request arrived in time, or the host received a signal to exit.
     TooLong,
 }
 
@@ -28,7 +28,7 @@ impl Host {
             StartWhen::Told { within } => after(0, within),
         };
         loop {
-            // What has come is looked at before the clock.
+            // Arrived requests are handled before the clock is checked.
             self.attend();
             if self.process == ProcessState::Started || self.is_canceled_early() {
                 return Held::Over;
@@ -49,16 +49,16 @@ impl Host {
             fds.push(PollFd::from_borrowed_fd(fd, flags));
         }
         let until = self.desk.due().map_or(until, |due| due.min(until));
-        // If there was too little memory for it, it is tried again at once.
+        // If there was too little memory for it, it is retried at once.
         self.clock.poll(&mut fds, Some(until)).ok();
     }
 
-    /// Leaves as if it had never come. From here on it is too late for a word: whoever says it is hung up on, and finds
-    /// an attempt that nobody has begun.
+    /// Withdraws without a trace. From here on a request comes too late: the connection of the owner is closed, and it
+    /// finds an attempt that was not begun.
     pub(super) fn withdraw(mut self) {
-        // While the claim is there nobody else has a socket or files of this attempt; afterwards they may.
+        // While the claim exists no other host has a socket or files of this attempt; afterwards one may.
         self.desk.remove_socket();
-        // What cannot be removed stays claimed, and whoever owns the attempt can try again.
+        // If the files cannot be removed, the attempt stays claimed, and its owner can try again.
         if give_up(&self.audit, self.plan.attempt, Some(&self.claim)).is_ok() {
             self.desk.hang_up(CloseReason::Withdrawn);
         }

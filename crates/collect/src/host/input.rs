@@ -1,4 +1,4 @@
-//! What the engine is given: inputs of the owner, each once, or the content of a file.
+//! The input of the engine: inputs of the owner, each once, or the content of a file.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -12,14 +12,14 @@ use skillrun_evidence::os_text::from_hex;
 use crate::protocol::{INPUT_MAX, InputAnswer};
 use crate::wiring::{Input, end_of_input, terminal_would_cut};
 
-/// Most ids that are remembered; an engine that is asked more often than that is given nothing more. Ids that are
-/// numbers do not count: of those the highest is enough.
+/// Maximum number of ids that are remembered; after that no more input is accepted. Numeric ids do not count: for those
+/// the highest is enough.
 const IDS_MAX: usize = 1 << 16;
 
 /// Longest id.
 const ID_MAX: usize = 256;
 
-/// Read from a file at a time.
+/// Size of one read from a file.
 const PIECE: usize = 64 * 1024;
 
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(crate) struct Inputs {
     file: Option<File>,
     waiting: Option<Waiting>,
     written: Ids,
-    /// Closed as soon as nothing waits.
+    /// Closed as soon as nothing is pending.
     is_closing: bool,
     /// Bytes since the last line end.
     line: usize,
@@ -37,7 +37,7 @@ pub(crate) struct Inputs {
 /// Ids that were written.
 #[derive(Debug, Default)]
 struct Ids {
-    /// Numbers only grow, so this and everything below it was written or never will be.
+    /// Numbers only grow, so this one and all lower ones were written or never will be.
     highest: Option<u64>,
     others: HashSet<String>,
 }
@@ -88,16 +88,16 @@ enum Origin {
         id: String,
     },
     File,
-    /// From us: a terminal has no end of its own, and the key for it does the same.
+    /// Bytes of the host itself: a terminal has no end of file, and the key for it has the same effect.
     EndKey,
 }
 
-/// What came of writing.
+/// The result of writing.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wrote {
-    /// Bytes the kernel took, to be recorded.
+    /// Bytes the kernel accepted, to be recorded.
     pub(crate) bytes: Vec<u8>,
-    /// The owner's input that is done with.
+    /// The input of the owner that is finished.
     pub(crate) answer: Option<(String, InputAnswer)>,
 }
 
@@ -119,7 +119,7 @@ impl Inputs {
         }
     }
 
-    /// Takes an input of the owner. An answer is given at once if it is refused, else when it is written.
+    /// Accepts an input of the owner. The answer is sent at once if it is refused, else when it is written.
     pub(crate) fn accept(&mut self, id: String, text: Option<String>, hex: Option<&str>) -> Option<InputAnswer> {
         if id.len() > ID_MAX {
             return Some(InputAnswer::TooLarge);
@@ -151,7 +151,7 @@ impl Inputs {
         refused
     }
 
-    /// Forgets the input that was accepted last, of which nothing was written.
+    /// Discards the input that was accepted last, of which nothing was written.
     pub(crate) fn take_back(&mut self) {
         if let Some(Waiting { from: Origin::Owner { id }, .. }) = self.waiting.take_if(|waiting| waiting.done == 0) {
             self.written.remove(&id);
@@ -168,7 +168,7 @@ impl Inputs {
         if self.is_closing && self.waiting.is_none() && self.file.is_none() {
             match &self.end {
                 Input::Terminal(_) => {
-                    // It waits like everything else: a terminal that is full now may be read from later.
+                    // It is queued like everything else: a terminal that is full now may be read later.
                     let bytes = end_of_input(self.line).to_vec();
                     self.waiting = Some(Waiting { from: Origin::EndKey, bytes, done: 0 });
                 }
@@ -177,7 +177,7 @@ impl Inputs {
         }
     }
 
-    /// Writes what the kernel takes.
+    /// Writes as much as the kernel accepts.
     pub(crate) fn write(&mut self) -> Wrote {
         let mut wrote = Wrote::default();
         if self.waiting.is_none() {
@@ -218,7 +218,8 @@ impl Inputs {
             }
         }
         if is_gone {
-            // Whoever sends it again, perhaps because the answer was not heard, must not be told that it was written.
+            // An owner that sends it again, perhaps because it did not receive the answer, must not get the answer that
+            // it was written.
             if let Some((id, _)) = &wrote.answer {
                 self.written.remove(id);
             }
@@ -259,7 +260,7 @@ mod tests {
     use super::*;
     use rustix::pipe::{PipeFlags, pipe_with};
 
-    /// Inputs that nobody refuses.
+    /// Inputs that are not refused.
     fn inputs() -> (Inputs, OwnedFd) {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC).expect("a pipe");
         (Inputs::new(Input::Pipe(write), None), read)

@@ -1,4 +1,4 @@
-//! The ladder: how a process is asked to end, and in the end made to. Pure.
+//! The ladder: how a process is asked to exit, and finally killed. Pure.
 
 use std::collections::VecDeque;
 
@@ -8,13 +8,13 @@ use super::deadlines::{Moment, after};
 use crate::plan::Rung;
 use crate::signals::SignalName;
 
-/// A process that is being ended, and why.
+/// A process that is being terminated, and why.
 #[derive(Debug)]
 pub(crate) struct Ladder {
     pub(crate) why: EndedBy,
     rungs: VecDeque<Rung>,
     next_at: Moment,
-    /// Nobody is asked any longer than this.
+    /// Maximum total time for asking.
     top_by: Moment,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Ladder {
 pub(crate) enum Climb {
     Send(SignalName),
     Wait,
-    /// Asking is over: everybody is ended now. The last rung says so, and so does the end of a ladder without it.
+    /// Asking is over: all processes are killed now. This is the last rung, or the end of a ladder without it.
     Top,
 }
 
@@ -52,13 +52,13 @@ impl Ladder {
         }
     }
 
-    /// When there is something to do.
+    /// When the next step is due.
     pub(crate) fn next_at(&self) -> Moment {
         self.next_at.min(self.top_by)
     }
 
-    /// Another ladder, from its foot; the first reason stays, and so does the moment by which it is over: somebody who
-    /// cancels what is being ended already does not want it to take longer.
+    /// Switches to another ladder, from its first rung; the first reason is kept, and so is the time by which it ends:
+    /// a cancel of a process that is already being terminated must not prolong it.
     pub(crate) fn restart(&mut self, rungs: &[Rung], now: Moment) {
         self.rungs = rungs.iter().copied().collect();
         self.next_at = now;
@@ -66,7 +66,7 @@ impl Ladder {
     }
 }
 
-/// When a ladder that is begun now comes to its end.
+/// When a ladder that begins now ends.
 fn top(rungs: &[Rung], now: Moment) -> Moment {
     let asked = rungs.iter().take_while(|rung| rung.signal != SignalName::KILL);
     asked.fold(now, |moment, rung| after(moment, rung.pause))

@@ -22,16 +22,16 @@ struct HostWires {
     file: Option<std::fs::File>,
 }
 
-/// What became of it.
+/// The result of a launch.
 pub(super) enum Launched {
     Running(Box<Running>),
-    /// The record says why; the files that were made are here.
+    /// The record states why; these are the files that were created.
     Refused(Option<Box<Part>>),
 }
 
 impl Host {
-    /// Creates the files and starts the process. If it does not start, the record says why, and what files there are
-    /// come back.
+    /// Creates the files and starts the process. If it does not start, the record states why, and the created files are
+    /// returned.
     pub(super) fn launch(&mut self) -> Launched {
         let now = self.clock.now();
         self.record.started_at = record::wall_clock();
@@ -39,7 +39,7 @@ impl Host {
         let recorder = match Recorder::create(&self.audit, self.plan.attempt, streams) {
             Ok(recorder) => recorder,
             Err(error) => {
-                self.not_started(NotStarted::before(format!("nothing can be recorded: {error}")));
+                self.not_started(NotStarted::before(format!("failed to create the recording: {error}")));
                 return Launched::Refused(None);
             }
         };
@@ -83,7 +83,7 @@ impl Host {
 
     fn not_started(&mut self, why: NotStarted) {
         let NotStarted { exit_code, message } = why;
-        // It names the command, and people put secrets there too.
+        // It contains the command, and users put secrets there too.
         let mut message = message.into_bytes();
         self.plan.secrets().mask(&mut message);
         let message = String::from_utf8_lossy(&message).into_owned();
@@ -102,16 +102,16 @@ impl Host {
             return Err(NotStarted::before(format!("the workspace {shown} is not a folder")));
         }
         if let Err(error) = rustix::fs::access(&workspace, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK) {
-            return Err(NotStarted::before(format!("the workspace {shown} cannot be written to ({error})")));
+            return Err(NotStarted::before(format!("the workspace {shown} is not writable ({error})")));
         }
         let file = match &self.plan.stdin {
             StdinPlan::File(path) => Some(open_input_file(path.as_path()).map_err(|error| {
-                NotStarted::before(format!("{}: cannot be read as input ({error})", path.as_path().display()))
+                NotStarted::before(format!("failed to read {} as input ({error})", path.as_path().display()))
             })?),
             StdinPlan::Null | StdinPlan::Pipe | StdinPlan::Tty => None,
         };
         let wires = Wires::new(self.plan.wiring, &self.plan.stdin)
-            .map_err(|error| NotStarted::before(format!("no pipe or terminal could be had ({error})")))?;
+            .map_err(|error| NotStarted::before(format!("failed to create a pipe or terminal ({error})")))?;
         if wires.pipes_are_small {
             record::warn(&mut self.record, Code::PipeSmall, Code::PipeSmall.summary());
         }

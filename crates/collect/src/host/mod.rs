@@ -1,18 +1,18 @@
 //! The host: one process per engine process, one thread, one loop.
 //!
 //! ```text
-//! begin    take the plan, claim the attempt, listen, tell the starter
-//! hold     wait for the word to start, if the plan says so; withdraw if it does not come
+//! begin    read the plan, claim the attempt, listen, answer the starter
+//! hold     wait for the request to start, if the plan requires it; withdraw if none arrives
 //! launch   create the files, start the process
-//! run      wait for bytes, requests, ends of processes, deadlines
-//! close    end the tree, read the rest, seal the evidence, write the record
+//! run      wait for bytes, requests, exits of processes, deadlines
+//! close    terminate the tree, read the rest, seal the evidence, write the record
 //! ```
 //!
-//! - `deadlines`, `ladder`: when and how it ends a process; pure.
-//! - `desk`: the socket. `requests`: what the owner asks for. `next_attempt`: one of them that takes longer.
-//! - `input`: what the engine is given.
-//! - `streams`, `part`: what the engine writes, and the attempt it belongs to.
-//! - `record`: the one record in the making.
+//! - `deadlines`, `ladder`: when and how it terminates a process; pure.
+//! - `desk`: the socket. `requests`: requests of the owner. `next_attempt`: one of them that takes longer.
+//! - `input`: the input of the engine.
+//! - `streams`, `part`: the output of the engine, and the attempt it belongs to.
+//! - `record`: the record under construction.
 
 mod begin;
 mod close;

@@ -1,4 +1,5 @@
-//! A sticky process goes on to its next attempt: the files of one are closed, those of the next opened, in one step.
+//! A sticky process continues with its next attempt: the files of one are closed, those of the next opened, in one
+//! step.
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use crate::process::tree;
 use crate::protocol::{Notice, Progress, Request};
 use crate::wiring::recorded_streams;
 
-/// How long streams may take to reach a line end.
+/// Time limit for streams to reach a line end.
 const CHANGE_OVER: Duration = Duration::from_secs(1);
 
 impl Host {
@@ -31,19 +32,19 @@ impl Host {
             return Err(format!("the next attempt is {expected}, not {attempt}"));
         }
         if running.streams.is_changing_over() {
-            // An owner before this one has asked for it. A refusal would say that the process is about to leave.
+            // An earlier owner has requested it. A refusal would mean that the process is about to exit.
             return Ok(());
         }
         if running.exit.is_some() || running.ladder.is_some() {
-            return Err("the process is over or being ended".to_owned());
+            return Err("the process has exited or is being terminated".to_owned());
         }
         let claim = self.claim.for_next(attempt);
-        claim.take(&self.audit).map_err(|error| format!("attempt {attempt} cannot be claimed ({error})"))?;
+        claim.take(&self.audit).map_err(|error| format!("failed to claim attempt {attempt} ({error})"))?;
         let streams = recorded_streams(self.plan.wiring, &self.plan.stdin);
         let recorder = Recorder::create(&self.audit, attempt, streams).map_err(|error| {
-            // Nothing was begun, so nothing is claimed.
+            // Nothing was started, so the claim is released.
             claim.give_back(&self.audit);
-            format!("attempt {attempt} cannot be recorded: {error}")
+            format!("failed to record attempt {attempt}: {error}")
         })?;
         self.claim = claim;
         running.streams.begin_next(Part::new(recorder, now));
@@ -52,7 +53,7 @@ impl Host {
         Ok(())
     }
 
-    /// Closes the attempt before and goes on with the next.
+    /// Closes the previous attempt and continues with the next.
     pub(super) fn change_over(&mut self, running: &mut Running, now: Moment) {
         running.change_over_by = None;
         let Some(old) = running.streams.change_over(now) else { return };
@@ -63,8 +64,8 @@ impl Host {
         next.started_at = self.record.started_at.plus_nanos(running.streams.part.begun.saturating_sub(old.begun));
         let mut before = std::mem::replace(&mut self.record, next);
         before.process_continues = true;
-        // What ends the process in the middle of this is told by the attempt that goes on, unless it spoiled the files of
-        // the one before.
+        // The reason for an end of the process during this step is recorded in the next attempt, unless it damaged the
+        // files of the previous one.
         let ended_by = before.ended_by.take();
         before.ended_by = old.trouble.as_ref().map(Trouble::ended_by);
         self.record.error = if old.trouble.is_some() { before.error.clone() } else { before.error.take() };
@@ -79,7 +80,8 @@ impl Host {
         self.desk.progress(progress(&running.streams.part));
     }
 
-    /// Reads what has come meanwhile, and sees to the desk. A cancel does not wait until a large workspace is listed.
+    /// Reads the output that has arrived meanwhile, and serves the socket. A cancel does not wait until a large
+    /// workspace is listed.
     fn breathe(&mut self, running: &mut Running) {
         if !self.is_breath_due() {
             return;
@@ -96,7 +98,7 @@ impl Host {
         let was_at_top = running.is_at_top;
         running.climb(now);
         if running.is_at_top && !was_at_top {
-            // Whoever is missed here is ended when the work is done.
+            // Processes that are missed here are terminated when the work is done.
             tree::signal(None, Signal::KILL);
         }
     }

@@ -1,4 +1,4 @@
-//! The evidence of one attempt while it is being written: recorder, secrets, budget, and what went wrong.
+//! The evidence of one attempt while it is being written: recorder, secrets, budget, and errors.
 
 use std::io;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use crate::secrets::{Scanner, Secrets};
 pub(crate) enum Trouble {
     /// The byte budget is used up.
     Budget,
-    /// A file takes no more.
+    /// A file could not be written.
     Disk(io::Error),
 }
 
@@ -32,21 +32,21 @@ pub(crate) struct Part {
     pub(crate) recorder: Recorder,
     scanners: [Scanner; 3],
     stdin_scanner: Scanner,
-    /// The recorder's time begins here.
+    /// The start of the recorder's time.
     pub(crate) begun: Moment,
     last_announced: Moment,
     pub(crate) trouble: Option<Trouble>,
     pub(crate) discarded: u64,
     pub(crate) reads: u64,
     last_bytes: [Option<u8>; 3],
-    /// Since when the end of a string is held back, because a secret may go on in another one.
+    /// Since when the end of a string is held back, because a secret may continue in another one.
     strings_held: [Option<Moment>; 3],
 }
 
 /// Reads within this time share a record.
 const TOGETHER: Moment = 1_000_000;
 
-/// So long the end of a string is held back at most: a reader may be waiting for it.
+/// Maximum time for which the end of a string is held back: a reader may be waiting for it.
 const STRINGS_HELD: Moment = 1_000_000_000;
 
 impl Part {
@@ -69,7 +69,7 @@ impl Part {
         now.saturating_sub(self.begun)
     }
 
-    /// Takes bytes of a stream. What cannot be kept is counted.
+    /// Records bytes of a stream. Bytes that cannot be kept are counted.
     pub(crate) fn take(&mut self, now: Moment, secrets: &Secrets, stream: Stream, bytes: &[u8], max_bytes: u64) {
         self.reads += 1;
         if self.trouble.is_some() {
@@ -104,7 +104,7 @@ impl Part {
         }
     }
 
-    /// Nothing came in time that would tell whether a secret goes on in another string.
+    /// No bytes arrived in time to decide whether a secret continues in another string.
     fn release_strings(&mut self, now: Moment) {
         for stream in Stream::ALL {
             let at = stream.index();
@@ -118,7 +118,7 @@ impl Part {
         }
     }
 
-    /// Notes what the process was given.
+    /// Records input of the process.
     pub(crate) fn gave(&mut self, secrets: &Secrets, bytes: &[u8]) {
         if let Err(error) = self.recorder.write_stdin(bytes) {
             self.trouble.get_or_insert(Trouble::Disk(error));
@@ -130,14 +130,14 @@ impl Part {
         }
     }
 
-    /// Everything so far ends with a whole line, and no secret has begun.
+    /// Whether everything so far ends with a whole line, and no secret has begun.
     pub(crate) fn is_at_line_end(&self, stream: Stream) -> bool {
         let is_clear = self.scanners[stream.index()].end() == self.clear_to(stream);
         is_clear && self.last_bytes[stream.index()].is_none_or(|byte| byte == b'\n')
     }
 
-    /// The stream goes on in another part, in the middle of a line and perhaps of a secret: what may be its beginning is
-    /// hidden here, what follows is looked for there.
+    /// The stream continues in another part, in the middle of a line and perhaps of a secret: a possible beginning is
+    /// hidden here, the rest is searched there.
     pub(crate) fn cut(&mut self, stream: Stream, next: &mut Self) {
         let scanner = &self.scanners[stream.index()];
         let held = scanner.unfinished();
@@ -149,7 +149,7 @@ impl Part {
         self.recorder.clear_to(stream)
     }
 
-    /// When what is there will be announced.
+    /// When the pending bytes will be announced.
     pub(crate) fn announce_at(&self) -> Option<Moment> {
         let news = self.recorder.has_news().then_some(self.last_announced.saturating_add(TOGETHER));
         let held = self.strings_held.iter().flatten().map(|since| since.saturating_add(STRINGS_HELD));
@@ -168,7 +168,7 @@ impl Part {
     pub(crate) fn end(&mut self, now: Moment, stream: Stream) {
         let time = self.time(now);
         if self.trouble.is_some() && !self.recorder.is_over(stream) {
-            // The rest of a secret that has begun here was perhaps among what could not be kept.
+            // The rest of a secret that has begun here may be among the bytes that could not be kept.
             let unfinished = self.scanners[stream.index()].unfinished();
             unfinished.into_iter().for_each(|range| drop(self.recorder.hide(stream, range)));
         }

@@ -1,4 +1,4 @@
-//! The host's record in the making.
+//! The host's record under construction.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -56,7 +56,7 @@ pub(crate) fn opening(plan: &Plan, secrets: &Secrets, attempt: AttemptNumber, pi
     }
 }
 
-/// A word of the command line; people put secrets there too.
+/// A word of the command line; users put secrets there too.
 fn masked(word: &OsText, secrets: &Secrets) -> OsText {
     let mut bytes = word.as_bytes().to_vec();
     secrets.mask(&mut bytes);
@@ -78,7 +78,7 @@ pub(crate) fn set_exit(record: &mut HostRecord, exit: Option<Exit>) {
     record.signal = signal;
 }
 
-/// An exit as records and notices tell it.
+/// An exit as represented in records and notices.
 pub(crate) fn told(exit: Option<Exit>) -> (Option<i32>, Option<String>) {
     match exit {
         Some(Exit::Code(code)) => (Some(code), None),
@@ -87,7 +87,7 @@ pub(crate) fn told(exit: Option<Exit>) -> (Option<i32>, Option<String>) {
     }
 }
 
-/// The process never began; the exit code is a shell's for the same, if the command is to blame.
+/// The process never started; the exit code is that of a shell for the same error, if the command is the cause.
 pub(crate) fn set_not_started(record: &mut HostRecord, exit_code: Option<i32>, error: HostError) {
     record.ended_by = Some(EndedBy::NotStarted);
     record.exit_code = exit_code;
@@ -106,11 +106,12 @@ pub(crate) fn set_capture(record: &mut HostRecord, part: &Part, drain: Drain) {
     record.capture = Capture { reads: part.reads, batches: recorder.batches(), drain, discarded: part.discarded };
 }
 
-/// The sealed files, and what else belongs to the attempt and changes no more: its claim and the listings of the workspace.
+/// The sealed files, and the other files of the attempt that no longer change: its claim and the listings of the
+/// workspace.
 pub(crate) fn set_hashes(record: &mut HostRecord, sealed: Vec<Sealed>, audit: &Path) {
     record.hashes = sealed.into_iter().map(|file| (file.name, file.hash)).collect();
     for name in names::beside(record.attempt_number) {
-        // Not there, as a listing that was not taken; or not readable, and then it is vouched for by nobody.
+        // Missing, such as a listing that was not taken; or unreadable, and then it has no hash.
         if let Ok((hash, _)) = whole_file::hash(&audit.join(&name)) {
             record.hashes.insert(name, hash);
         }

@@ -1,4 +1,4 @@
-//! What the owner asks for.
+//! The requests of the owner.
 
 use skillrun_model::{AttemptNumber, EndedBy};
 
@@ -10,14 +10,14 @@ use crate::given;
 use crate::process::tree::Exit;
 use crate::protocol::{HostHello, InputAnswer, Notice, ProcessState, Progress, Request, VERSION};
 
-/// How often a long piece of work looks up.
+/// Interval at which a long operation checks for requests.
 const BREATH: Moment = 1_000_000;
 
-/// Most requests that are kept while nothing can be done about them.
+/// Maximum number of requests that are queued while none can be handled.
 const EARLY_MAX: usize = 1000;
 
 impl Host {
-    /// Sees to the desk while a snapshot is taken: whoever comes is greeted, what they ask for is kept for later.
+    /// Serves the socket while a snapshot is taken: new owners are greeted, their requests are queued.
     pub(super) fn receive(&mut self) {
         if !self.is_breath_due() {
             return;
@@ -26,7 +26,7 @@ impl Host {
         self.attend();
     }
 
-    /// Lets in whoever comes, and keeps what they ask for.
+    /// Accepts new owners, and queues their requests.
     pub(super) fn attend(&mut self) {
         let now = self.clock.now();
         self.keep_requests(now);
@@ -53,12 +53,12 @@ impl Host {
         }
     }
 
-    /// It is time to look up.
+    /// Whether it is time to check for requests.
     pub(super) fn is_breath_due(&self) -> bool {
         self.clock.now() >= self.last_breath.saturating_add(BREATH)
     }
 
-    /// Carries out what was kept.
+    /// Handles the queued requests.
     pub(super) fn catch_up(&mut self, running: &mut Running) {
         let now = self.clock.now();
         if self.desk.has_owner() {
@@ -71,7 +71,7 @@ impl Host {
         }
     }
 
-    /// Somebody has canceled what is not begun yet.
+    /// Whether an owner has canceled an attempt that has not begun.
     pub(super) fn is_canceled_early(&self) -> bool {
         self.early.iter().any(|request| matches!(request, Request::Cancel { .. }))
     }
@@ -119,7 +119,7 @@ impl Host {
         match request {
             Request::Input { id, text, hex } => match running.inputs.accept(id.clone(), text, hex.as_deref()) {
                 Some(answer) => self.desk.tell(&Notice::Input { id, answer }),
-                // Nothing is given that a host which dies now could not be asked about.
+                // The mark is on the disk before any input is written, so that it can be checked if the host dies now.
                 None if self.mark_input().is_err() => {
                     running.inputs.take_back();
                     self.desk.tell(&Notice::Input { id, answer: InputAnswer::Busy });
@@ -146,7 +146,7 @@ impl Host {
             Request::TurnGoesOn => running.deadlines.turn_goes_on(),
             Request::Wait { deadline } => running.deadlines.wait(now, deadline),
             Request::GoOn => running.deadlines.go_on(now),
-            // The desk sees to one; the other was done.
+            // The socket handles one of these; the other was handled before.
             Request::Detach | Request::Start => {}
         }
     }

@@ -1,4 +1,4 @@
-//! The loop: bytes, requests, ends and deadlines, in the order they come.
+//! The loop: bytes, requests, exits and deadlines, in the order of arrival.
 
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -29,10 +29,10 @@ use crate::process::tree::{self, Exit, Left};
 use crate::protocol::{Notice, ProcessState, Progress, Request};
 use crate::snapshot::Snapshots;
 
-/// A process that lives this long gets a control group; moving one costs too much for a short life.
+/// A process that lives this long gets a control group; moving it costs too much for a short-lived one.
 const SETTLED: Moment = 100_000_000;
 
-/// How long a full disk is waited for before it is tried again.
+/// Delay before a write to a full disk is retried.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// A host with everything it needs.
@@ -45,13 +45,13 @@ pub(super) struct Host {
     pub(super) temporary: PathBuf,
     pub(super) record: HostRecord,
     pub(super) clock: Clock,
-    /// What the owner asked for while nothing could be done about it.
+    /// Requests of the owner that could not be handled yet.
     pub(super) early: Vec<Request>,
     pub(super) last_breath: Moment,
     /// Whether the process may be started.
     pub(super) process: ProcessState,
     pub(super) signals: Signals,
-    /// The attempt whose mark of input was made last.
+    /// The attempt whose input mark was made last.
     pub(super) marked: Option<AttemptNumber>,
 }
 
@@ -67,10 +67,10 @@ pub(super) struct Running {
     pub(super) inputs: Inputs,
     pub(super) wants_group: bool,
     pub(super) left: Left,
-    /// Nobody is asked any more.
+    /// Processes are no longer asked to exit.
     pub(super) is_at_top: bool,
     pub(super) change_over_by: Option<Moment>,
-    /// What is known of the attempt so far did not fit on the disk, and is written then. Nobody reads its bytes before.
+    /// The preliminary record did not fit on the disk, and is written at this time. Its bytes are not read before.
     pub(super) meta_due: Option<Moment>,
     /// Keeps the controlling terminal open.
     pub(super) held: Option<OwnedFd>,
@@ -85,7 +85,7 @@ impl Clock {
         u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Waits until one of them is ready or the moment has come.
+    /// Waits until one of them is ready or the time has come.
     pub(super) fn poll(self, fds: &mut [PollFd<'_>], until: Option<Moment>) -> Result<(), Errno> {
         let mut timeout = until.map(|at| {
             let nanos = at.saturating_sub(self.now());
@@ -94,7 +94,7 @@ impl Clock {
         loop {
             match poll(fds, timeout.as_ref()) {
                 Ok(_) => return Ok(()),
-                // A signal: what it is about is there now.
+                // A signal: its event is handled now.
                 Err(Errno::INTR) => timeout = Some(Timespec { tv_sec: 0, tv_nsec: 0 }),
                 Err(error) => return Err(error),
             }
@@ -132,7 +132,7 @@ impl Host {
 
     /// From the first snapshot to the record.
     pub(super) fn live(mut self) {
-        // A process that is held back loses no time by it.
+        // A process that is held back loses no time.
         self.snapshot_before(None, &mut Self::receive);
         match self.hold() {
             Held::Over => {}
@@ -144,7 +144,7 @@ impl Host {
                 let lived = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.run(&mut running)));
                 if lived.is_err() {
                     self.record.ended_by = Some(EndedBy::HostError);
-                    self.fail("the host came upon an error of its own");
+                    self.fail("the host process had an internal error");
                 }
                 self.close(*running);
             }
@@ -160,7 +160,8 @@ impl Host {
 
     pub(super) fn run(&mut self, running: &mut Running) {
         loop {
-            // What has come is looked at before the clock: a host that was held up must not end a process that was not.
+            // Arrived data is handled before the clock is checked: a host that was delayed must not terminate a process
+            // that was not.
             let ready = self.wait(running);
             self.handle(running, &ready);
             let now = self.clock.now();
@@ -171,7 +172,7 @@ impl Host {
         }
     }
 
-    /// Does what is due by the clock.
+    /// Performs the steps that are due.
     fn tend(&mut self, running: &mut Running, now: Moment) {
         if running.streams.announce_at().is_some_and(|at| now >= at) {
             running.streams.announce(now);
@@ -196,7 +197,7 @@ impl Host {
             running.wants_group = false;
             running.group = Cgroup::create(&self.plan.nonce);
             if let Some(group) = &running.group {
-                // Who is not in it is found by walking.
+                // Processes outside of the group are found by walking the tree.
                 group.adopt(tree::descendants).ok();
             }
         }
@@ -205,13 +206,14 @@ impl Host {
         }
     }
 
-    /// Tells readers how to take the bytes of this attempt. The one at the end tells the same and more.
+    /// Writes a preliminary record that states how to read the bytes of this attempt. The final record contains the
+    /// same and more.
     pub(super) fn write_meta(&mut self, running: &mut Running, now: Moment) {
         running.meta_due = match self.record.write_meta(&self.audit) {
             Ok(()) => None,
             Err(_) => Some(after(now, AGAIN)),
         };
-        // An owner that waited for it looks again.
+        // An owner that waited for it checks again.
         self.desk.progress(progress(&running.streams.part));
     }
 
@@ -221,16 +223,16 @@ impl Host {
             return;
         }
         if let Trouble::Disk(error) = trouble {
-            let message = format!("the evidence could not be written ({error})");
+            let message = format!("failed to write the evidence ({error})");
             self.fail(message);
         }
         let why = trouble.ended_by();
-        // What is written after this is lost, so there is nothing to be polite for.
+        // Later output is lost, so there is no reason for a graceful end.
         let at_once = [Rung { signal: crate::signals::SignalName::KILL, pause: Duration::ZERO }];
         self.end(running, now, why, &at_once);
     }
 
-    /// Begins to end the process.
+    /// Starts terminating the process.
     pub(super) fn end(&mut self, running: &mut Running, now: Moment, why: EndedBy, rungs: &[Rung]) {
         running.streams.act(now, why);
         running.ladder = Some(Ladder::new(why, rungs, now));
@@ -247,10 +249,10 @@ impl Host {
         }
     }
 
-    /// The next moment at which something is due.
+    /// The next time at which a step is due.
     fn next_moment(&self, running: &Running) -> Option<Moment> {
         let ladder = running.ladder.as_ref().map(Ladder::next_at);
-        // Only what would be acted upon: a moment that has passed and changes nothing would keep the loop spinning.
+        // Only times that lead to an action: a time that has passed and changes nothing would keep the loop spinning.
         let deadline = match (&running.ladder, running.has_finished()) {
             (Some(_), _) => None,
             (None, true) => running.streams_until(),
@@ -284,7 +286,7 @@ impl Host {
             add(Source::Input, fd, flags);
         }
         if self.clock.poll(&mut fds, self.next_moment(running)).is_err() {
-            // Too little memory for a moment.
+            // Temporarily out of memory.
             return Ready(Vec::new());
         }
         let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
@@ -298,7 +300,7 @@ impl Host {
                 Source::Stream(stream) => {
                     let count = running.streams.read(*stream, now);
                     if count > 0 {
-                        // Storing it may have taken its time.
+                        // Storing it may have taken a while.
                         running.deadlines.byte(self.clock.now());
                         running.note_drained(count);
                     }
@@ -312,13 +314,13 @@ impl Host {
                 }
                 Source::End => {
                     if Signals::came(&self.signals.end) && running.ladder.is_none() {
-                        self.fail("the host was told to end by a signal");
+                        self.fail("the host process was terminated by a signal");
                         self.end(running, now, EndedBy::HostError, &self.plan.ladder.clone());
                     }
                 }
                 Source::Owner => self.hear_owner(running, now),
                 Source::Listener => {
-                    // An owner that was killed leaves its place to the one who comes in the same moment.
+                    // A killed owner makes room for one that connects at the same time.
                     self.hear_owner(running, now);
                     self.desk.accept(now, &self.hello());
                 }
@@ -352,8 +354,8 @@ impl Host {
             running.left = tree::left_of(main);
         }
         if running.left == Left::Some && running.ladder.is_none() && matches!(exit, Some(Exit::Signal(_))) {
-            // It was a wrapper. What was written before this moment stands before it in the index, all that the real
-            // program writes comes behind it.
+            // It was a wrapper. Its earlier output comes before it in the index, all output of the real program after
+            // it.
             if running.streams.drain(now) > 0 {
                 running.deadlines.byte(self.clock.now());
             }
@@ -362,7 +364,7 @@ impl Host {
         if let Some(exit) = exit {
             self.tell_exit(exit);
             match self.plan.wiring {
-                // Its end is the end of both streams, and does not come while we hold it.
+                // Its end is the end of both streams, and does not come while the host holds it open.
                 Wiring::OnePty => drop(running.held.take()),
                 Wiring::Pipes | Wiring::SplitPty => {}
             }
@@ -381,7 +383,7 @@ impl Host {
 }
 
 impl Running {
-    /// Asks the process to end, when that was decided and it is time to.
+    /// Asks the process to exit, when that was decided and is due.
     pub(super) fn climb(&mut self, now: Moment) {
         let Some(ladder) = &mut self.ladder else { return };
         match ladder.climb(now) {
@@ -394,8 +396,8 @@ impl Running {
         }
     }
 
-    /// The engine itself has come to an end. One that was killed by a signal may have been a wrapper, and the real program
-    /// lives on, unless the turn was over before or nobody is left but tools.
+    /// The engine itself has exited. One that was killed by a signal may have been a wrapper while the real program is
+    /// still running, unless the turn was over before or only tools are left.
     fn has_finished(&self) -> bool {
         match self.exit {
             None => false,
@@ -407,8 +409,8 @@ impl Running {
         }
     }
 
-    /// When streams that outlive the engine are waited for no more; none while only they, or a deadline, can tell.
-    /// Whoever holds them is not what was waited for: no deadline makes a failure of this any more.
+    /// When the host stops waiting for streams that outlive the engine; none while only they, or a deadline, can
+    /// decide. The processes that hold them open are not the engine: a deadline no longer turns this into a failure.
     fn streams_until(&self) -> Option<Moment> {
         let (_, exited) = self.exit.filter(|_| self.has_finished())?;
         Some(self.deadlines.streams_linger_until(exited).min(self.deadlines.hard_limit()))
@@ -420,7 +422,7 @@ impl Running {
         }
     }
 
-    /// Reads what has come meanwhile, for work that takes long.
+    /// Reads the output that has arrived meanwhile, during long operations.
     pub(super) fn breathe(&mut self, now: Moment) {
         for stream in Stream::ALL {
             let count = self.streams.read(stream, now);
@@ -437,9 +439,9 @@ struct Ready(Vec<Source>);
 #[derive(Debug, Clone, Copy)]
 enum Source {
     Stream(Stream),
-    /// A child has ended.
+    /// A child has exited.
     Child,
-    /// We are told to end.
+    /// The host received a signal to exit.
     End,
     Listener,
     Owner,

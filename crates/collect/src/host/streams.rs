@@ -1,7 +1,7 @@
-//! Reads what the engine writes, and gives each byte to the attempt it belongs to.
+//! Reads the output of the engine, and assigns each byte to its attempt.
 //!
-//! A sticky process goes on from one attempt to the next. Each stream changes over at its next line end; until all have,
-//! two attempts are open.
+//! A sticky process continues from one attempt to the next. Each stream switches at its next line end; until all have
+//! switched, two attempts are open.
 
 use rustix::event::PollFlags;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,13 +12,13 @@ use super::deadlines::Moment;
 use super::part::Part;
 use crate::secrets::Secrets;
 
-/// Most bytes of one read.
+/// Maximum size of one read.
 const READ: usize = 256 * 1024;
 
-/// Reads of one stream in a row, so that no stream keeps the others and the clock waiting.
+/// Maximum number of consecutive reads of one stream, so that no stream delays the others or the clock.
 const READS: usize = 4;
 
-/// A read of so little has emptied the stream. A terminal gives 4 KiB at a time of all that waits in it.
+/// A read shorter than this has emptied the stream. A terminal returns at most 4 KiB at a time, even if it holds more.
 const LITTLE: usize = 2048;
 
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct Streams {
 #[derive(Debug)]
 struct Next {
     part: Part,
-    /// Streams that belong to it already.
+    /// Streams that have switched to it already.
     has: [bool; 3],
 }
 
@@ -43,7 +43,7 @@ impl Streams {
         Self { ends, secrets, max_bytes, part, next: None, buffer: vec![0; READ] }
     }
 
-    /// The evidence, once nothing more comes.
+    /// The evidence, once the output is complete.
     pub(crate) fn into_part(self) -> Part {
         self.part
     }
@@ -54,7 +54,7 @@ impl Streams {
             .filter_map(|stream| self.ends[stream.index()].as_ref().map(|end| (stream, end.as_fd(), PollFlags::IN)))
     }
 
-    /// Reads what is there; the number of bytes.
+    /// Reads the available bytes; returns their number.
     pub(crate) fn read(&mut self, stream: Stream, now: Moment) -> usize {
         let mut total = 0;
         for _ in 0..READS {
@@ -71,14 +71,15 @@ impl Streams {
         total
     }
 
-    /// Reads all that is there, once nobody is left who could write more.
+    /// Reads all remaining bytes, once no process is left that could write more.
     pub(crate) fn drain(&mut self, now: Moment) -> usize {
-        // A pipe or a terminal holds a few megabytes at most; whoever writes on without end is none of ours.
+        // A pipe or a terminal holds a few megabytes at most; a process that writes without end does not belong to the
+        // attempt.
         const ENOUGH: usize = 64 << 20;
         let mut total = 0;
         for stream in Stream::ALL {
             let mut of_stream = 0;
-            // A short read is not the end: a terminal gives a few kilobytes at a time of all that waits in it.
+            // A short read is not the end: a terminal returns a few kilobytes at a time, even if it holds more.
             while of_stream < ENOUGH
                 && let Some(count) = self.read_once(stream, now)
             {
@@ -89,13 +90,13 @@ impl Streams {
         total
     }
 
-    /// The number of bytes of one read; none when there is nothing now, or nothing more.
+    /// The number of bytes of one read; none when nothing is available now, or at the end.
     fn read_once(&mut self, stream: Stream, now: Moment) -> Option<usize> {
         loop {
             let end = self.ends[stream.index()].as_ref()?;
             match read(end, &mut self.buffer[..]) {
                 Ok(0) | Err(Errno::IO) => {
-                    // A terminal says so when its last user is gone.
+                    // A terminal returns this when its last user is gone.
                     self.ends[stream.index()] = None;
                     self.end(stream, now);
                     return None;
@@ -124,7 +125,7 @@ impl Streams {
             next.has[stream.index()] = self.part.is_at_line_end(stream);
             rest = later;
             if !next.has[stream.index()] {
-                // A secret may go on behind the line end; then the line after it counts.
+                // A secret may continue after the line end; then the next line end counts.
                 self.part.take(now, &self.secrets, stream, later, self.max_bytes);
                 return;
             }
@@ -144,24 +145,24 @@ impl Streams {
         }
     }
 
-    /// What the process was given belongs to the newest attempt.
+    /// Input of the process belongs to the newest attempt.
     pub(crate) fn gave(&mut self, bytes: &[u8]) {
         let part = self.next.as_mut().map_or(&mut self.part, |next| &mut next.part);
         part.gave(&self.secrets, bytes);
     }
 
-    /// So does what the host does to it: the attempt before is over in all but its last line.
+    /// So do actions of the host: the previous attempt is over except for its last line.
     pub(crate) fn act(&mut self, now: Moment, act: EndedBy) {
         let part = self.next.as_mut().map_or(&mut self.part, |next| &mut next.part);
         part.act(now, act);
     }
 
-    /// stdout and stderr are over. The controlling terminal does not count: the host itself keeps it open.
+    /// Whether stdout and stderr have ended. The controlling terminal does not count: the host itself keeps it open.
     pub(crate) fn are_over(&self) -> bool {
         [Stream::Stdout, Stream::Stderr].iter().all(|stream| self.ends[stream.index()].is_none())
     }
 
-    /// Ends what has not ended; nobody is left who could write.
+    /// Closes the remaining streams; no process is left that could write.
     pub(crate) fn close(&mut self, now: Moment) {
         for stream in Stream::ALL {
             self.ends[stream.index()] = None;
@@ -191,12 +192,12 @@ impl Streams {
         self.next.is_some()
     }
 
-    /// Every stream has reached a line end.
+    /// Whether every stream has reached a line end.
     pub(crate) fn has_changed_over(&self) -> bool {
         self.next.as_ref().is_some_and(|next| next.has.iter().all(|has| *has))
     }
 
-    /// The new part becomes the only one; gives back the old one, everything in it announced.
+    /// The new part becomes the only one; returns the old one, with everything in it announced.
     pub(crate) fn change_over(&mut self, now: Moment) -> Option<Part> {
         let next = self.next.take()?;
         let mut old = std::mem::replace(&mut self.part, next.part);

@@ -1,7 +1,8 @@
-//! A control group for the engine, where the system hands us a part of the hierarchy (cgroup v2).
+//! A control group for the engine, if the system delegates a part of the hierarchy (cgroup v2).
 //!
-//! Walking the tree ends everybody who holds still for a moment. A group ends them all at once, in the kernel. Moving a
-//! process costs up to some ten milliseconds, so only engines that live for a while get a group.
+//! Walking the tree terminates every process that does not fork faster than the walk. A group terminates all of them at
+//! once, in the kernel. Moving a process costs up to some ten milliseconds, so only engines that live for a while get a
+//! group.
 
 use std::fs;
 use std::io;
@@ -11,17 +12,17 @@ use rustix::process::geteuid;
 
 use super::list::Process;
 
-/// A group of our own; removed when dropped.
+/// A group of this host; removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Cgroup {
     path: PathBuf,
 }
 
-/// How often members are looked for, until none is outside. Whoever forks faster is ended by the walk.
+/// Maximum number of scans for processes outside of the group. Processes that fork faster are terminated by the walk.
 const ROUNDS: usize = 10;
 
 impl Cgroup {
-    /// A new group below our own; none where there is no hierarchy, or it is not ours to change.
+    /// A new group below that of this process; none if there is no hierarchy, or it may not be changed.
     pub(crate) fn create(nonce: &str) -> Option<Self> {
         let own = own_folder()?;
         if !is_delegated(&own) {
@@ -30,24 +31,24 @@ impl Cgroup {
         let path = own.join(name(nonce));
         fs::create_dir(&path).ok()?;
         let group = Self { path };
-        // Kernels before 5.14 have groups and cannot end them at once.
+        // Kernels before 5.14 have groups but cannot terminate them at once.
         group.path.join("cgroup.kill").exists().then_some(group)
     }
 
-    /// The group that a host left when it was killed. One that was in another part of the hierarchy is not found; it is
-    /// empty and harmless when those in it are ended.
+    /// The group that a host left when it was killed. A group in another part of the hierarchy is not found; it is
+    /// empty and harmless once its processes have been terminated.
     pub(crate) fn left_by(nonce: &str) -> Option<Self> {
         let path = own_folder()?.join(name(nonce));
         path.is_dir().then_some(Self { path })
     }
 
-    /// Process ids of everybody in it.
+    /// Process ids of all members.
     pub(crate) fn members(&self) -> io::Result<Vec<u32>> {
         let inside = fs::read_to_string(self.path.join("cgroup.procs"))?;
         Ok(inside.lines().filter_map(|line| line.parse().ok()).collect())
     }
 
-    /// Moves everybody in who is not in yet.
+    /// Moves all processes into the group that are not in it yet.
     pub(crate) fn adopt(&self, mut everybody: impl FnMut() -> Vec<Process>) -> io::Result<()> {
         for _ in 0..ROUNDS {
             let inside = self.members()?;
@@ -56,7 +57,7 @@ impl Cgroup {
                 break;
             }
             for process in outside {
-                // It may have ended meanwhile.
+                // It may have exited meanwhile.
                 fs::write(self.path.join("cgroup.procs"), process.pid.to_string()).ok();
             }
         }
@@ -64,14 +65,14 @@ impl Cgroup {
     }
 
     pub(crate) fn kill(&self) {
-        // Those that are not ended so are ended by the walk.
+        // Processes that survive this are terminated by the walk.
         fs::write(self.path.join("cgroup.kill"), "1").ok();
     }
 }
 
 impl Drop for Cgroup {
     fn drop(&mut self) {
-        // Members that have just ended keep the folder for a moment; a group that stays is empty and harmless.
+        // Members that have just exited keep the folder busy for a moment; a group that stays is empty and harmless.
         for _ in 0..20 {
             if fs::remove_dir(&self.path).is_ok() {
                 return;
@@ -100,8 +101,8 @@ fn own_group(groups: &str, mounts: &str) -> Option<PathBuf> {
     Some(Path::new(mount).join(inside))
 }
 
-/// Whether we may make groups here: somebody handed the folder to our user, or says so on it, or nobody else manages
-/// the hierarchy, as in a container.
+/// Whether groups may be created here: the folder belongs to this user, or is marked as delegated, or no other program
+/// manages the hierarchy, as in a container.
 fn is_delegated(own: &Path) -> bool {
     let mut value = [0; 8];
     let mark = rustix::fs::getxattr(own, c"user.delegate", &mut value).ok();

@@ -1,5 +1,5 @@
-//! What a host that was killed left behind. Every process of an attempt carries a tag in its environment; those that
-//! have it, or are in the host's control group, and everybody below them, are ended.
+//! Processes that a killed host left behind. Every process of an attempt has a tag in its environment; the processes
+//! that have it, or are in the host's control group, and all their descendants, are terminated.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,16 +13,16 @@ use super::list::{self, Process};
 use super::tree::descendants_of;
 use crate::environment::TAG;
 
-/// How long it is tried.
+/// Time limit.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// Rounds without a find until it is over; a process may be between fork and exec when one looks.
+/// Number of rounds without a match until the search ends; a process may be between fork and exec during a scan.
 const QUIET_ROUNDS: u32 = 2;
 
-/// Ends every process of the host with this nonce.
+/// Terminates every process of the host with this nonce.
 pub(crate) fn end(nonce: &str) -> Vec<Survivor> {
     let begin = Instant::now();
-    // Whoever threw its environment away may still be in the group. It is removed when we are done.
+    // A process that cleared its environment may still be in the group. The group is removed afterwards.
     let group = Cgroup::left_by(nonce);
     let mut ended: HashMap<(u32, u64), Survivor> = HashMap::new();
     let mut quiet = 0;
@@ -41,7 +41,7 @@ pub(crate) fn end(nonce: &str) -> Vec<Survivor> {
     survivors
 }
 
-/// Everybody who carries the tag or is in the group, and everybody below them, though they may have dropped it.
+/// All processes that have the tag or are in the group, and all their descendants, even if these have dropped the tag.
 fn find(nonce: &str, members: &[u32]) -> Vec<Process> {
     let all = list::all();
     let is_marked = |pid: u32| members.contains(&pid) || carries(pid, nonce);
@@ -62,7 +62,8 @@ fn carries(pid: u32, nonce: &str) -> bool {
     has_tag(&environment, nonce)
 }
 
-/// `SKILLRUN_ATTEMPT=run/attempt/nonce`; the nonce alone tells, because a sticky process goes on into later attempts.
+/// `SKILLRUN_ATTEMPT=run/attempt/nonce`; only the nonce is compared, because a sticky process continues into later
+/// attempts.
 fn has_tag(environment: &[u8], nonce: &str) -> bool {
     environment.split(|b| *b == 0).any(|variable| {
         let value = variable.strip_prefix(TAG.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));

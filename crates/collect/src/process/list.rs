@@ -1,4 +1,4 @@
-//! What `/proc` tells about processes.
+//! Processes as listed in `/proc`.
 
 use std::fs;
 
@@ -12,15 +12,15 @@ pub(crate) struct Process {
     pub(crate) pid: u32,
     pub(crate) parent: u32,
     pub(crate) session: u32,
-    /// When it began, in ticks since the machine started; with the pid it names a process for ever.
+    /// When it started, in ticks since boot; together with the pid this identifies a process permanently.
     pub(crate) began: u64,
-    /// It has ended and waits for its parent to notice, or is on its way there and nothing turns it back. Its streams are
-    /// closed a moment before it has ended: whoever sees that would otherwise take it for somebody who stays.
+    /// It has exited and was not reaped yet, or is irrevocably exiting. Its streams are closed a moment before it has
+    /// exited: without this check it would be mistaken for a process that stays.
     pub(crate) is_over: bool,
     pub(crate) name: String,
 }
 
-/// What the kernel writes about a process, or one thread of it.
+/// The kernel's description of a process, or of one of its threads.
 struct Stat {
     pid: u32,
     parent: u32,
@@ -35,7 +35,7 @@ impl Stat {
     fn parse(stat: &[u8]) -> Option<Self> {
         /// `PF_EXITING` among the kernel's flags of a thread.
         const EXITING: u32 = 4;
-        // The name stands in parentheses and may hold anything, parentheses too.
+        // The name is in parentheses and may contain anything, even parentheses.
         let open = stat.iter().position(|b| *b == b'(')?;
         let close = stat.iter().rposition(|b| *b == b')')?;
         let pid = std::str::from_utf8(&stat[..open]).ok()?.trim().parse().ok()?;
@@ -54,10 +54,10 @@ impl Stat {
 }
 
 impl Process {
-    /// The process with this id; none if there is none.
+    /// The process with this id, if it exists.
     pub(crate) fn read(pid: u32) -> Option<Self> {
         let stat = Stat::parse(&fs::read(format!("/proc/{pid}/stat")).ok()?)?;
-        // What is told of a process is told of its first thread. When that has ended, others may live on.
+        // The description of a process is that of its first thread. When that has exited, others may still run.
         let is_over = stat.is_ending && (stat.threads <= 1 || all_threads_are_ending(pid));
         let Stat { pid, parent, session, began, name, .. } = stat;
         Some(Self { pid, parent, session, began, is_over, name })
@@ -67,17 +67,17 @@ impl Process {
         Survivor { pid: self.pid, name: self.name.clone() }
     }
 
-    /// A handle that never means another process, even if this one ends and its id is given away.
+    /// A handle that never refers to another process, even if this one exits and its id is reused.
     pub(crate) fn handle(&self) -> Option<OwnedFd> {
         let handle = pidfd_open(pid(self.pid)?, PidfdFlags::empty()).ok()?;
-        // Between looking and opening the id may have changed hands.
+        // The id may have been reused between the check and the opening.
         let is_same = Self::read(self.pid).is_some_and(|now| now.began == self.began);
         is_same.then_some(handle)
     }
 
     pub(crate) fn send(&self, signal: Signal) {
         if let Some(handle) = self.handle() {
-            // It may have ended by now, and that is as good.
+            // It may have exited by now, which is fine.
             pidfd_send_signal(&handle, signal).ok();
         }
     }
@@ -100,7 +100,7 @@ pub(crate) fn all() -> Vec<Process> {
     pids.filter_map(Process::read).collect()
 }
 
-/// Changes when the machine is started anew, and process ids with it.
+/// Changes when the machine reboots, which restarts process ids.
 pub(crate) fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }

@@ -1,10 +1,10 @@
-//! Processes: who is there, who is whose, how to end them all.
+//! Processes: listing them, their tree, and how to terminate all of them.
 //!
-//! - `list`: what `/proc` tells about processes.
-//! - `tree`: the descendants of the host; it adopts orphans, so nobody gets away by losing a parent.
-//! - `cgroup`: a group of their own where the system lets us, for those who fork faster than one can look.
-//! - `leftovers`: what a host that was killed left behind, found by the tag in the environment.
-//! - `usage`: what they cost.
+//! - `list`: processes as listed in `/proc`.
+//! - `tree`: the descendants of the host; it adopts orphans, so no process escapes by losing its parent.
+//! - `cgroup`: a control group if the system permits it, for processes that fork faster than they can be listed.
+//! - `leftovers`: processes that a killed host left behind, found by the tag in the environment.
+//! - `usage`: their resource usage.
 
 pub(crate) mod cgroup;
 pub(crate) mod leftovers;

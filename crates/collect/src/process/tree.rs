@@ -1,8 +1,8 @@
 //! The descendants of the host.
 //!
-//! The host is a subreaper: whoever loses a parent below it becomes its own child. So its descendants are all there is
-//! of an engine, whatever sessions and groups they have put themselves into, and when it has no child left, nothing is
-//! left.
+//! The host is a subreaper: a descendant that loses its parent becomes a child of the host. So its descendants are all
+//! processes of an engine, whatever sessions and groups they have created, and when the host has no child left, nothing
+//! is left.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -27,23 +27,23 @@ impl Exit {
     }
 }
 
-/// Who is left after those that ended were taken note of.
+/// The processes that are left after the exited ones were reaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Left {
     Some,
-    /// Nobody who shares a session with the engine: it puts its tools into sessions of their own, never itself.
+    /// No process shares a session with the engine: it starts its tools in their own sessions, never itself.
     Tools,
     Nobody,
 }
 
-/// Who of those that are left could be the engine that a wrapper had started. Every engine begins a session.
+/// Which of the remaining processes could be the engine that a wrapper had started. Every engine starts a session.
 pub(crate) fn left_of(main: Pid) -> Left {
     let main = main.as_raw_nonzero().get().unsigned_abs();
     let is_of_the_engine = |process: &Process| process.session == main;
     if descendants().iter().any(is_of_the_engine) { Left::Some } else { Left::Tools }
 }
 
-/// Takes note of every child that has ended.
+/// Reaps every child that has exited.
 pub(crate) fn reap(mut ended: impl FnMut(Pid, Exit)) -> Left {
     loop {
         match wait(WaitOptions::NOHANG) {
@@ -60,12 +60,12 @@ pub(crate) fn reap(mut ended: impl FnMut(Pid, Exit)) -> Left {
     }
 }
 
-/// Everybody below this process who has not ended.
+/// All living descendants of this process.
 pub(crate) fn descendants() -> Vec<Process> {
     descendants_of(vec![std::process::id()], list::all())
 }
 
-/// Everybody below one of the roots.
+/// All descendants of the roots.
 pub(crate) fn descendants_of(roots: Vec<u32>, all: Vec<Process>) -> Vec<Process> {
     let mut children: HashMap<u32, Vec<Process>> = HashMap::new();
     for process in all {
@@ -83,34 +83,34 @@ pub(crate) fn descendants_of(roots: Vec<u32>, all: Vec<Process>) -> Vec<Process>
     found
 }
 
-/// Sends one signal of a ladder. An interrupt goes to the engine's own group, as the keyboard's would: engines clean up
-/// after themselves then. Everything else, and everything once the engine is gone, goes to every process.
+/// Sends one signal of a ladder. An interrupt goes to the engine's own process group, as from a keyboard: engines then
+/// clean up after themselves. All other signals, and all signals once the engine is gone, go to every process.
 pub(crate) fn signal(main: Option<Pid>, signal: Signal) {
     match main {
         Some(main) if signal == Signal::INT => {
-            // The group is there as long as the main process was not waited for.
+            // The group exists until the main process is reaped.
             kill_process_group(main, signal).ok();
         }
         Some(_) | None => descendants().iter().for_each(|process| process.send(signal)),
     }
 }
 
-/// How long the host tries to end what it finds. Only processes the kernel does not let go outlast it.
+/// Time limit for terminating all processes. Only processes stuck in the kernel survive it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is done about those who are left.
+/// The result of terminating the remaining processes.
 #[derive(Debug, Default)]
 pub(crate) struct Ended {
     pub(crate) survivors: Vec<Survivor>,
     pub(crate) total: u64,
-    /// Some did not go.
+    /// Some did not exit.
     pub(crate) is_partial: bool,
 }
 
-/// Most names that are kept.
+/// Maximum number of names that are kept.
 const NAMES: usize = 1000;
 
-/// Ends everybody. `ended` hears of every child that was waited for.
+/// Terminates all processes. `ended` is called for every child that was reaped.
 pub(crate) fn end_all(main: Option<Pid>, group: Option<&Cgroup>, mut ended: impl FnMut(Pid, Exit)) -> Ended {
     let mut result = Ended::default();
     let begin = Instant::now();
@@ -134,7 +134,7 @@ pub(crate) fn end_all(main: Option<Pid>, group: Option<&Cgroup>, mut ended: impl
         if let Some(group) = group {
             group.kill();
         }
-        // The kernel needs a moment to take them away.
+        // The kernel needs a moment to remove them.
         std::thread::sleep(Duration::from_millis(1));
     }
     result

@@ -1,4 +1,4 @@
-//! What the children of this process cost, those that were waited for.
+//! Resource usage of the children of this process that were reaped.
 
 use std::mem::MaybeUninit;
 

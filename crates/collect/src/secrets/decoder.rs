@@ -1,8 +1,8 @@
 //! Bytes of a stream as readers will see them: escapes of JSON strings resolved, with the range that each byte came from.
 //!
-//! Nothing is known of the format. A backslash counts as the beginning of an escape wherever it stands, and several
-//! backslashes as one: that is how an escape looks in JSON inside of JSON. Text that has backslashes of its own is read
-//! wrongly here; a value in such a text is found by its exact spellings.
+//! Nothing is known of the format. A backslash counts as the beginning of an escape anywhere, and several backslashes
+//! as one: that is how an escape looks in JSON inside of JSON. Text with literal backslashes is decoded wrongly here; a
+//! value in such a text is found by its exact spellings.
 
 /// One byte of text, or the end or beginning of a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,9 +19,9 @@ pub(super) enum UnitKind {
     Quote,
 }
 
-/// Stands for what is no text. No UTF-8 has it, so it is in few values.
+/// Represents bytes that are not text. It does not occur in UTF-8, so few values contain it.
 const NONE: u8 = 0xff;
-/// Longest run of backslashes that is taken for one.
+/// Maximum number of backslashes that are read as one.
 const SLASHES_MAX: u64 = 64;
 
 #[derive(Debug, Clone, Default)]
@@ -34,7 +34,7 @@ pub(super) struct Decoder {
 #[derive(Debug, Clone, Copy)]
 struct Escape {
     from: u64,
-    /// None before the letter that tells what it is.
+    /// None before the letter that determines its kind.
     digits: Option<Digits>,
 }
 
@@ -50,7 +50,7 @@ impl Decoder {
         self.escape.is_none() && self.high.is_none()
     }
 
-    /// Where what has begun begins.
+    /// The start of the escape that has begun.
     pub(super) fn begun(&self) -> Option<u64> {
         let escape = self.escape.map(|escape| escape.from);
         self.high.map(|(_, from)| from).or(escape)
@@ -152,7 +152,7 @@ impl Decoder {
         }
     }
 
-    /// The second half of a character does not come.
+    /// The second half of a character is missing.
     fn break_off(&mut self, give: &mut impl FnMut(Unit)) {
         if let Some((_, from)) = self.high.take() {
             give(Unit { kind: UnitKind::Byte(NONE), from, to: from + 1 });

@@ -1,7 +1,7 @@
-//! Other spellings of a value: base64, hexadecimal digits, and as in an address (percent signs).
+//! Other spellings of a value: base64, hexadecimal digits, and percent encoding as in a URL.
 //!
-//! Base64 has three alignments, because three bytes become four letters and a value may stand anywhere in what is
-//! encoded. Of each alignment only the letters count that depend on the value alone.
+//! Base64 has three alignments, because three bytes become four letters and a value may be anywhere in the encoded
+//! data. For each alignment only the letters count that depend on the value alone.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 const LOWER: &[u8; 16] = b"0123456789abcdef";
 const UPPER: &[u8; 16] = b"0123456789ABCDEF";
 
-/// The value as it is, and in every encoding that is looked for.
+/// The value as it is, and in every encoding that is searched for.
 pub(super) fn patterns(value: &[u8]) -> Vec<Pattern> {
     let mut plain = BTreeSet::from([value.to_vec()]);
     for digits in [LOWER, UPPER] {
@@ -22,7 +22,7 @@ pub(super) fn patterns(value: &[u8]) -> Vec<Pattern> {
             plain.insert(in_address(value, digits, kept, b"+"));
         }
     }
-    // Programs break lines of these, and readers join them again.
+    // Programs insert line breaks into these, and readers join the lines again.
     let mut broken = BTreeSet::from([LOWER, UPPER].map(|digits| hexadecimal(value, digits)));
     for letters in [STANDARD, URL_SAFE] {
         broken.extend((0..3).map(|before| base64(value, letters, before)));
@@ -48,7 +48,7 @@ fn in_address(value: &[u8], digits: &[u8; 16], kept: &[u8], space: &[u8]) -> Vec
     written
 }
 
-/// The letters that depend on the value alone where so many bytes stand before it in its group of three.
+/// The letters that depend on the value alone, given the number of bytes before it in its group of three.
 fn base64(value: &[u8], letters: &[u8; 64], before: usize) -> Vec<u8> {
     let first = (before * 8).div_ceil(6);
     let end = (before + value.len()) * 8 / 6;

@@ -1,4 +1,4 @@
-//! Finds values that come in pieces: split by what readers remove, and over the strings of several records.
+//! Finds values in pieces: split by bytes that readers remove, and across the strings of several records.
 //!
 //! ```text
 //! escapes            sk-li\u0076e-0123          read as by [`super::decoder`]
@@ -6,16 +6,16 @@
 //! several strings    {"delta":"sk-li"}\n{"delta":"ve-0123"}
 //! ```
 //!
-//! The last is found without knowing the format: the first piece ends where a string ends, each further one begins where
-//! a string begins, and all but the last are whole strings. What stands between two strings does not matter, as long as
-//! it has at most [`WINDOW`] bytes. Only a complete value is hidden, all pieces of it.
+//! The last is found without knowing the format: the first piece ends where a string ends, each further one begins
+//! where a string begins, and all but the last are whole strings. The bytes between two strings do not matter, as long
+//! as there are at most [`WINDOW`]. Only a complete value is hidden, all pieces of it.
 //!
-//! So the end of a string that is the beginning of a value (at least [`ARMED`] bytes of it) has to be held back until it
-//! is clear what follows. That ends with the window, or when [`Pieces::release`] is called because nothing comes. Fewer
-//! bytes are not held back and not hidden; what follows them is.
+//! So the end of a string that is the beginning of a value (at least [`ARMED`] bytes of it) has to be held back until
+//! it is clear what follows. That ends with the window, or when [`Pieces::release`] is called because nothing arrives.
+//! Fewer bytes are not held back and not hidden; what follows them is.
 //!
-//! What is found depends on the bytes alone, never on the reads they came in. Memory is bounded, and each byte costs a
-//! bounded number of steps: there are at most [`ACTIVE_MAX`] and [`WAITING_MAX`] of what has begun.
+//! The result depends only on the bytes, never on how they are split into reads. Memory is bounded, and each byte costs
+//! a bounded number of steps: there are at most [`ACTIVE_MAX`] and [`WAITING_MAX`] partial matches.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,20 +23,20 @@ use std::sync::Arc;
 use super::decoder::{Decoder, Unit, UnitKind};
 use super::encodings;
 
-/// Longest value that is looked for in pieces and in other encodings.
+/// Maximum length of a value that is searched in pieces and in other encodings.
 pub(super) const LONGEST: usize = 8 << 10;
-/// A beginning of so many bytes at the end of a string is held back.
+/// Minimum length of a beginning at the end of a string that is held back.
 const ARMED: usize = 4;
-/// Bytes between the strings that two pieces are in.
+/// Maximum number of bytes between the strings of two pieces.
 const WINDOW: u64 = 64 << 10;
-/// Removed characters and sequences between two bytes of a value.
+/// Maximum number of removed characters and sequences between two bytes of a value.
 const GAP_MAX: u32 = 1024;
 const ACTIVE_MAX: usize = 128;
 const WAITING_MAX: usize = 64;
 
 const ESC: u8 = 0x1b;
 
-/// What is looked for.
+/// A search pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pattern {
     pub(super) bytes: Vec<u8>,
@@ -46,20 +46,20 @@ pub(super) struct Pattern {
 /// What an end of line between two bytes means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineEnds {
-    /// It is part of the value or it is not the value.
+    /// It is part of the value, or the value does not match.
     Part,
-    /// Programs break lines of this encoding.
+    /// Programs insert line breaks into this encoding.
     Gap,
 }
 
-/// Everything that is looked for, by first byte.
+/// All search patterns, by first byte.
 pub(super) struct Patterns {
     all: Vec<Pattern>,
     /// Patterns by their first byte.
     by_first: Vec<Vec<usize>>,
     /// Bytes at which something may begin when nothing has: first bytes, and the backslash of an escape.
     begins: [bool; 256],
-    /// By first byte: what may follow it. Empty where nothing begins.
+    /// By first byte: the bytes that may follow it. Empty if no pattern begins with it.
     follows: Vec<Vec<bool>>,
 }
 
@@ -106,7 +106,7 @@ impl Patterns {
         self.all.is_empty()
     }
 
-    /// Whether something can begin with the first of these bytes, as far as they tell.
+    /// Whether a pattern can begin with the first of these bytes, judging by these bytes.
     fn can_begin(&self, bytes: &[u8]) -> bool {
         let first = usize::from(bytes[0]);
         self.begins[first]
@@ -118,14 +118,14 @@ impl Patterns {
     }
 }
 
-/// Follows one stream. It must be given the same [`Patterns`] each time.
+/// Follows one stream. Every call must get the same [`Patterns`].
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pieces {
     offset: u64,
     decoder: Decoder,
     active: Vec<Active>,
     waiting: Vec<Waiting>,
-    /// Bytes with which anything that waits goes on; at times others too.
+    /// Bytes with which a waiting match continues; sometimes others too.
     goes_on: ByteSet,
     sequence: Option<Sequence>,
 }
@@ -139,36 +139,36 @@ impl Default for ByteSet {
     }
 }
 
-/// A value that has begun in the string at hand.
+/// A value that has begun in the current string.
 #[derive(Debug, Clone)]
 struct Active {
     pattern: usize,
-    /// Bytes of it that were found.
+    /// Number of its bytes that were found.
     matched: usize,
-    /// Those of them that are in this string.
+    /// Number of those in this string.
     here: usize,
     from: u64,
     to: u64,
     gap: u32,
-    /// What is hidden with it, in strings before.
+    /// The ranges in earlier strings that are hidden with it.
     earlier: Arc<[Range<u64>]>,
     /// That was more than half of the value.
     earlier_is_most: bool,
 }
 
-/// A value that has begun, and goes on in another string or not at all.
+/// A value that has begun, and continues in another string or not at all.
 #[derive(Debug, Clone)]
 struct Waiting {
     pattern: usize,
     matched: usize,
     /// More than half of the value.
     is_most: bool,
-    /// What is hidden if it goes on. Held back until then, so none where it is not.
+    /// The ranges that are hidden if it continues. Held back until then; none if it is not held back.
     pieces: Arc<[Range<u64>]>,
     since: u64,
 }
 
-/// An escape sequence that has begun behind a part of a value. If it turns out to be one, the value goes on behind it.
+/// An escape sequence that has begun after a part of a value. If it turns out to be one, the value continues after it.
 #[derive(Debug, Clone)]
 struct Sequence {
     kind: SequenceKind,
@@ -238,7 +238,7 @@ impl Pieces {
         self.clear()
     }
 
-    /// Where something can begin or go on, when nothing has begun in the string at hand. Only speed depends on this.
+    /// Where a match can begin or continue, when none has begun in the current string. Only speed depends on this.
     fn next_beginning(&self, patterns: &Patterns, bytes: &[u8]) -> Option<usize> {
         let waits = !self.waiting.is_empty();
         let mut from = 0;
@@ -267,27 +267,27 @@ impl Pieces {
         held.chain(self.begun()).min().unwrap_or(self.offset)
     }
 
-    /// Pieces in strings that have ended. One may be there several times.
+    /// Pieces in strings that have ended. A piece may occur several times.
     fn held(&self) -> impl Iterator<Item = &Arc<[Range<u64>]>> {
         let saved = self.sequence.iter().flat_map(|sequence| &sequence.saved);
         let earlier = self.active.iter().chain(saved).map(|active| &active.earlier);
         self.waiting.iter().map(|waiting| &waiting.pieces).chain(earlier)
     }
 
-    /// Where what has begun in the string at hand begins.
+    /// The start of the matches in the current string.
     fn begun(&self) -> Option<u64> {
         let saved = self.sequence.iter().flat_map(|sequence| &sequence.saved);
         let active = self.active.iter().chain(saved).filter(|active| active.here > 0).map(|active| active.from);
         active.chain(self.decoder.begun()).min()
     }
 
-    /// Something is held back until another string has come.
+    /// Whether bytes are held back until another string arrives.
     pub(super) fn holds_strings(&self) -> bool {
         self.held().any(|pieces| !pieces.is_empty())
     }
 
-    /// Nothing comes: ends of strings are held back no longer. Where they are most of a value they are hidden, else they
-    /// are not, and what may follow is.
+    /// Nothing arrives: ends of strings are no longer held back. If they are most of a value they are hidden; otherwise
+    /// they are not, and what may follow is.
     pub(super) fn release(&mut self, found: &mut Vec<Range<u64>>) {
         for waiting in &mut self.waiting {
             if waiting.is_most {
@@ -304,7 +304,7 @@ impl Pieces {
         }
     }
 
-    /// Follows the same stream, but counts from here: of what has begun only the rest will be in its ranges.
+    /// Continues with the same stream, but counts from here: of a partial match only the rest will be in its ranges.
     pub(super) fn go_on(&self) -> Self {
         let mut next = self.clone();
         next.offset = 0;
@@ -368,7 +368,7 @@ impl Pieces {
             is_gap && active.gap <= GAP_MAX
         });
         if !complete.is_empty() {
-            // It is hidden; what waited for it holds nothing back any more.
+            // It is hidden; the matches that waited for it hold nothing back any more.
             self.waiting.retain(|waiting| !complete.contains(&waiting.pattern));
         }
         for &pattern in &patterns.by_first[usize::from(byte)] {
@@ -386,7 +386,7 @@ impl Pieces {
         resumed.into_iter().for_each(|active| self.begin(active));
     }
 
-    /// What goes on behind a sequence that this byte ends.
+    /// The matches that continue after a sequence that this byte ends.
     fn sequence_goes_on(&mut self, byte: u8) -> Vec<Active> {
         let Some(mut sequence) = self.sequence.take() else { return Vec::new() };
         match sequence.kind.next(sequence.len, byte) {
@@ -412,7 +412,7 @@ impl Pieces {
         }
     }
 
-    /// What has begun in a string that ends here.
+    /// The matches that have begun in a string that ends here.
     fn string_ends(&self, patterns: &Patterns, unit: Unit) -> Vec<Waiting> {
         let here = self.active.iter().filter(|active| active.here > 0);
         let waiting = here.map(|active| {
@@ -427,7 +427,7 @@ impl Pieces {
         waiting.collect()
     }
 
-    /// What waited may go on in the string that begins here.
+    /// Waiting matches may continue in the string that begins here.
     fn string_begins(&mut self, unit: Unit) {
         let room = ACTIVE_MAX.saturating_sub(self.active.len());
         let goes_on = self.waiting.iter().filter(|waiting| unit.to - waiting.since <= WINDOW);
@@ -461,7 +461,7 @@ impl Pieces {
         true
     }
 
-    /// What may be part of a value and is not hidden yet, because the rest did not come.
+    /// Bytes that may be part of a value and are not hidden yet, because the rest did not arrive.
     pub(super) fn unfinished(&self, found: &mut Vec<Range<u64>>) {
         found.extend(self.held().flat_map(|pieces| pieces.iter()).cloned());
         found.extend(self.begun().map(|from| from..self.offset));

@@ -18,7 +18,7 @@ fn masked(secrets: &Secrets, text: &str) -> String {
     String::from_utf8(bytes).expect("whole characters were masked")
 }
 
-/// What `push` says for each read: the ranges, and up to where the stream may be announced.
+/// The result of `push` for each read: the ranges, and up to where the stream may be announced.
 fn pushed(secrets: &Secrets, reads: &[&str]) -> Vec<(Vec<(u64, u64)>, u64)> {
     let mut scanner = Scanner::new();
     let one = |read: &&str| {
@@ -128,7 +128,7 @@ fn values_are_never_shown() {
 
 const KEY: &str = "sk-live-0123+456/789";
 
-/// What views show of lines of JSON: the strings of `text`, one behind the other, without what is removed in views.
+/// What views show of lines of JSON: the strings of `text`, joined, without what is removed in views.
 fn joined(stream: &str) -> String {
     let mut text = String::new();
     for line in stream.lines() {
@@ -145,7 +145,7 @@ fn deltas(pieces: &[&str]) -> String {
     pieces.iter().map(|piece| format!("{{\"type\":\"delta\",\"text\":\"{piece}\"}}\n")).collect()
 }
 
-/// The value came back when the texts of two records were joined, on four profiles.
+/// Regression: the value reappeared when the texts of two records were joined, on four profiles.
 #[test]
 fn a_value_in_the_strings_of_several_records_is_found() {
     let secrets = secrets(&[KEY]);
@@ -236,7 +236,8 @@ fn one(start: u64, end: u64) -> Vec<Range<u64>> {
     std::iter::once(start..end).collect()
 }
 
-/// What could be the first piece is not announced before it is clear what follows; but a reader does not wait for ever.
+/// What could be the first piece is not announced before it is clear what follows; but a reader does not wait
+/// indefinitely.
 #[test]
 fn the_end_of_a_string_is_held_back_and_released() {
     let secrets = secrets(&[KEY]);
@@ -292,7 +293,7 @@ fn what_may_be_part_of_a_value_at_a_cut_is_known() {
     assert_eq!(found, one(0, 6), "the rest is found in what follows");
 }
 
-/// As many as there may be at once: every string ends with a beginning of a value.
+/// The maximum number at once: every string ends with a beginning of a value.
 #[test]
 fn beginnings_without_end_take_linear_time_and_bounded_memory() {
     let value = "ab".repeat(2_000);
@@ -308,7 +309,7 @@ fn beginnings_without_end_take_linear_time_and_bounded_memory() {
     }
 }
 
-/// Where each comparison started over, these would take hours.
+/// If each comparison started over, these would take hours.
 #[test]
 fn near_and_endless_matches_take_linear_time() {
     const LONG: usize = 64 * 1024;

@@ -1,5 +1,5 @@
-//! The file of changes. They come in the order of paths, all kinds mixed, and the file has them apart; so two of the
-//! three parts wait beside it, in files without a name where they are long: no list is ever held in memory as a whole.
+//! The file of changes. They arrive in the order of paths, all kinds mixed, and the file has them in separate lists; so
+//! two of the three lists are buffered, in unnamed files if they are long: no list is ever held in memory as a whole.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, Write};
@@ -17,7 +17,7 @@ use super::pack::PackReader;
 use super::private_file::{self, Draft};
 use super::text::{Omitted, TextDiffs, is_text};
 
-/// Facts of an entry that tell one version from another.
+/// Facts of an entry that distinguish two versions.
 #[derive(Serialize)]
 struct Version<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,8 +69,8 @@ pub(super) struct DiffWriter<'a> {
     created: Part<BufWriter<File>>,
     modified: Part<Aside>,
     deleted: Part<Aside>,
-    /// A folder of which nothing is known in one of the listings. What is in it is in the other one only, and was not
-    /// for that reason created or deleted.
+    /// A folder of which nothing is known in one of the listings. Its content is in the other one only, and was not
+    /// created or deleted for that reason.
     blind: Option<Vec<u8>>,
     limits: &'a Limits,
     pack: PackReader,
@@ -84,7 +84,7 @@ impl<'a> DiffWriter<'a> {
         limits: &'a Limits,
         mask: &'a dyn Fn(&mut Vec<u8>),
     ) -> Result<Self, SnapshotError> {
-        // First of all: it is removed when it is dropped, also when nothing else can be made.
+        // First of all: it is removed when it is dropped, even if nothing else can be created.
         let pack = PackReader::open(audit, attempt);
         let path = diff_path(audit, attempt);
         let part = |name: &str| Part::new(Aside::new(audit.join(format!("fs-diff.{attempt}.{name}.tmp"))));
@@ -100,13 +100,13 @@ impl<'a> DiffWriter<'a> {
         Ok(Self { draft, created, modified, deleted, blind: None, limits, pack, texts })
     }
 
-    /// One of the two listings tells nothing at all, so nothing can be said to have been created or deleted.
+    /// One of the two listings is empty because of its limits, so no creation or deletion can be claimed.
     pub(super) fn know_nothing(&mut self) {
         self.blind = Some(Vec::new());
     }
 
-    /// An entry of the listing before, if any, and the one after. `content`: what is in the file now, if it was read
-    /// and is short.
+    /// An entry of the listing before, if any, and the one after. `content`: the current content of the file, if it was
+    /// read and is short.
     pub(super) fn compare(
         &mut self,
         before: Option<&Entry>,
@@ -163,7 +163,7 @@ impl<'a> DiffWriter<'a> {
         Ok(counts)
     }
 
-    /// How the text of a file changed. None where content did not change, or is not what changed.
+    /// How the text of a file changed. None if the content did not change.
     fn text(&mut self, before: &Entry, after: &Entry, content: Option<&[u8]>) -> Option<Result<String, Omitted>> {
         if before.kind != Kind::File || after.kind != Kind::File || !after.content_differs_from(before) {
             return None;
@@ -213,11 +213,10 @@ impl<W: Write> Part<W> {
     }
 }
 
-/// So many bytes of a list are held before they are written.
+/// Number of bytes of a list that are held in memory before they are written.
 const HELD: usize = 16 << 10;
 
-/// A list that waits for its turn. Most are short; only a long one gets a file, which has no name and is gone when it is
-/// closed.
+/// A buffered list. Most are short; only a long one gets a file, which is unnamed and disappears when it is closed.
 struct Aside {
     path: PathBuf,
     file: Option<File>,

@@ -17,11 +17,11 @@ pub(super) enum Kind {
     Socket,
     CharDevice,
     BlockDevice,
-    /// It has a name, and could not be asked what it is.
+    /// The entry has a name, but its kind could not be determined.
     Unknown,
 }
 
-/// Permission bits, set-id and sticky; in JSON as octal digits, as `chmod` and everybody else writes them.
+/// Permission bits, set-id and sticky; in JSON as octal digits, as `chmod` writes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mode(pub(super) u32);
 
@@ -29,7 +29,7 @@ pub(super) struct Mode(pub(super) u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Hash(pub(super) blake3::Hash);
 
-/// What is known of a path. A fact that its kind does not have, or that could not be learnt, is none.
+/// What is known of a path. A fact that does not apply to its kind, or that could not be determined, is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
     /// Relative to the root of the workspace.
@@ -51,10 +51,10 @@ pub(super) struct Entry {
     pub(super) target: Option<OsText>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,
-    /// Where its text begins in the pack; the length is `size`.
+    /// The offset of its text in the pack; the length is `size`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) text_at: Option<u64>,
-    /// It was short enough for a text, and is none.
+    /// The file is short enough for a text, but is not one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) binary: bool,
 }
@@ -83,7 +83,7 @@ impl Entry {
         }
     }
 
-    /// Takes over what the file system says now.
+    /// Takes over the current facts of the file system.
     pub(super) fn learn(&mut self, stat: &Stat) {
         self.kind = kind(stat);
         self.mode = Some(Mode(stat.st_mode & 0o7777));
@@ -96,14 +96,14 @@ impl Entry {
                 self.ino = Some(stat.st_ino);
             }
             Kind::Symlink => self.mtime_ns = Some(nanoseconds(stat.st_mtime, stat.st_mtime_nsec)),
-            // Their sizes and times follow from what is in them or goes through them.
+            // Their sizes and times depend only on their content or traffic.
             Kind::Folder | Kind::Pipe | Kind::Socket | Kind::CharDevice | Kind::BlockDevice | Kind::Unknown => {}
         }
     }
 
-    /// Whether this is something else than `before`, an entry of the same path.
+    /// Whether this differs from `before`, an entry of the same path.
     pub(super) fn differs_from(&self, before: &Self) -> bool {
-        // Nothing is known of one of the two, so nothing can be said to have changed.
+        // One of the two is unknown, so no change can be claimed.
         if self.kind == Kind::Unknown || before.kind == Kind::Unknown {
             return false;
         }
@@ -117,7 +117,7 @@ impl Entry {
         }
     }
 
-    /// Of two files: whether what is in them differs, as far as can be told.
+    /// Whether the content of two files differs, as far as is known.
     pub(super) fn content_differs_from(&self, before: &Self) -> bool {
         self.size != before.size
             || match (self.hash, before.hash) {
@@ -140,14 +140,14 @@ fn kind(stat: &Stat) -> Kind {
     }
 }
 
-/// Since 1970, negative before. A time beyond what fits (some file systems take any) is the last that does.
+/// Since 1970, negative before. A time out of range (some file systems accept any) is clamped.
 fn nanoseconds(seconds: impl TryInto<i64>, nanoseconds: impl TryInto<i64>) -> i64 {
     let seconds = seconds.try_into().unwrap_or(i64::MAX);
     seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds.try_into().unwrap_or(0))
 }
 
-/// The order of a listing: name by name, each by its bytes, so a folder comes right before what is in it. That is the
-/// order of bytes with `/` before every other, since no name has a NUL in it.
+/// The order of a listing: name by name, each by its bytes, so a folder comes right before its content. That is the
+/// order of bytes with `/` before every other, since no name contains a NUL.
 pub(super) fn path_order(a: &[u8], b: &[u8]) -> Ordering {
     let rank = |byte: u8| if byte == b'/' { 0 } else { byte };
     match a.iter().zip(b).position(|(a, b)| a != b) {
@@ -156,7 +156,7 @@ pub(super) fn path_order(a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-/// Whether `path` lies in `folder`, at any depth. The root, whose path is empty, has all in it.
+/// Whether `path` is in `folder`, at any depth. The root, whose path is empty, contains everything.
 pub(super) fn is_below(path: &[u8], folder: &[u8]) -> bool {
     folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.first() == Some(&b'/'))
 }

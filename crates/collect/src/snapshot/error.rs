@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// A file or folder that stood in the way, and what is wrong with it.
+/// The file or folder that caused the error, and what is wrong with it.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {kind}", path.display())]
 pub(crate) struct SnapshotError {

@@ -1,4 +1,4 @@
-//! Reading a file, and when the hash from an earlier listing still holds.
+//! Reading a file, and when the hash from an earlier listing is still valid.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use super::entry::{Entry, Hash};
 /// Larger pieces hash no faster; a text fits into one with room to spare.
 const BUFFER: usize = 128 << 10;
 
-/// A reader breathes after this many bytes.
+/// Number of bytes after which `breathe` is called.
 const BREATH: u64 = 1 << 20;
 
 /// Reads files through one buffer.
@@ -24,7 +24,7 @@ impl FileReader {
         Self { buffer: vec![0; BUFFER].into_boxed_slice(), content: None }
     }
 
-    /// The hash of a file's first `size` bytes. No more are read: a file to which somebody goes on writing has no end.
+    /// The hash of a file's first `size` bytes. No more are read: a file to which a process keeps writing has no end.
     pub(super) fn hash(&mut self, file: &mut File, size: u64, breathe: &mut dyn FnMut()) -> io::Result<Hash> {
         self.content = None;
         if size <= self.buffer.len() as u64 {
@@ -56,7 +56,7 @@ impl FileReader {
         self.content.map(|len| &self.buffer[..len])
     }
 
-    /// Forgets it, so that it is not taken for the content of a file that was not read.
+    /// Discards it, so that it is not mistaken for the content of a file that was not read.
     pub(super) fn forget(&mut self) {
         self.content = None;
     }
@@ -86,9 +86,9 @@ const SECOND_NS: i64 = 1_000_000_000;
 /// The hash of `then`, if `now` is the same file and cannot have changed since. `taken_ns`: when the walk that has it
 /// began. The rule is that of git's index: equal stamps prove nothing if the file was changed too close to that moment.
 ///
-/// A hash that was itself taken over from a still earlier walk is as good as any: whatever was written to the file
-/// since that walk has a later stamp. (Not what is written through a mapping of it: that gets its stamp when the kernel
-/// writes the page back. Git lives with the same.)
+/// A hash that was itself reused from an earlier walk is equally valid: any write to the file since that walk has a
+/// later stamp. (Except writes through a memory mapping: these get their stamp when the kernel writes the page back.
+/// Git has the same limitation.)
 pub(super) fn reusable(now: &Entry, then: &Entry, taken_ns: u64) -> Option<Hash> {
     let (mtime, ctime) = (now.mtime_ns?, now.ctime_ns?);
     let same = now.kind == then.kind

@@ -1,31 +1,33 @@
-//! How much of a workspace is looked at. A workspace is what an engine made of it: each of these bounds memory, disk or
-//! time against a tree that was built to use it up.
+//! How much of a workspace is examined. An engine controls the workspace: each of these limits bounds memory, disk or
+//! time against a tree that was built to exhaust it.
 
 use std::time::Duration;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
-    /// This many files are hashed; of those that follow only size and time are noted.
+    /// Maximum number of files that are hashed; only size and time of further files are recorded.
     pub(crate) files: u64,
-    /// This many bytes are hashed. A file that does not fit into what is left is not; smaller ones after it may be.
+    /// Maximum number of bytes that are hashed. A file that exceeds the rest is not hashed; smaller ones after it may
+    /// be.
     pub(crate) bytes: u64,
-    /// This many entries are listed. A folder that does not fit is named, and none is looked into after it.
+    /// Maximum number of entries. A folder that does not fit is listed without its content, and so is every folder
+    /// after it.
     pub(crate) entries: u64,
     /// The same for the sum of the lengths of all paths: names are held in memory while their folder is walked.
     pub(crate) path_bytes: u64,
-    /// Folders within folders. Each holds a file descriptor open, and the usual allowance for them is small.
+    /// Maximum depth of folders. Each level holds a file descriptor open, and the usual limit for them is small.
     pub(crate) depth: usize,
-    /// A folder whose path is longer is not looked into; what no program can open by its path matters to none.
+    /// A folder whose path is longer is not entered; no program can open files by such a path.
     pub(crate) path: usize,
-    /// Both versions of a text must be no longer for it to be compared line by line.
+    /// Maximum size of both versions of a text that is compared line by line.
     pub(crate) text: u64,
     /// All the old texts together.
     pub(crate) pack: u64,
     /// All the differences of texts together.
     pub(crate) diffs: u64,
-    /// After this long the comparison of one text settles for a rougher answer.
+    /// Time after which the comparison of one text becomes less precise.
     pub(crate) text_time: Duration,
-    /// After this long in all no more texts are compared.
+    /// Total time after which no more texts are compared.
     pub(crate) texts_time: Duration,
 }
 

@@ -12,7 +12,7 @@ use super::entry::{Entry, path_order};
 use super::error::SnapshotError;
 use super::private_file::{self, Draft};
 
-/// What came of a walk.
+/// The totals of a walk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Taken {
     /// Files, and the sum of their sizes.
@@ -22,9 +22,9 @@ pub(crate) struct Taken {
     pub(crate) unreadable: u64,
     /// Some files were not hashed, because there are too many or they are too large.
     pub(crate) limited: bool,
-    /// Some folders were not looked into, because there are too many entries.
+    /// Some folders were not entered, because there are too many entries.
     pub(crate) truncated: bool,
-    /// Entries that were left out because their names contain a secret; what is in such a folder is not counted.
+    /// Entries that were excluded because their names contain a secret; the content of such a folder is not counted.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) hidden: u64,
 }
@@ -44,11 +44,11 @@ struct Foot {
     taken: Taken,
 }
 
-/// What joins the head to the entries and these to the foot. A reader puts back the brace that each of the two lacks.
+/// The separators between head, entries and foot. A reader adds the brace that head and foot lack.
 const OPEN: &str = ",\"entries\":[";
 const CLOSE: &str = "],";
 
-/// No line that we write is longer: a path and the target of a link, each byte at worst six in JSON, and numbers.
+/// Maximum length of a line: a path and the target of a link, each byte at worst six in JSON, and numbers.
 const LONGEST_LINE: u64 = 128 << 10;
 
 #[derive(Debug)]
@@ -109,7 +109,7 @@ impl ListingReader {
         let input = BufReader::with_capacity(64 << 10, file);
         let mut reader = Self { path, input, line: Vec::new(), taken_ns: 0, next: None, taken: None };
         reader.read_line()?;
-        let Some(head) = reader.line.strip_suffix(OPEN.as_bytes()) else { return Err(reader.bad("no head")) };
+        let Some(head) = reader.line.strip_suffix(OPEN.as_bytes()) else { return Err(reader.bad("it has no head")) };
         let head: Head = serde_json::from_slice(&[head, b"}"].concat()).map_err(|error| reader.bad(error))?;
         reader.taken_ns = head.taken_ns;
         reader.advance()?;
@@ -121,13 +121,13 @@ impl ListingReader {
         self.taken_ns
     }
 
-    /// Whether it has no entry because there were too many, asked before the first is looked for.
+    /// Whether it has no entry because there were too many; called before the first entry is read.
     pub(super) fn is_blind(&self) -> bool {
         self.next.is_none() && self.taken.is_some_and(|taken| taken.truncated)
     }
 
-    /// The entry of `path`, if there is one. Paths must be asked for in order; entries of paths before it, for which
-    /// nobody asked, go to `passed`.
+    /// The entry of `path`, if there is one. Paths must be requested in order; entries of earlier paths that were not
+    /// requested go to `passed`.
     pub(super) fn find(
         &mut self,
         path: &[u8],
@@ -147,7 +147,7 @@ impl ListingReader {
         Ok(None)
     }
 
-    /// Gives the rest to `passed`, and tells what the foot says.
+    /// Passes the rest to `passed`, and returns the foot.
     pub(super) fn finish(
         mut self,
         passed: &mut dyn FnMut(Entry) -> Result<(), SnapshotError>,
@@ -155,7 +155,7 @@ impl ListingReader {
         while let Some(entry) = self.advance()? {
             passed(entry)?;
         }
-        self.taken.ok_or_else(|| self.bad("no foot"))
+        self.taken.ok_or_else(|| self.bad("it has no foot"))
     }
 
     fn advance(&mut self) -> Result<Option<Entry>, SnapshotError> {
@@ -185,7 +185,7 @@ impl ListingReader {
             .map_err(|error| SnapshotError::read(&self.path, error))?;
         match self.line.pop() {
             Some(b'\n') => Ok(()),
-            Some(_) | None => Err(self.bad("a line without an end")),
+            Some(_) | None => Err(self.bad("a line has no end")),
         }
     }
 
@@ -271,7 +271,7 @@ mod tests {
             assert!(matches!(error.kind, SnapshotErrorKind::BadListing(_)), "{error}");
         }
         fs::write(&path, "x".repeat(1 << 20) + "\n").expect("written");
-        let error = ListingReader::open(path).expect_err("no head");
-        assert!(error.to_string().contains("a line without an end"), "no more of it is read than that: {error}");
+        let error = ListingReader::open(path).expect_err("it has no head");
+        assert!(error.to_string().contains("a line has no end"), "no more of it is read than that: {error}");
     }
 }

@@ -1,9 +1,9 @@
-//! Which files of its workspace an attempt changed: a listing before, a listing after, and what differs.
+//! Which files of its workspace an attempt changed: a listing before, a listing after, and the difference.
 //!
-//! - [`take`]: the two calls, and the one pass both are made of.
-//! - [`walk`]: the tree in order, never through a symbolic link. [`rules`]: what is left out. [`limits`]: how much.
+//! - [`take`]: the two calls, and the single pass that both use.
+//! - [`walk`]: the tree in order, never through a symbolic link. [`rules`]: what is excluded. [`limits`]: limits.
 //! - [`entry`]: one line of a listing, the order of paths, when two entries differ. [`listing`]: the file of them.
-//! - [`hash`]: reading a file, and when an earlier hash still holds.
+//! - [`hash`]: reading a file, and when an earlier hash is still valid.
 //! - [`diff`]: the file of changes. [`text`]: differences of texts. [`pack`]: the old texts, kept until then.
 //!
 //! ```text
@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Each is a JSON document written with one entry to a line, so that neither writing nor reading ever holds a whole
-//! tree; mode 0600; there whole or not at all (`NAME.tmp`, then renamed; syncing is the caller's).
+//! tree; mode 0600; written atomically (`NAME.tmp`, then renamed; the caller syncs).
 //!
 //! A listing:
 //!
@@ -26,15 +26,15 @@
 //! ],"taken":{"files":1,"bytes":2,"unreadable":0,"limited":false,"truncated":false}}
 //! ```
 //!
-//! - Order: a folder before what is in it, names within a folder by their bytes. Comparing paths name by name gives the
+//! - Order: a folder before its content, names within a folder by their bytes. Comparing paths name by name gives the
 //!   same order whatever kind the entries have, so two listings can be joined in one pass.
 //! - `kind`: `file folder symlink pipe socket char_device block_device unknown`. `mode`: permission bits, octal.
 //! - `hash`: blake3. None for a file beyond the limits (`taken.limited`), or one with an `error`.
-//! - `error`: why a file or folder could not be read, in words. Nothing is known of what is in such a folder; a folder
-//!   beyond the limit of entries is one (`taken.truncated`).
-//! - `text_at`: where its text stands in the pack. `binary`: it is no text. Both before an attempt only.
-//! - Left out: see [`rules`]. What vanishes while it is being looked at is left out too, and so is what has a secret in
-//!   its path (`taken.hidden` counts them).
+//! - `error`: why a file or folder could not be read, as text. Nothing is known of the content of such a folder; a
+//!   folder beyond the limit of entries also has an error (`taken.truncated`).
+//! - `text_at`: the offset of its text in the pack. `binary`: it is not a text. Both only before an attempt.
+//! - Excluded: see [`rules`]. Entries that vanish during the walk are excluded too, and so are entries with a secret in
+//!   their path (counted in `taken.hidden`).
 //!
 //! The diff:
 //!
@@ -48,7 +48,7 @@
 //! ],"counts":{"created":1,"modified":2,"deleted":0},"limited":false,"truncated":false}
 //! ```
 //!
-//! `diff` and `diff_omitted` stand only where the content of a file changed: see [`text::Omitted`] for the words.
+//! `diff` and `diff_omitted` are present only if the content of a file changed: see [`text::Omitted`] for the values.
 //! Texts and targets of links are masked; paths need not be, since none with a secret in it is listed.
 
 mod diff;

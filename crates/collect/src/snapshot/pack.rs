@@ -1,7 +1,8 @@
-//! The old texts: what text files held before an attempt, kept in one file until the diff is made.
+//! The old texts: the content of text files before an attempt, kept in one file until the diff is made.
 //!
-//! One file, not thousands; no index, because each entry of the listing tells where its text stands. The bytes are not
-//! masked (what is a secret may be known only later), so the file is for its owner alone and does not outlive the diff.
+//! One file, not thousands; no index, because each entry of the listing has the offset of its text. The bytes are not
+//! masked (some secrets may be known only later), so the file is accessible only to its owner and is removed after the
+//! diff.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufWriter, Write};
@@ -26,8 +27,8 @@ pub(super) struct PackWriter {
 }
 
 impl PackWriter {
-    /// The pack of an attempt. Its file is made with the first text, and kept if it is finished. Those of attempts that
-    /// never came to their end are removed.
+    /// The pack of an attempt. Its file is created with the first text, and kept if it is finished. Packs of attempts
+    /// that never finished are removed.
     pub(super) fn new(audit: &Path, attempt: AttemptNumber, limit: u64) -> Self {
         let (folder, path) = (folder(audit), path(audit, attempt));
         if is_folder(&folder) {
@@ -39,7 +40,7 @@ impl PackWriter {
     fn begin(&self) -> Result<BufWriter<File>, SnapshotError> {
         match DirBuilder::new().mode(0o700).create(&self.folder) {
             Ok(()) => {}
-            // A link would lead our texts to wherever an engine wants them.
+            // Through a link, an engine could direct the texts to any place.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_folder(&self.folder) => {}
             Err(error) => return Err(SnapshotError::write(&self.folder, error)),
         }
@@ -51,7 +52,7 @@ impl PackWriter {
         size <= self.limit.saturating_sub(self.len)
     }
 
-    /// Adds a text, and tells where it stands.
+    /// Adds a text, and returns its offset.
     pub(super) fn add(&mut self, text: &[u8]) -> Result<u64, SnapshotError> {
         let mut out = match self.out.take() {
             Some(out) => out,
@@ -81,7 +82,7 @@ impl Drop for PackWriter {
     }
 }
 
-/// The pack of an attempt. It is removed when the reader goes, whatever came of the diff.
+/// The pack of an attempt. It is removed when the reader is dropped, whether or not the diff succeeded.
 #[derive(Debug)]
 pub(super) struct PackReader {
     path: PathBuf,
@@ -95,7 +96,7 @@ impl PackReader {
         Self { path, file }
     }
 
-    /// The old text of an entry with at most `limit` bytes. None if it cannot be had, or is not what was put there.
+    /// The old text of an entry with at most `limit` bytes. None if it cannot be read, or is not what was stored.
     pub(super) fn text(&self, entry: &Entry, limit: u64) -> Option<Vec<u8>> {
         let size = entry.size.filter(|size| *size <= limit)?;
         let mut text = vec![0; usize::try_from(size).ok()?];
@@ -122,7 +123,7 @@ fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
-/// Removes packs that were left. What cannot be removed stays: it is in nobody's way.
+/// Removes leftover packs. One that cannot be removed stays, which is harmless.
 fn remove_all(folder: &Path) {
     for found in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = found.file_name();

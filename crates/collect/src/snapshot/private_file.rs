@@ -1,5 +1,5 @@
-//! Files of the host beside the workspace. An engine may be able to write there: nothing is opened through a link it
-//! could have left, nothing that is not a plain file is opened at all.
+//! Files of the host next to the workspace. An engine may be able to write there: nothing is opened through a link that
+//! it could have left, and only regular files are opened.
 
 use std::fs::{self, File};
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags};
 
-/// A new file for its owner alone; one that was there is removed first.
+/// A new file that only its owner may access; an existing one is removed first.
 pub(super) fn create(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Ok(()) => {}
@@ -21,12 +21,12 @@ pub(super) fn create(path: &Path) -> io::Result<File> {
 
 /// An existing file, for reading.
 pub(super) fn open(path: &Path) -> io::Result<File> {
-    // Without NONBLOCK a pipe would make us wait for a writer.
+    // Without NONBLOCK, opening a pipe would wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = rustix::fs::open(path, flags, Mode::empty())?;
     match FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) == FileType::RegularFile {
         true => Ok(file.into()),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a plain file")),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
     }
 }
 
@@ -37,7 +37,7 @@ pub(super) fn draft_path(path: &Path) -> PathBuf {
     beside.into()
 }
 
-/// A file being written under another name; it takes its own when it is whole, and is removed when it never will be.
+/// A file being written under a temporary name; it is renamed when it is complete, and removed if it never is.
 #[derive(Debug)]
 pub(super) struct Draft {
     path: PathBuf,

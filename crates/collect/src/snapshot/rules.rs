@@ -1,8 +1,8 @@
-//! What of a workspace is left out.
+//! Which parts of a workspace are excluded.
 //!
 //! - `.git` and `.audit`, file or folder, at any depth: the work of git and of the host, not the engine's.
 //! - At the root, the folders in which engines keep their own settings, sessions and skills ([`ENGINE_FOLDERS`]).
-//! - What the user's rules name. They are lines as in a `.gitignore` at the root; a rule with `!` takes back rules
+//! - What the rules of the user match. They are lines as in a `.gitignore` at the root; a rule with `!` cancels rules
 //!   before it, but none of the two above.
 
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(crate) struct Rules {
     user: Option<Gitignore>,
 }
 
-/// A rule of the user that is no pattern.
+/// A rule of the user that is not a valid pattern.
 #[derive(Debug, thiserror::Error)]
 #[error("not a pattern: {rule} ({why})")]
 pub(crate) struct BadRule {
@@ -41,21 +41,21 @@ impl Rules {
         for rule in patterns {
             let bad = |why: &dyn ToString| BadRule { rule: rule.clone(), why: why.to_string() };
             if rule.contains('\n') {
-                return Err(bad(&"more than one line"));
+                return Err(bad(&"it has more than one line"));
             }
             builder.add_line(None, rule).map_err(|error| bad(&error))?;
         }
-        // All lines were taken; what is left to go wrong is that together they are too large.
+        // Every line is valid by itself; the only remaining error is that together they are too large.
         let user = builder.build().map_err(|error| BadRule { rule: patterns.join(" "), why: error.to_string() })?;
         Ok(Self { user: Some(user) })
     }
 
-    /// By name alone, before anything is asked of the file system. `depth`: how many folders below the root it lies.
+    /// By name only, before the file system is queried. `depth`: how many folders below the root it is.
     pub(super) fn leaves_out_name(&self, name: &[u8], depth: usize) -> bool {
         name == b".git" || name == b".audit" || (depth == 0 && ENGINE_FOLDERS.contains(&name))
     }
 
-    /// By the user's rules. What is in a folder that is left out must not be asked for: the walk does not go there.
+    /// By the rules of the user. Must not be called for the content of an excluded folder: the walk does not enter it.
     pub(super) fn leaves_out(&self, path: &Path, is: Is) -> bool {
         self.user.as_ref().is_some_and(|user| user.matched(path, is == Is::Folder).is_ignore())
     }

@@ -19,7 +19,7 @@ use super::text::is_text;
 use super::walk::{Walk, in_words};
 use crate::secrets::Secrets;
 
-/// Removes what was written before an attempt that was never begun.
+/// Removes what was written before an attempt that never began.
 pub(crate) fn remove_before(audit: &Path, attempt: AttemptNumber) -> io::Result<()> {
     forget_texts(audit, attempt);
     let listing = before_path(audit, attempt);
@@ -37,7 +37,7 @@ pub(crate) fn forget_texts(audit: &Path, attempt: AttemptNumber) {
     drop(PackReader::open(audit, attempt));
 }
 
-/// The snapshots of one workspace. It holds nothing of them between two calls: all is in the files.
+/// The snapshots of one workspace. No state is kept between two calls: everything is in the files.
 #[derive(Debug)]
 pub(crate) struct Snapshots {
     root: PathBuf,
@@ -52,13 +52,13 @@ impl Snapshots {
         Self { root: root.to_owned(), audit: audit.to_owned(), rules, limits, secrets: Secrets::default() }
     }
 
-    /// Leaves out what has a secret in its name.
+    /// Excludes entries with a secret in their name.
     pub(crate) fn without(self, secrets: Secrets) -> Self {
         Self { secrets, ..self }
     }
 
     /// Writes the listing before an attempt and keeps its texts. `cache`: an attempt whose listing after it may be used
-    /// for hashes. `now_ns`: since 1970. `breathe` is called again and again, so that the caller can see to its pipes.
+    /// for hashes. `now_ns`: since 1970. `breathe` is called regularly, so that the caller can serve its pipes.
     pub(crate) fn before(
         &self,
         attempt: AttemptNumber,
@@ -90,7 +90,7 @@ impl Snapshots {
                 Seen::There => {}
                 Seen::Vanished => continue,
             }
-            // A content of another length than the entry tells was changed as it was read.
+            // If the content has another length than the entry, it changed while it was read.
             if let Some(content) = pass.reader.content().filter(|content| entry.size == Some(content.len() as u64)) {
                 let size = content.len() as u64;
                 if short(size) && !is_text(content) {
@@ -108,7 +108,7 @@ impl Snapshots {
         Ok(taken)
     }
 
-    /// Writes the listing after an attempt and what differs from the one before it. `mask` hides secrets in a text.
+    /// Writes the listing after an attempt and the difference from the one before it. `mask` hides secrets in a text.
     pub(crate) fn after(
         &self,
         attempt: AttemptNumber,
@@ -151,15 +151,15 @@ impl Snapshots {
 }
 
 impl Snapshots {
-    /// No second listing will be made: the old texts are of no use any more.
+    /// No second listing will be made: the old texts are not needed any more.
     pub(crate) fn forget_texts(&self, attempt: AttemptNumber) {
         forget_texts(&self.audit, attempt);
     }
 
-    /// Gives up what was written after an attempt, to make room on a full disk.
+    /// Removes what was written after an attempt, to free space on a full disk.
     pub(crate) fn remove_after(&self, attempt: AttemptNumber) {
         for path in [after_path(&self.audit, attempt), diff_path(&self.audit, attempt)] {
-            // Where there is none, none is in the way.
+            // A missing file is not an error.
             std::fs::remove_file(path).ok();
         }
     }
@@ -176,10 +176,10 @@ fn find_quietly(
     })
 }
 
-/// What is asked for of a file.
+/// What is needed of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Want {
-    /// Its hash, from wherever.
+    /// Its hash, from any source.
     Hash,
     /// Its content too, so it must be read.
     Content,
@@ -191,14 +191,14 @@ enum Seen {
     Vanished,
 }
 
-/// One walk, and what has come of it so far.
+/// One walk and its totals so far.
 struct Pass<'a> {
     walk: Walk<'a>,
     limits: &'a Limits,
     reader: FileReader,
     taken: Taken,
-    /// Files and bytes with a hash. One that was taken over counts as well: what has a hash in one listing should have
-    /// one in the next, or they could not be compared.
+    /// Files and bytes with a hash. A reused hash counts as well: a file with a hash in one listing should have one in
+    /// the next, or they could not be compared.
     hashed_files: u64,
     hashed_bytes: u64,
 }
@@ -211,7 +211,7 @@ impl<'a> Pass<'a> {
         Ok(Self { walk, limits, reader, taken, hashed_files: 0, hashed_bytes: 0 })
     }
 
-    /// Gives the entry of a file, the walk's last, its hash. `known`: an earlier entry of the same path, and when the
+    /// Sets the hash of the last entry of the walk, a file. `known`: an earlier entry of the same path, and when the
     /// walk that made it began.
     fn read(&mut self, entry: &mut Entry, known: Option<(&Entry, u64)>, want: Want, breathe: &mut dyn FnMut()) -> Seen {
         self.reader.forget();

@@ -1,4 +1,4 @@
-//! Differences of texts, within a budget of time and bytes. Both versions go through the mask first.
+//! Differences of texts, within a budget of time and bytes. Both versions are masked first.
 
 use std::time::{Duration, Instant};
 
@@ -11,15 +11,15 @@ use super::limits::Limits;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Omitted {
-    /// One of the two versions is no text: not UTF-8, or with a NUL in it.
+    /// One of the two versions is not a text: not UTF-8, or with a NUL in it.
     Binary,
     /// One of the two is longer than a text may be.
     TooLarge,
-    /// The old text was not kept, the time is used up, or there is too much else.
+    /// The old text was not kept, the time is used up, or the limit of all differences is reached.
     Budget,
     /// One of the two could not be read.
     Unreadable,
-    /// All that differs is under the mask.
+    /// Only masked parts differ.
     Masked,
 }
 
@@ -49,7 +49,7 @@ impl<'a> TextDiffs<'a> {
         if !is_text(&old) || !is_text(&new) {
             return Err(Omitted::Binary);
         }
-        // The clock of the machine, not of the caller: this bounds what the work costs, and is told to nobody.
+        // The clock of the machine, not of the caller: this bounds the cost of the work, and is not recorded.
         let began = Instant::now();
         (self.mask)(&mut old);
         (self.mask)(&mut new);
@@ -69,8 +69,8 @@ impl<'a> TextDiffs<'a> {
     }
 }
 
-/// After `time` the comparison is less clever, and right all the same. Lines end at `\n` alone, as everywhere here; the
-/// formatter of `similar` would take a `\r` for an end too, and then misses the note below.
+/// After `time` the comparison is less precise, but still correct. Lines end only at `\n`, as everywhere here; the
+/// formatter of `similar` would also treat a `\r` as a line end, and then omits the note below.
 fn unified(old: &str, new: &str, time: Duration) -> String {
     let old: Vec<&str> = old.split_inclusive('\n').collect();
     let new: Vec<&str> = new.split_inclusive('\n').collect();
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(diffs.compare(b"a\n".to_vec(), b"b\n".to_vec()), Err(Omitted::Budget));
     }
 
-    /// Shapes that make comparing lines quadratic. Each must end near the time it was given, on a busy machine too.
+    /// Shapes that make comparing lines quadratic. Each must end close to its time limit, even on a busy machine.
     #[test]
     fn no_text_costs_much_more_than_its_time() {
         let size = 64 << 10;

@@ -1,8 +1,8 @@
 //! The tree of a workspace in the order of a listing.
 //!
 //! Every step goes from an open folder to a name in it and never follows a link, so nothing outside the workspace is
-//! reached however the tree is rearranged meanwhile, and no path is too long for the kernel. The folders on the way are
-//! a stack with a bound; one that is moved away while it is being walked is walked to its end.
+//! reached however the tree is rearranged meanwhile, and no path is too long for the kernel. The folders on the path
+//! form a bounded stack; one that is moved away during the walk is walked to its end.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -40,14 +40,14 @@ pub(super) struct Walk<'a> {
     hidden: u64,
 }
 
-/// A folder on the way.
+/// A folder on the path.
 #[derive(Debug)]
 struct Level {
     folder: OwnedFd,
     names: Names,
     /// How many of the names are done.
     done: usize,
-    /// How much of the walk's path is this folder's.
+    /// The length of this folder's path within the path of the walk.
     path_len: usize,
 }
 
@@ -57,7 +57,7 @@ impl Level {
     }
 }
 
-/// Why a folder is not looked into.
+/// Why a folder is not entered.
 enum Closed {
     Vanished,
     Unreadable(String),
@@ -72,7 +72,7 @@ impl<'a> Walk<'a> {
         breathe: &mut dyn FnMut(),
     ) -> Result<Self, SnapshotError> {
         let unreadable = |errno: Errno| SnapshotError::read(root, errno);
-        // The root itself may be a link: that is where the user said the engine works.
+        // The root itself may be a link: the user chose it as the workspace.
         let folder = retry_on_intr(|| rustix::fs::open(root, FOLDER, Mode::empty())).map_err(unreadable)?;
         let (stack, path) = (Vec::new(), Vec::new());
         let mut walk =
@@ -83,22 +83,22 @@ impl<'a> Walk<'a> {
         Ok(walk)
     }
 
-    /// Whether folders were passed over because there are too many entries.
+    /// Whether folders were skipped because there are too many entries.
     pub(super) fn truncated(&self) -> bool {
         self.truncated
     }
 
-    /// How many entries were left out because their names contain a secret.
+    /// How many entries were excluded because their names contain a secret.
     pub(super) fn hidden(&self) -> u64 {
         self.hidden
     }
 
-    /// Whether the root itself was passed over for that reason, at the beginning of a walk.
+    /// Whether the root itself was skipped for that reason, at the beginning of a walk.
     pub(super) fn is_blind(&self) -> bool {
         self.truncated && self.stack.is_empty()
     }
 
-    /// The next entry. Of a file it has all but the hash: see [`Walk::open`].
+    /// The next entry. An entry of a file is complete except for the hash: see [`Walk::open`].
     pub(super) fn next(&mut self, breathe: &mut dyn FnMut()) -> Option<Entry> {
         loop {
             breathe();
@@ -120,7 +120,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Looks at the last name of the top level. None: it has vanished, or a rule leaves it out.
+    /// Examines the last name of the top level. None: it has vanished, or a rule excludes it.
     fn look(&mut self, breathe: &mut dyn FnMut()) -> Option<Entry> {
         let level = self.stack.last()?;
         let name = OsStr::from_bytes(level.last_name()?);
@@ -159,7 +159,7 @@ impl<'a> Walk<'a> {
         Some(entry)
     }
 
-    /// Opens the file that was the last entry. It may be something else by now: ask what was opened.
+    /// Opens the file of the last entry. It may be something else by now: check what was opened.
     pub(super) fn open(&self) -> Result<File, Errno> {
         let level = self.stack.last().ok_or(Errno::NOENT)?;
         let name = level.last_name().ok_or(Errno::NOENT)?;
@@ -169,12 +169,12 @@ impl<'a> Walk<'a> {
     fn descend(&mut self, entry: &mut Entry, breathe: &mut dyn FnMut()) -> Result<Level, Closed> {
         let closed = |errno| match errno {
             Errno::NOENT => Closed::Vanished,
-            // Between being looked at and being opened it became something else.
+            // It was replaced between the check and the opening.
             Errno::LOOP | Errno::NOTDIR => Closed::Unreadable("replaced while it was being opened".to_owned()),
             errno => Closed::Unreadable(in_words(errno)),
         };
         if self.stack.len() >= self.limits.depth || self.path.len() > self.limits.path {
-            return Err(Closed::Unreadable("too many folders within folders".to_owned()));
+            return Err(Closed::Unreadable("folders are nested too deep".to_owned()));
         }
         let parent = self.stack.last().ok_or(Closed::Vanished)?;
         let name = parent.last_name().ok_or(Closed::Vanished)?;
@@ -188,7 +188,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The names in a folder, in order. None: there are more than still fit into the listing, or it is full already.
+    /// The names in a folder, in order. None: there are more than fit into the listing, or it is full already.
     fn names(&mut self, folder: &OwnedFd, breathe: &mut dyn FnMut()) -> Result<Option<Names>, Errno> {
         if self.truncated {
             return Ok(None);
@@ -218,7 +218,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Names of one folder, side by side in one buffer: there may be a million.
+/// Names of one folder in one buffer: there may be a million.
 #[derive(Debug, Default)]
 struct Names {
     bytes: Vec<u8>,
@@ -228,7 +228,7 @@ struct Names {
 
 impl Names {
     fn push(&mut self, name: &[u8]) {
-        // The limit of `path_bytes` is far below what a u32 can hold; a larger one would only lose names.
+        // The limit `path_bytes` is far below the range of a u32; a larger limit would only lose names.
         if let (Ok(at), Ok(len)) = (u32::try_from(self.bytes.len()), u32::try_from(name.len())) {
             self.bytes.extend_from_slice(name);
             self.spans.push((at, len));
@@ -251,7 +251,7 @@ fn slice(bytes: &[u8], (at, len): (u32, u32)) -> &[u8] {
     &bytes[at as usize..(at + len) as usize]
 }
 
-/// Why something could not be read, as an entry tells it.
+/// Why something could not be read, as recorded in an entry.
 pub(super) fn in_words(error: impl Into<io::Error>) -> String {
     error.into().to_string()
 }

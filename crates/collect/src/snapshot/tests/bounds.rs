@@ -118,8 +118,8 @@ fn no_room_for_the_files_is_an_error_that_names_one() {
     assert_eq!(error.path, work.audit().join("fs-before.1.json"));
 }
 
-/// An engine that may write to `.audit` can do what it likes to our files. It gets an error or a wrong diff, and never
-/// a panic, a hang, or a file outside.
+/// An engine that may write to `.audit` can do anything to the files of the host. The result is an error or a wrong
+/// diff, and never a panic, a hang, or a file outside.
 #[test]
 fn files_of_ours_that_were_tampered_with_do_no_harm() {
     let work = Workspace::new();

@@ -134,7 +134,7 @@ fn a_kind_may_change_into_any_other() {
     assert_eq!((&link["before"]["target"], &link["after"]["target"]), (&json!("here"), &json!("there")));
 }
 
-/// Same size, and the stamp put back as `touch -r` does: the hash tells.
+/// Same size, and the stamp restored as `touch -r` does: the hash shows the change.
 #[test]
 fn a_change_that_hides_its_time_is_seen() {
     let work = Workspace::new();
@@ -207,7 +207,7 @@ fn secrets_do_not_reach_the_difference() {
 }
 
 /// A hash is taken over from an earlier listing, and only where the stamps prove that the file is the same. The proof:
-/// when that listing's hash was falsified, the falsehood comes through or it does not.
+/// a falsified hash in that listing is taken over or it is not.
 #[test]
 fn hashes_are_taken_over_unless_the_file_is_too_young() {
     let (truth, lie) = (hash("a"), hash("falsified"));

@@ -14,7 +14,7 @@ fn tree() -> impl Strategy<Value = Vec<(String, Option<u8>)>> {
     prop::collection::vec((path, prop::option::of(0..2_u8)), 0..12)
 }
 
-/// Builds a tree as far as its paths allow: where one stands in the way of another, the first wins.
+/// Builds a tree as far as its paths allow: where two conflict, the first wins.
 fn build(root: &Path, tree: &[(String, Option<u8>)]) {
     if root.exists() {
         fs::remove_dir_all(root).expect("removed");

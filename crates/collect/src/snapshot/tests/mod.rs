@@ -1,5 +1,5 @@
-//! Snapshots of real folders. [`changes`]: what a diff says. [`tree`]: odd things found in a tree. [`bounds`]: limits,
-//! and files that must not be trusted. [`join`]: the one pass against a plain comparison of two maps.
+//! Snapshots of real folders. [`changes`]: the content of a diff. [`tree`]: unusual trees. [`bounds`]: limits, and
+//! files that must not be trusted. [`join`]: the one pass against a plain comparison of two maps.
 
 mod bounds;
 mod changes;
@@ -147,7 +147,7 @@ fn now_ns() -> u64 {
     u64::try_from(since.as_nanos()).expect("before 2554")
 }
 
-/// Whether modes keep us from reading. They do not keep root; tests that need it say so and pass.
+/// Whether modes prevent this user from reading. They do not prevent root; tests that need this print a note and pass.
 fn modes_bind() -> bool {
     let root = rustix::process::geteuid().is_root();
     if root {

@@ -160,7 +160,7 @@ fn what_cannot_be_read_is_an_entry_with_an_error() {
     assert_eq!(work.changes(), "~file ~folder ~names-only", "folder/x may have been there before");
 }
 
-/// Root reads all modes; a folder that is nested too deep is unreadable for everybody.
+/// Root reads all modes; a folder that is nested too deep is unreadable for every user.
 #[test]
 fn what_is_in_an_unreadable_folder_is_neither_created_nor_deleted() {
     let depth = |depth| super::Limits { depth, ..super::Limits::default() };
@@ -179,7 +179,7 @@ fn what_is_in_an_unreadable_folder_is_neither_created_nor_deleted() {
     assert_eq!(work.listing("fs-after.1.json")[0]["error"], "too many folders within folders");
 }
 
-/// Found by thought: a chain of folders deeper than paths can be, which tools can make and many cannot remove.
+/// Found by analysis: a chain of folders deeper than paths can be, which tools can create and many cannot remove.
 #[test]
 fn a_tree_deeper_than_any_path_is_walked_as_far_as_it_may() {
     let work = Workspace::with_limits(|limits| limits.depth = 60);
@@ -212,7 +212,7 @@ fn deep_trees_take_no_more_descriptors_than_their_bound() {
     assert_eq!(work.listing("fs-before.1.json").len(), 128);
 }
 
-/// `breathe` runs between any two steps of a walk: here it takes away what was just listed, at every step there is.
+/// `breathe` runs between any two steps of a walk: here it removes what was just listed, at every step.
 #[test]
 fn a_tree_that_is_torn_down_while_it_is_walked_does_no_harm() {
     for step in 0..40 {
@@ -266,7 +266,7 @@ fn a_file_that_vanishes_is_left_out_and_was_deleted() {
     assert_eq!(work.changes(), "-c");
 }
 
-/// While entries that are gone are told, there is a breath between looking at a file and opening it.
+/// While deleted entries are reported, `breathe` runs between the check of a file and its opening.
 #[test]
 fn a_file_replaced_between_being_looked_at_and_being_opened_is_not_read() {
     let replaced = |replace: fn(&Workspace)| {
@@ -302,7 +302,7 @@ fn a_file_replaced_between_being_looked_at_and_being_opened_is_not_read() {
     );
 }
 
-/// A file that was named after a secret brought it into the lists, and from there into the Log.
+/// Regression: a file named after a secret brought it into the lists, and from there into the Log.
 #[test]
 fn what_has_a_secret_in_its_path_is_in_no_list() {
     let secret = "sk-live-0123456789abcdef";
