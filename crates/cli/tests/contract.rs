@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use skillrun_model::Code;
 use skillrun_model::verdict::Rule;
@@ -284,4 +285,41 @@ fn names(page: &str, anchor: &str, code: Code) -> bool {
     let after = page.split_once(&format!("<a id=\"{anchor}\"></a>")).map(|(_, after)| after).unwrap_or_default();
     let text = after.split("<a id=\"").next().unwrap_or_default();
     text.split('`').any(|word| word == code.as_str())
+}
+
+const SCHEMA: &str = r#"{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}"#;
+
+/// contract R11.19: script, further words, exit code.
+const EXITS: &[(&str, &[&str], i32)] = &[
+    ("- - output: {n: 1}\n    done: true\n  - end\n", &[], 0),
+    ("- - exit: 3\n", &[], 1),
+    ("- - sleep_ms: 60000\n", &["--timeout", "1"], 3),
+    ("- - ask: {prompt: Which?}\n  - end\n", &["--mode", "interactive"], 6),
+    ("- - output: {n: one}\n    done: true\n  - end\n", &[], 7),
+    ("- - say: I have no number.\n  - end\n", &[], 7),
+    ("- - end\n", &["--mode", "neither"], 2),
+];
+
+#[test]
+fn a_run_exits_as_the_contract_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let skill = folder.path().join("count");
+    fs::create_dir_all(skill.join("assets")).expect("folders");
+    fs::write(skill.join("SKILL.md"), "---\nname: count\ndescription: Counts.\n---\nCount.\n").expect("a skill");
+    fs::write(skill.join("assets/runner.json"), r#"{"schemas": {"output": "assets/output.json"}}"#).expect("a runner");
+    fs::write(skill.join("assets/output.json"), SCHEMA).expect("a schema");
+    let run = |skill: &Path, script: &str, words: &[&str]| {
+        let file = folder.path().join("script.yaml");
+        fs::write(&file, script).expect("a script");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_skillrun"));
+        command.arg("run").arg(skill).args(["--engine", "scripted", "--script"]).arg(&file).args(words);
+        command.env("SKILLRUN_DATA", folder.path().join("data")).env("SKILLRUN_CONFIG", "/dev/null");
+        command.stdin(Stdio::null()).output().expect("it runs")
+    };
+    for (script, words, code) in EXITS {
+        let output = run(&skill, script, words);
+        assert_eq!(output.status.code(), Some(*code), "{script}{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let output = run(Path::new("a-skill-that-is-not-there"), "- - end\n", &[]);
+    assert_eq!(output.status.code(), Some(4), "{}", String::from_utf8_lossy(&output.stderr));
 }
