@@ -87,7 +87,7 @@ impl NotStarted {
         } else if is(io::ErrorKind::PermissionDenied) {
             (NOT_EXECUTABLE, "not executable".to_owned())
         } else {
-            (NOT_EXECUTABLE, format!("failed to run it ({error})"))
+            (NOT_EXECUTABLE, format!("cannot be run ({error})"))
         };
         let shown = program.display().to_string();
         let shown = if shown.is_empty() { "\"\"" } else { &shown };

@@ -217,7 +217,7 @@ pub(crate) fn open_input_file(path: &Path) -> std::io::Result<File> {
     let file = open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())?;
     let file = File::from(file);
     if !file.metadata()?.is_file() {
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "not a regular file"));
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "not an ordinary file"));
     }
     Ok(file)
 }

@@ -115,9 +115,9 @@ mod tests {
         let others = ["claim.1", "claim.20", "fs-before.1.json", "host.1.json", "host.sock", "stdout.1.log"];
         let its_own = ["claim.2", "fs-before.2.json", "fs-before.2.json.tmp", "meta.2.json", "reserve.2"];
         let dir = folder(&[&others[..], &its_own[..]].concat());
-        withdraw(dir.path(), TWO).expect("nobody began it");
+        withdraw(dir.path(), TWO).expect("it has not begun");
         assert_eq!(left(&dir), others);
-        withdraw(dir.path(), TWO).expect("and nobody has since");
+        withdraw(dir.path(), TWO).expect("it still has not begun");
         assert_eq!(left(&dir), others);
     }
 
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn what_nobody_claimed_is_not_ours() {
         let dir = folder(&["stdout.2.log", "meta.2.json"]);
-        let refused = withdraw(dir.path(), TWO).expect_err("somebody made it").to_string();
+        let refused = withdraw(dir.path(), TWO).expect_err("it has evidence").to_string();
         assert_eq!((refused.as_str(), left(&dir).len()), ("attempt 2 was recorded without a claim", 2));
     }
 }

@@ -243,12 +243,12 @@ pub(crate) fn a_wrong_cursor_is_answered_with_a_reset<L: EventLog, K>(make: impl
         }
         assert_eq!(ask(Cursor::new(head.epoch.next(), Seq(2))), Answer::Reset(head), "of another epoch");
         let all = page(ask(Cursor::new(head.epoch.next(), Seq(0))));
-        assert_eq!(seqs(&all), [1, 2, 3], "whoever has nothing has nothing wrong");
+        assert_eq!(seqs(&all), [1, 2, 3], "a reader without events has no wrong ones");
         assert_eq!(all.cursor(), Cursor::new(head.epoch, Seq(3)));
     }
     let mut tail = Tail::new(&log, run, Cursor::new(head.epoch, Seq(9))).expect("a tail");
     assert_eq!(tail.next(MANY, LONG).expect("told"), Tailed::Reset(log.head(run).expect("a head")));
-    assert_eq!(seqs(&tailed(tail.next(MANY, LONG).expect("read"))), [1, 2, 3], "and goes on from the beginning");
+    assert_eq!(seqs(&tailed(tail.next(MANY, LONG).expect("read"))), [1, 2, 3], "and restarts from the beginning");
 }
 
 pub(crate) fn by_time_is_the_first_in_order_of_seq<L: EventLog, K>(make: impl Fn() -> (L, K)) {

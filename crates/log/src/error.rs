@@ -55,7 +55,7 @@ fn writer(pid: Option<u32>) -> String {
 
 /// A line that is not the expected event and has valid lines after it. Nothing is appended to such a Log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("damaged at byte {offset}, where seq {seq} is expected: {kind}{}", kind.what_to_do())]
+#[error("damaged at byte {offset}, where seq {seq} belongs: {kind}{}", kind.what_to_do())]
 pub struct Damage {
     /// The expected event.
     pub seq: Seq,

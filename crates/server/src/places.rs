@@ -619,7 +619,7 @@ mod tests {
         assert_eq!(world.table.counts().busy, 60);
         for _ in 0..100 {
             let id = world.enter(HERE);
-            assert!(world.table.begin_without(id, world.now).is_ok(), "whoever asks for health is let in");
+            assert!(world.table.begin_without(id, world.now).is_ok(), "health checks are admitted");
         }
     }
 

@@ -235,7 +235,7 @@ impl From<LogError> for Problem {
         let run = error.run;
         let problem = match &error.kind {
             LogErrorKind::NotFound => return Self::run_not_found(run),
-            LogErrorKind::Gone => Self::new(ProblemCode::RunRemoved, format!("run {run} was removed by retention")),
+            LogErrorKind::Gone => Self::new(ProblemCode::RunRemoved, format!("run {run} was removed to make room")),
             LogErrorKind::NoSpace { .. } => Self::new(ProblemCode::DiskFull, error.to_string()),
             LogErrorKind::Held { .. } | LogErrorKind::Stale { .. } => {
                 Self::new(ProblemCode::OwnerSilent, error.to_string())

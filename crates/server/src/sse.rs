@@ -133,6 +133,6 @@ mod tests {
         stop.send_replace(true);
         assert_eq!(text(&mut body).await, None);
         drop(body);
-        assert_eq!(metrics.open_streams(), 0, "whoever leaves makes room");
+        assert_eq!(metrics.open_streams(), 0, "a client that leaves frees its place");
     }
 }

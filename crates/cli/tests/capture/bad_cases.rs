@@ -41,7 +41,7 @@ fn a_command_that_cannot_be_run_gives_the_codes_of_a_shell() {
         ("./nowhere", 127, "./nowhere: there is no such file"),
         ("./text", 126, "./text: not executable"),
         ("./folder", 126, "./folder: not executable"),
-        ("./script", 126, "./script: the program that should run it was not found"),
+        ("./script", 126, "./script: its interpreter was not found"),
         ("./text/x", 126, "./text/x: cannot be run (Not a directory (os error 20))"),
     ];
     for (number, (command, code, sentence)) in cases.into_iter().enumerate() {
@@ -123,7 +123,7 @@ fn a_workspace_that_cannot_be_written_to_is_told() {
     let without = output(command.uid(user).gid(user));
     assert_eq!(without.status.code(), Some(125));
     assert!(
-        error(&without).ends_with(".audit: the folder cannot be made (Permission denied (os error 13))"),
+        error(&without).ends_with(".audit: failed to create the folder (Permission denied (os error 13))"),
         "{}",
         error(&without)
     );
@@ -265,7 +265,7 @@ fn a_place_for_the_recording_that_cannot_be_made_is_told() {
         ));
         assert_eq!(output.status.code(), Some(125), "{}", out.display());
         assert!(
-            error(&output).starts_with(&format!("{}: the folder cannot be made (", out.join(".audit").display())),
+            error(&output).starts_with(&format!("{}: failed to create the folder (", out.join(".audit").display())),
             "{}",
             error(&output)
         );
@@ -476,7 +476,7 @@ fn an_engine_that_spoils_what_was_recorded_of_it_is_told() {
         let output = output(&mut capture_in_workspace(&lab, &script));
         assert_eq!(output.status.code(), Some(125), "{script}: {}", lab::text(&output.stderr));
         let sentence =
-            format!("the evidence is not whole on the disk ({name} was removed or changed by another process)");
+            format!("the evidence on the disk is incomplete ({name} was removed or changed by another process)");
         assert_eq!(error(&output), sentence, "{script}");
         let audit = lab.workspace().join(".audit");
         let record = HostRecord::read(&audit, AttemptNumber(1)).expect("readable").expect("a record");

@@ -624,7 +624,7 @@ fn a_host_that_is_told_to_end_ends_the_engine_first() {
         let record = lab.record(1);
         assert_eq!(record.ended_by, Some(EndedBy::HostError));
         let error = record.error.expect("an error");
-        assert_eq!(error.message, "the host was told to end by a signal");
+        assert_eq!(error.message, "the host process was terminated by a signal");
         assert_eq!(lab::of(&lab::read_back(&lab.out(), 1), Stream::Stdout), b"begun\n");
         eventually("the end of the host", || is_gone(owner.host_pid()).then_some(()));
         assert!(!lab.audit().join("host.sock").exists());

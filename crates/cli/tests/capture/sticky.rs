@@ -331,7 +331,7 @@ fn after_the_exit_there_is_no_next_attempt() {
     let mut owner = lab.start(&plan(&lab, &["orphan", "[", "wait-file", "go", "out", "late\n", "]", "exit", "2"]));
     hear(&mut owner, "the exit", |notice| if let Notice::Exited { .. } = notice { Some(()) } else { None });
     ask_next(&mut owner, 2);
-    assert_eq!(hear_refused(&mut owner), "the process is over or being ended");
+    assert_eq!(hear_refused(&mut owner), "the process has exited or is being terminated");
     lab.put("go", "");
     assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
     assert!(!lab.audit().join("claim.2").exists());

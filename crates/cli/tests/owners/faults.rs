@@ -185,7 +185,7 @@ fn a_corrupt_catalog_is_made_again() {
     fs::write(lab.data().join("catalog.sqlite"), b"this is no database, whatever its name says").expect("written");
     let output = lab.output(&["ls", "--json"]);
     assert!(output.status.success());
-    assert!(said(&output).contains("made anew"), "{}", said(&output));
+    assert!(said(&output).contains("has been rebuilt"), "{}", said(&output));
     assert_eq!(serde_json::from_slice::<Value>(&output.stdout).expect("JSON"), before);
     fs::remove_file(lab.data().join("catalog.sqlite")).expect("removed");
     assert_eq!(lab.json(&["ls", "--json"]), before, "{run}");

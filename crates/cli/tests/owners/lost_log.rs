@@ -29,7 +29,7 @@ fn a_log_cut_inside_its_first_event_is_damaged_until_it_is_recovered() {
         assert!(listed["runs"][0]["damage"].as_str().is_some_and(|why| why.contains("first event")), "{listed}");
         let doctor = lab.output(&["doctor"]);
         let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
-        assert!(!doctor.status.success() && said.contains("its first event is cut"), "{said}");
+        assert!(!doctor.status.success() && said.contains("its first event is incomplete"), "{said}");
         assert!(!lab.output(&["verify", &run]).status.success());
 
         let words: Vec<&str> = words.iter().map(|word| if *word == "RUN" { run.as_str() } else { word }).collect();

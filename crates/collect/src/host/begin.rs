@@ -186,7 +186,7 @@ fn refuse_over_recording(audit: &Path, plan: &Plan) -> Result<(), NotBegun> {
 }
 
 fn already_begun(plan: &Plan) -> NotBegun {
-    NotBegun::Taken(format!("attempt {} has already begun here", plan.attempt))
+    NotBegun::Taken(format!("attempt {} was already begun here", plan.attempt))
 }
 
 fn reserve(path: &Path) -> io::Result<()> {

@@ -53,7 +53,7 @@ impl Host {
             part.trouble.get_or_insert(Trouble::Disk(error));
         }
         if let Some(Trouble::Disk(error)) = &part.trouble {
-            let message = format!("failed to write the evidence ({error})");
+            let message = format!("the evidence could not be written ({error})");
             self.fail(message);
         }
         record::set_exit(&mut self.record, exit);

@@ -102,11 +102,11 @@ impl Host {
             return Err(NotStarted::before(format!("the workspace {shown} is not a folder")));
         }
         if let Err(error) = rustix::fs::access(&workspace, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK) {
-            return Err(NotStarted::before(format!("the workspace {shown} is not writable ({error})")));
+            return Err(NotStarted::before(format!("the workspace {shown} cannot be written to ({error})")));
         }
         let file = match &self.plan.stdin {
             StdinPlan::File(path) => Some(open_input_file(path.as_path()).map_err(|error| {
-                NotStarted::before(format!("failed to read {} as input ({error})", path.as_path().display()))
+                NotStarted::before(format!("{}: cannot be read as input ({error})", path.as_path().display()))
             })?),
             StdinPlan::Null | StdinPlan::Pipe | StdinPlan::Tty => None,
         };

@@ -223,7 +223,7 @@ impl Host {
             return;
         }
         if let Trouble::Disk(error) = trouble {
-            let message = format!("failed to write the evidence ({error})");
+            let message = format!("the evidence could not be written ({error})");
             self.fail(message);
         }
         let why = trouble.ended_by();

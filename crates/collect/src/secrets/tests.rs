@@ -162,7 +162,7 @@ fn a_value_in_the_strings_of_several_records_is_found() {
     let between = format!("{}{}{}", deltas(&[one]), "{\"type\":\"ping\",\"of\":\"sk-liv\"}\n", deltas(&[other]));
     let masked_between = masked(&secrets, &between);
     assert!(!masked_between.contains(one) && !masked_between.contains(other), "{masked_between}");
-    assert!(masked_between.contains("sk-liv\"}\n"), "it did not go on: {masked_between}");
+    assert!(masked_between.contains("sk-liv\"}\n"), "the match did not continue: {masked_between}");
 }
 
 #[test]

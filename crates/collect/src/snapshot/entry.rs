@@ -241,7 +241,7 @@ mod tests {
         };
         let link = entry(Kind::Symlink, Some("x"), 0o777, Some(1));
         assert!(link.differs_from(&entry(Kind::Symlink, Some("y"), 0o777, Some(1))));
-        assert!(!link.differs_from(&entry(Kind::Symlink, Some("x"), 0o777, Some(2))), "made anew, the same");
+        assert!(!link.differs_from(&entry(Kind::Symlink, Some("x"), 0o777, Some(2))), "recreated, the same");
         let folder = entry(Kind::Folder, None, 0o755, None);
         assert!(folder.differs_from(&entry(Kind::Folder, None, 0o700, None)));
         assert!(!folder.differs_from(&folder.clone()));

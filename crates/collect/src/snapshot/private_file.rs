@@ -26,7 +26,7 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     let file = rustix::fs::open(path, flags, Mode::empty())?;
     match FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) == FileType::RegularFile {
         true => Ok(file.into()),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "not an ordinary file")),
     }
 }
 

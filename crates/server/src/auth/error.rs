@@ -19,7 +19,7 @@ pub enum AuthError {
     Content { path: PathBuf, problem: Problem },
     #[error("{}: another process has held its lock for too long; try again", path.display())]
     Busy { path: PathBuf },
-    #[error("token \"{0}\" exists already; revoke it first, or use another name")]
+    #[error("there is a token \"{0}\" already; revoke it first, or take another name")]
     NameTaken(TokenName),
     #[error("there is no token \"{0}\"; `skillrun token list` shows them")]
     NoSuchToken(TokenName),

@@ -81,7 +81,7 @@ mod tests {
         TokenFile::load_or_make(&path, [1; 32]).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         let error = TokenFile::load_or_make(&path, [1; 32]).unwrap_err().to_string();
-        assert!(error.ends_with(": others may read or change it (mode 644); run `chmod 600` on it"), "{error}");
+        assert!(error.ends_with(": other users may read or change it (mode 644); run `chmod 600` on it"), "{error}");
     }
 
     #[test]

@@ -80,7 +80,7 @@ mod tests {
             assert_eq!(position.to_string(), text);
             assert_eq!(text.parse(), Ok(position));
         }
-        assert_eq!(Position { epoch: Epoch(7), after: 0 }.to_string(), "0", "whoever has nothing fits every epoch");
+        assert_eq!(Position { epoch: Epoch(7), after: 0 }.to_string(), "0", "a reader without events fits every epoch");
     }
 
     #[test]

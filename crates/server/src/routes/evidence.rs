@@ -71,7 +71,7 @@ pub(super) fn routes() -> Vec<Route> {
             .scope(Scope::Read)
             .takes_ticket()
             .answers_media(StatusCode::OK, "application/x-asciicast", "The recording, with a marker per event")
-            .answers_media(StatusCode::PARTIAL_CONTENT, "application/x-asciicast", "The part asked for")
+            .answers_media(StatusCode::PARTIAL_CONTENT, "application/x-asciicast", "The requested range")
             .problems(&missing)
             .problems(&[ProblemCode::RangeNotSatisfiable]),
             handler: get(recording),

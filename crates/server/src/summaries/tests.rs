@@ -266,7 +266,7 @@ fn whoever_listens_is_told_whoever_found_out() {
     drop(guard);
     make(&world.log, run(99));
     summaries.list(&Query::default()).expect("a list");
-    assert!(rung.try_recv().is_err(), "nobody is woken any more");
+    assert!(rung.try_recv().is_err(), "the waker is not called any more");
     // Nothing of it is left.
     let log = Arc::downgrade(&world.log);
     drop(summaries);

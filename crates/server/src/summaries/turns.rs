@@ -66,11 +66,11 @@ mod tests {
                 let asking = scope.spawn(|| *turns.take(Turn::Ask).thing += 1);
                 let begin = Instant::now();
                 while turns.next.try_lock().is_ok() {
-                    assert!(begin.elapsed() < Duration::from_secs(60), "nobody waits");
+                    assert!(begin.elapsed() < Duration::from_secs(60), "no query waits");
                     thread::yield_now();
                 }
                 drop(piece);
-                assert_eq!(*turns.take(Turn::ReadOn).thing, round + 1, "who asked was passed over");
+                assert_eq!(*turns.take(Turn::ReadOn).thing, round + 1, "the query was skipped");
                 asking.join().expect("asked");
             }
         });

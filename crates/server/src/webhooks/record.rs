@@ -341,9 +341,9 @@ mod tests {
             assert_eq!(record.body(&record.messages[0]).is_none(), is_delivered, "a body is kept while it is needed");
         }
         let mut record = record(&["https://a.example"], &asks(1));
-        let failed = Tried::Failed { error: "no answer in time".to_owned() };
+        let failed = Tried::Failed { error: "no response in time".to_owned() };
         assert_eq!(record.tried(0, NOW, &failed, |_, _| None), Meaning::GivenUp);
-        assert_eq!(record.messages[0].last.as_ref().unwrap().error.as_deref(), Some("no answer in time"));
+        assert_eq!(record.messages[0].last.as_ref().unwrap().error.as_deref(), Some("no response in time"));
     }
 
     #[test]

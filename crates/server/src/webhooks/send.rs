@@ -1,8 +1,8 @@
 //! One try: a POST to an address, and its outcome.
 //!
-//! The name is resolved here, the result is filtered, and the connection goes to one of the remaining addresses: there
-//! is no second lookup that could return other addresses. Redirects are not followed, proxies are not used, and the
-//! response body is neither kept nor shown, only the status.
+//! The name is resolved here, the result is filtered, and the connection goes to one of the remaining addresses: a
+//! second lookup, which could return other addresses, is not made. Redirects are not followed, proxies are not used,
+//! and the response body is neither kept nor shown, only the status.
 
 use std::io::{self, Read};
 use std::time::Duration;
@@ -183,6 +183,6 @@ mod tests {
         let url = format!("http://localhost:{}/", listener.local_addr().unwrap().port());
         let tried = sender.send(&Secret::from_random([1; 32]), &url, "msg_1", 0, "{}");
         assert!(matches!(&tried, Tried::Failed { error } if error.contains("private network")), "{tried:?}");
-        assert_eq!(listener.accept().unwrap_err().kind(), io::ErrorKind::WouldBlock, "nobody connected");
+        assert_eq!(listener.accept().unwrap_err().kind(), io::ErrorKind::WouldBlock, "no connection was made");
     }
 }

@@ -176,7 +176,7 @@ fn what_is_in_an_unreadable_folder_is_neither_created_nor_deleted() {
         assert_eq!(work.changes(), "+new", "{before} {after}");
         fs::remove_file(work.path("new")).expect("removed");
     }
-    assert_eq!(work.listing("fs-after.1.json")[0]["error"], "too many folders within folders");
+    assert_eq!(work.listing("fs-after.1.json")[0]["error"], "folders are nested too deep");
 }
 
 /// Found by analysis: a chain of folders deeper than paths can be, which tools can create and many cannot remove.

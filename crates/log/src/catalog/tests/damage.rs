@@ -91,7 +91,7 @@ fn a_damage_met_by_a_question_is_mended_before_it_is_answered() {
     assert_eq!(catalog.list(&Query::default()).expect("a list"), rows);
     let news = catalog.news().expect("news");
     assert!(is_rebuilt(std::slice::from_ref(&news)), "{news:?}");
-    assert!(news.to_string().contains("damaged and made anew: "), "{news}");
+    assert!(news.to_string().contains("damaged and has been rebuilt: "), "{news}");
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn whoever_gets_no_turn_goes_its_own_way() {
     let (mut catalog, _) = world.open();
     let other = rusqlite::Connection::open(world.path()).expect("opened");
     other.execute_batch("BEGIN IMMEDIATE").expect("locked");
-    assert_eq!(world.rows(&mut catalog), rows, "reading goes on");
+    assert_eq!(world.rows(&mut catalog), rows, "reading still works");
     assert_eq!(catalog.news(), None);
     world.append(run_id(1), &[completed()]);
     assert_eq!(world.rows(&mut catalog), world.rows_from_scratch());

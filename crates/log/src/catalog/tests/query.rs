@@ -159,7 +159,7 @@ fn a_retry_that_is_missing_is_told() {
     };
     assert_eq!(unretried(&mut catalog), [first]);
     let late = moment(500).plus_nanos(86_400_000_000_001_000);
-    assert_eq!(catalog.unfinished(late).expect("told").unretried, [], "nobody expects it any more");
+    assert_eq!(catalog.unfinished(late).expect("told").unretried, [], "it is not expected any more");
     assert_eq!(catalog.get(first).expect("told").and_then(|row| row.retried_as), Some(again));
     let Data::RunStarted(begin) = started(None, "scripted") else { panic!("a beginning") };
     world.append(again, &[Data::RunStarted(RunStarted { not_before: Some(moment(500)), ..begin })]);

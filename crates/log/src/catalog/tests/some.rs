@@ -15,7 +15,7 @@ fn one_row_is_brought_up_and_no_other() {
     world.append(run_id(2), &life());
     let row = refreshed(&world, &mut catalog, run_id(1)).expect("a row");
     assert_eq!(Some(&row), world.rows_from_scratch().last());
-    assert_eq!(catalog.list(&Query::default()).expect("a list"), [row], "nobody asked for the other");
+    assert_eq!(catalog.list(&Query::default()).expect("a list"), [row], "the other was not requested");
     world.append(run_id(1), &[completed()]);
     let row = refreshed(&world, &mut catalog, run_id(1)).expect("a row");
     assert_eq!((row.status, row.skill.as_deref()), (Some(RunStatus::Succeeded), Some("haiku")));
@@ -55,7 +55,7 @@ fn a_large_log_is_read_in_pieces_and_comes_out_the_same() {
 fn a_mended_file_has_all_rows_again() {
     let world = World::new();
     (1..4).for_each(|number| world.append(run_id(number), &life()));
-    for damage in ["deleted", "no catalog", "emptied by somebody"] {
+    for damage in ["deleted", "no catalog", "emptied"] {
         let (mut catalog, _) = world.open();
         catalog.refresh(&world.log).expect("refreshed");
         match damage {
@@ -118,7 +118,7 @@ fn a_row_that_is_ahead_of_our_own_writer_does_not_go_back() {
     let whole = serde_json::to_string(&event_of(run, 3, status(RunStatus::Running))).expect("JSON") + "\n";
     let mut file = fs::OpenOptions::new().append(true).open(world.events(run)).expect("opened");
     std::io::Write::write_all(&mut file, whole.as_bytes()).expect("written");
-    catalog.refresh(&FileLog::new(world.log.runs())).expect("refreshed by somebody else");
+    catalog.refresh(&FileLog::new(world.log.runs())).expect("refreshed by another process");
     let ahead = catalog.get(run).expect("asked").expect("a row");
     assert_eq!(ahead.status, Some(RunStatus::Running));
     std::io::Write::write_all(&mut file, b"{\"the beginning").expect("written");
@@ -140,7 +140,7 @@ fn rows_tell_the_last_words_and_what_they_cost() {
     let marked = "Done.\n{\"__SKILL_DONE__\": true, \"answer\": 1}\n";
     assert_eq!(said(&[message("b", marked, false)]).as_deref(), Some("Done."), "no markers");
     let asks = "<ASK_USER_YAML>\nprompt: Which?\n</ASK_USER_YAML>";
-    assert_eq!(said(&[message("q", asks, false)]).as_deref(), Some("Done."), "the question is told elsewhere");
+    assert_eq!(said(&[message("q", asks, false)]).as_deref(), Some("Done."), "the question is in the row");
     let passed_over = [message("c", " \n", false), message("d", "I was", true), text(3)];
     assert_eq!(said(&passed_over).as_deref(), Some("Done."));
     assert_eq!(said(&[message("e", &"é".repeat(300), false)]), Some("é".repeat(200)));

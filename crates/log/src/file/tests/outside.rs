@@ -68,7 +68,7 @@ fn a_tail_hears_of_a_writer_elsewhere_at_once() {
     }
     assert!(start.elapsed() < LONG / 3, "woken, not waiting: {:?}", start.elapsed());
     drop(tail);
-    assert_eq!(here.watched(), (0, 0), "nobody wants to know any more");
+    assert_eq!(here.watched(), (0, 0), "no subscriber is left");
 }
 
 #[test]

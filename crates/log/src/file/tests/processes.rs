@@ -205,7 +205,7 @@ fn on_a_small_disk(folder: &Path) {
     };
     assert!(next > Seq(100), "{error}");
     assert!(matches!(error.kind, LogErrorKind::NoSpace { .. }), "{error}");
-    assert!(error.to_string().contains("nothing of the batch was kept; free some and append again"), "{error}");
+    assert!(error.to_string().contains("nothing of the batch was written; free space and append again"), "{error}");
     let path = folder.join("runs").join(run.to_string()).join("events.jsonl");
     let bytes = fs::read(&path).expect("the Log");
     assert_eq!(memchr::memchr_iter(b'\n', &bytes).count() as u64, next.0 - 1);
@@ -221,7 +221,7 @@ fn on_a_small_disk(folder: &Path) {
     assert_eq!(after, next.plus(40));
     let head = log.head(run).expect("a head");
     assert_eq!(head, elsewhere.head(run).expect("a head"), "both know the epoch");
-    assert!(head.epoch > Epoch::FIRST, "somebody elsewhere may have seen lines that were cut");
+    assert!(head.epoch > Epoch::FIRST, "another process may have seen truncated lines");
     let cursor = Cursor::new(Epoch::FIRST, next);
     assert!(matches!(elsewhere.read(run, cursor, MANY).expect("an answer"), Answer::Reset(_)));
     assert!(matches!(log.read(run, cursor, MANY).expect("an answer"), Answer::Reset(_)));
@@ -235,5 +235,5 @@ fn on_a_small_disk(folder: &Path) {
         assert!(matches!(error.kind, LogErrorKind::ReadOnly { .. }), "{error}");
         assert!(error.to_string().contains("cannot be written"), "{error}");
     }
-    assert_eq!(read_all(&log, run, MANY).len() as u64, after.0 - 1, "reading goes on");
+    assert_eq!(read_all(&log, run, MANY).len() as u64, after.0 - 1, "reading still works");
 }

@@ -19,7 +19,7 @@ fn a_last_line_torn_at_any_byte_is_kept_aside() {
         assert_eq!(read_all(&log, fixture.run, MANY), events(fixture.run, 1, 5), "readers see whole lines only");
         assert_eq!(log.next_seq(fixture.run).expect("a head"), Seq(5));
         let recovered = log.open(fixture.run).expect("never fatal");
-        assert_eq!(recovered.head, Head { epoch: Epoch::FIRST, next_seq: Seq(5) }, "nobody saw it");
+        assert_eq!(recovered.head, Head { epoch: Epoch::FIRST, next_seq: Seq(5) }, "no reader saw it");
         assert!(!recovered.is_new_epoch && recovered.damage.is_none());
         if len == last {
             assert_eq!(recovered.torn, None);
@@ -31,7 +31,7 @@ fn a_last_line_torn_at_any_byte_is_kept_aside() {
             assert_eq!(recovered.torn, Some(Torn { kept_as, offset: last as u64, bytes }));
         }
         assert_eq!(fixture.bytes(), &whole[..last], "good lines are not touched");
-        log.append(fixture.run, Seq(5), &events(fixture.run, 5, 6), Durability::Derived).expect("goes on");
+        log.append(fixture.run, Seq(5), &events(fixture.run, 5, 6), Durability::Derived).expect("append continues");
         assert_eq!(fixture.bytes(), whole);
     }
     assert!(torn_files > 300);
@@ -71,7 +71,7 @@ fn a_last_line_that_is_no_event_or_has_another_seq_is_kept_aside() {
         assert_eq!(recovered.head, Head { epoch: Epoch(2), next_seq: Seq(6) }, "it may have been good once: {text}");
         assert_eq!(fixture.bytes(), good);
         assert_eq!(fs::read(fixture.path("events.torn.1")).expect("kept"), bad);
-        log.append(run, Seq(6), &events(run, 6, 7), Durability::Synced).expect("goes on");
+        log.append(run, Seq(6), &events(run, 6, 7), Durability::Synced).expect("append continues");
         log.release(run);
         let again = log.open(run).expect("opened");
         assert_eq!((again.torn, again.head.epoch, again.is_new_epoch), (None, Epoch(2), false));
@@ -118,14 +118,14 @@ fn a_damage_in_the_middle_is_told_and_nothing_is_appended() {
         assert!(is_told(log.append(run, Seq(10), &events(run, 10, 11), Durability::Derived).expect_err("refused")));
         log.release(run);
         assert!(is_told(log.read(run, Cursor::new(Epoch::FIRST, Seq(9)), MANY).expect_err("told")));
-        assert_eq!(fixture.bytes(), bytes, "nothing is mended unasked");
+        assert_eq!(fixture.bytes(), bytes, "nothing is repaired without a request");
         // At the request of a user.
         let cut = log.cut_at_damage(run).expect("cut");
         assert_eq!((cut.head, cut.damage), (Head { epoch: Epoch(2), next_seq: Seq(10) }, None));
         assert_eq!(fixture.bytes(), before);
         assert_eq!(fs::read(fixture.path("events.torn.1")).expect("kept"), &bytes[starts[9]..]);
         log.open(run).expect("opened");
-        log.append(run, Seq(10), &events(run, 10, 11), Durability::Derived).expect("goes on");
+        log.append(run, Seq(10), &events(run, 10, 11), Durability::Derived).expect("append continues");
         assert_eq!(read_all(&log, run, MANY), events(run, 1, 11));
     }
 }
@@ -136,7 +136,7 @@ fn the_words_for_a_damage_say_where_and_what_to_do() {
     let damage = Damage { seq: Seq(2), offset: 77, kind: DamageKind::WrongSeq { found: Seq(3) } };
     let words = LogErrorKind::Damaged(damage).of(fixture.run).to_string();
     assert!(words.contains("byte 77, where seq 2 belongs: the line has seq 3"), "{words}");
-    assert!(words.contains("put a good copy in its place, or cut it"), "{words}");
+    assert!(words.contains("restore a good copy, or truncate it there"), "{words}");
 }
 
 /// A reader of the old epoch has seq 5; after the power failure another event gets that seq.
@@ -185,13 +185,13 @@ fn a_log_that_somebody_else_changed_is_not_appended_to() {
     let changed = [fixture.bytes(), b"{}\n".to_vec()].concat();
     fixture.set_bytes(&changed);
     let error = log.append(run, Seq(5), &events(run, 5, 6), Durability::Derived).expect_err("refused");
-    assert!(error.to_string().contains("changed by somebody else"), "{error}");
+    assert!(error.to_string().contains("changed by another process"), "{error}");
     let error = log.append(run, Seq(5), &events(run, 5, 6), Durability::Derived).expect_err("refused");
     assert!(matches!(error.kind, LogErrorKind::Failed), "{error}");
     assert_eq!(fixture.bytes(), changed);
     log.release(run);
     assert_eq!(log.open(run).expect("opened").torn.expect("torn").bytes, 3);
-    log.append(run, Seq(5), &events(run, 5, 6), Durability::Derived).expect("goes on");
+    log.append(run, Seq(5), &events(run, 5, 6), Durability::Derived).expect("append continues");
     // The folder of the run is removed without the lock.
     fs::remove_dir_all(fixture.path("")).expect("removed");
     let error = log.append(run, Seq(6), &events(run, 6, 7), Durability::Derived).expect_err("refused");
@@ -241,7 +241,7 @@ fn the_chain_goes_on_after_a_torn_end() {
     fixture.set_bytes(&whole[..whole.len() - 30]);
     let log = fixture.log();
     log.open(fixture.run).expect("opened");
-    log.append(fixture.run, Seq(5), &events(fixture.run, 5, 8), Durability::Synced).expect("goes on");
+    log.append(fixture.run, Seq(5), &events(fixture.run, 5, 8), Durability::Synced).expect("append continues");
     assert_chained(&fixture, 1);
     assert_eq!(log.hash_after(fixture.run, Seq(8), &[]).expect("a hash").to_string(), {
         let head = log.chain_head(fixture.run).expect("a head").expect("chained");
@@ -266,7 +266,7 @@ fn the_chain_goes_on_where_the_line_of_the_last_record_is_torn() {
     let log = fixture.log();
     let recovered = log.open(fixture.run).expect("opened");
     assert_eq!(recovered.head.next_seq, Seq(4));
-    log.append(fixture.run, Seq(4), &[large(4)], Durability::Synced).expect("goes on");
+    log.append(fixture.run, Seq(4), &[large(4)], Durability::Synced).expect("append continues");
     assert_eq!(fixture.bytes(), whole, "the same line, with the same link");
     assert_chained(&fixture, 1);
 }
@@ -280,7 +280,7 @@ fn a_log_without_a_chain_is_gone_on_with() {
     let log = fixture.log();
     assert_eq!(log.chain_head(fixture.run).expect("readable"), None, "its last line vouches for nothing");
     log.open(fixture.run).expect("opened");
-    log.append(fixture.run, Seq(4), &events(fixture.run, 4, 6), Durability::Synced).expect("goes on");
+    log.append(fixture.run, Seq(4), &events(fixture.run, 4, 6), Durability::Synced).expect("append continues");
     assert!(fixture.bytes().starts_with(old.as_bytes()));
     assert_chained(&fixture, 4);
     assert_eq!(log.chain_head(fixture.run).expect("readable").expect("chained").seq, 5);

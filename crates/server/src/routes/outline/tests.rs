@@ -115,7 +115,7 @@ fn large_events_and_long_ids_make_an_answer_shorter() {
         while from <= 6_000 {
             let outline = outline(&log, run(), from, most).unwrap();
             let next = from + outline.ts.len() as u64;
-            assert!(next > from, "it gets on");
+            assert!(next > from, "it makes progress");
             says_the_same(&outline, &events[usize::try_from(from).unwrap() - 1..usize::try_from(next).unwrap() - 1]);
             (from, answers) = (next, answers + 1);
         }

@@ -37,7 +37,7 @@ fn an_end_is_told_once_and_signed() {
     webhooks.look(run);
     assert_eq!(webhooks.counts(), Counts { delivered: 1, failed_tries: 0, given_up: 0, pending: 0 });
     drop(webhooks);
-    assert_eq!(receiver.rest(), 0, "nobody is told twice");
+    assert_eq!(receiver.rest(), 0, "no message is sent twice");
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn a_receiver_that_is_silent_is_a_failed_try() {
     let webhooks = world.start();
     watch(&webhooks, run, &[silent.url("/")]);
     let told = until(&webhooks, run, |told| told.first().is_some_and(|one| one.state == DeliveryState::GivenUp));
-    assert_eq!(told[0].last.as_ref().unwrap().error.as_deref(), Some("no answer in time"));
+    assert_eq!(told[0].last.as_ref().unwrap().error.as_deref(), Some("no response in time"));
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn a_record_that_cannot_be_read_is_told_and_left() {
     let run = world.write(&finished());
     let path = world.data.root().join("webhooks").join(format!("{run}.json"));
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    for (text, words) in [("{", "cannot be understood"), (r#"{"format":2}"#, "later version")] {
+    for (text, words) in [("{", "cannot be parsed"), (r#"{"format":2}"#, "later version")] {
         std::fs::write(&path, text).unwrap();
         let webhooks = world.start();
         assert!(webhooks.last_trouble().unwrap().contains(words));
