@@ -230,6 +230,6 @@ mod tests {
         let schema = schemars::schema_for!(RetryOptions);
         let told = schema.as_value()["properties"]["quota_max"]["description"].as_str().unwrap_or_default();
         let default = skillrun_runtime::record::Retry::default().quota_max;
-        assert!(told.ends_with(&format!("; {default} when left out.")), "{told}");
+        assert!(told.ends_with(&format!("; default {default}.")), "{told}");
     }
 }
