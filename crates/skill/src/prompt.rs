@@ -271,9 +271,9 @@ mod tests {
     #[test]
     fn what_cannot_be_filled_names_file_and_placeholder() {
         let told = |template| filled(template).unwrap_err().to_string();
-        let unknown = told("x {{ nobody }}");
+        let unknown = told("x {{ unheard_of }}");
         let place = "demo/assets/runner.json: entrypoint.prompts.common has the placeholder";
-        assert!(unknown.ends_with(&format!("{place} {{{{nobody}}}}, which is unknown")), "{unknown}");
+        assert!(unknown.ends_with(&format!("{place} {{{{unheard_of}}}}, which is unknown")), "{unknown}");
         let not_given = told("{{input.other}}");
         assert!(
             not_given.ends_with(&format!("{place} {{{{input.other}}}}, but this run has no such value")),

@@ -292,7 +292,7 @@ fn a_bad_value_changes_nothing() {
             "slots.engines must be set for one engine at a time, such as slots.engines.codex, and is given for all",
         ),
         ("slots.engines.codex", &["0"], "slots.engines.codex must be a whole number from 1, and is 0"),
-        ("redact", &["fine", "a(b"], "redact: the pattern \"a(b\" is no regular expression (unclosed group)"),
+        ("redact", &["fine", "a(b"], "redact: the pattern \"a(b\" is not a regular expression (unclosed group)"),
     ] {
         assert_eq!(edit(folder.path(), COMMENTED, key, words).unwrap_err().to_string(), expected);
     }

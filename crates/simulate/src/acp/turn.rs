@@ -117,7 +117,7 @@ impl Agent<'_> {
                 self.write_line("")?;
                 self.write_line(&"x".repeat(100_000))?;
                 self.write_line("[1, 2")?;
-                self.write(&json!({ "jsonrpc": "2.0", "id": "nobody", "result": { "made": "up" } }))?;
+                self.write(&json!({ "jsonrpc": "2.0", "id": "unrequested", "result": { "made": "up" } }))?;
                 self.write(&json!({ "jsonrpc": "2.0", "method": "_made/up", "params": {} }))?;
                 self.update(session, &json!({ "sessionUpdate": "made_up", "content": null }))?;
                 self.done(session, "blue").map(Some)

@@ -107,8 +107,8 @@ mod tests {
         let copy = copied(&folder);
         let source = read(&copy);
         for (mode, title, other) in [
-            (ExecutionMode::Auto, "## Nobody is there to answer", "## You can ask the user"),
-            (ExecutionMode::Interactive, "## You can ask the user", "## Nobody is there to answer"),
+            (ExecutionMode::Auto, "## No user can answer", "## You can ask the user"),
+            (ExecutionMode::Interactive, "## You can ask the user", "## No user can answer"),
         ] {
             copy.patch(&Layers::shipped(), &patch(mode)).unwrap();
             let text = read(&copy);

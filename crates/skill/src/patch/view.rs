@@ -138,6 +138,6 @@ mod tests {
         let lines: Vec<&str> = seen.text.split('\n').collect();
         let of = |added: &AddedLayer| (lines[added.from_line - 1], lines[added.to_line - 1]);
         assert_eq!(of(&seen.layers[0]), ("Put it into /run/workspace/artifacts.", "And nowhere else."));
-        assert_eq!(of(&seen.layers[1]).0, "## Nobody is there to answer");
+        assert_eq!(of(&seen.layers[1]).0, "## No user can answer");
     }
 }

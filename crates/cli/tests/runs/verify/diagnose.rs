@@ -422,7 +422,7 @@ fn a_question_whose_time_is_up() {
     skill       probe on scripted VERSION, interactive
     status      was canceled, after N s (at TIME)
     because     the run was canceled between two turns
-    reason      CANCELED: Somebody canceled the run before it was over.
+    reason      CANCELED: The run was canceled before it ended.
     session     ID
     attempt     1 completed (rule 14, TURN_ENDED_WITHOUT_MARKER): 298 bytes on
                 stdout, 0 on stderr
@@ -463,7 +463,7 @@ fn a_cancel_in_the_middle() {
     skill       probe on scripted VERSION, auto
     status      was canceled, after N s (at TIME)
     because     the run was canceled before the attempt was settled (rule 1)
-    reason      CANCELED: Somebody canceled the run before it was over.
+    reason      CANCELED: The run was canceled before it ended.
     session     ID
     attempt     1 was interrupted (rule 1, CANCELED): 186 bytes on stdout, 0 on
                 stderr

@@ -108,9 +108,9 @@ fn turn(values: Vec<Value>, number: usize) -> Result<Turn, ScriptError> {
             Ok(act) => act,
             Err(problem) => return Err(at(problem)),
         };
-        let last = acts.last().filter(|last| last.part() == Part::Last);
-        let out_of_place = match (last, ended, act.part()) {
-            (Some(last), _, _) => Some(Problem::AfterLast(last.word())),
+        let before = acts.last().filter(|before| before.part() == Part::Last);
+        let out_of_place = match (before, ended, act.part()) {
+            (Some(before), _, _) => Some(Problem::AfterLast(before.word())),
             (None, Some(word), Part::Inside | Part::EndsTurn) => Some(Problem::AfterEnd(word)),
             (None, _, Part::Inside | Part::Anywhere | Part::Last) => None,
             (None, None, Part::EndsTurn) => {
