@@ -93,7 +93,7 @@ const HOSTILE: [Shape; 12] = [
     Shape::MarkerMentions,
 ];
 
-/// Four times the input may take so many times as long. A quadratic takes 16 times; the rest is for a busy machine.
+/// Four times the input may take this many times as long. Quadratic time is 16 times; the rest is for a busy machine.
 const GROWTH_MAX: u32 = 10;
 const SMALL: u64 = 128 * KIB;
 const LARGE: u64 = 4 * SMALL;

@@ -1,4 +1,4 @@
-//! The command line, told as stories in `cmd/*.md`. `TRYCMD=overwrite` writes what it says now into them.
+//! The command line, as stories in `cmd/*.md`. `TRYCMD=overwrite` writes the current output into them.
 
 use testkit::paths;
 

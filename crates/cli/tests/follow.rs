@@ -1,4 +1,4 @@
-//! `skillrun logs -f`: whoever follows a run sees all of it, over questions too, and the end before it leaves.
+//! `skillrun logs -f` shows a run completely, across questions too, and exits after the end.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -65,7 +65,7 @@ impl Lab {
         String::from_utf8(output.stdout).expect("text") + &String::from_utf8(output.stderr).expect("text")
     }
 
-    /// A run that goes on in the background.
+    /// A run that continues in the background.
     fn run(&self, mode: &str) -> String {
         let output = self.output(&["run", "./paint", "--engine", "scripted", "--mode", mode, "--no-wait"]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -135,7 +135,7 @@ fn whoever_looks_can_leave() {
         kill_process(pid, Signal::INT).expect("told");
         assert_eq!(end(child, stdout).0, Some(130), "{how:?}");
     }
-    assert!(lab.text(&["ls"]).contains("running"), "the run is nobody's business but its owner's");
+    assert!(lab.text(&["ls"]).contains("running"), "only its owner affects the run");
     assert!(lab.output(&["cancel", &run]).status.success());
 }
 

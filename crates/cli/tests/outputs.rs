@@ -191,7 +191,7 @@ fn a_masked_secret_is_in_no_output() {
     }
 }
 
-/// A reader that goes away is no failure.
+/// A reader that goes away is not a failure.
 #[test]
 fn a_closed_pipe_is_not_an_error() {
     let mut child = Command::new(SKILLRUN)

@@ -1,4 +1,5 @@
-//! The published JSON Schemas, the description of the service and our words: up to date, and true of every event the program writes.
+//! The published JSON Schemas, the OpenAPI document and the texts of codes: up to date, and true of every event the
+//! program writes.
 
 #[path = "schemas/logs.rs"]
 mod logs;
@@ -42,7 +43,7 @@ fn committed_schemas_are_what_the_program_prints() {
         let output = Command::new(SKILLRUN).args(["schema", name]).output().expect("skillrun runs");
         assert!(output.status.success());
         let committed = fs::read(&path).unwrap_or_default();
-        assert!(committed == output.stdout, "{} is stale; `make schemas` writes it anew", path.display());
+        assert!(committed == output.stdout, "{} is stale; `make schemas` regenerates it", path.display());
     }
 }
 
@@ -153,8 +154,8 @@ fn check<'a>(schemas: &'a Schemas, found: Vec<Found<'a>>) -> Found<'a> {
     all
 }
 
-/// A client that is built on the schema must not wait in vain: `artifact.preview_ready`, `parser.error`,
-/// `structured_payload` and the `result` of `run.completed` stood in it, and nothing wrote them.
+/// A client that is built on the schema must not wait for events that never come: `artifact.preview_ready`,
+/// `parser.error`, `structured_payload` and the `result` of `run.completed` were in it, and nothing wrote them.
 #[test]
 fn all_events_fit_and_every_type_and_field_is_written_by_something() {
     let schemas = Schemas::read();

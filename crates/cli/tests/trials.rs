@@ -134,8 +134,8 @@ fn many_at_once_are_all_there_and_in_order() {
     assert!(rows.iter().all(|row| row["passed"] == 3), "{report:#}");
 }
 
-/// Found by review: a skill that waits for quota left an owner behind each test, which asked the engine hours later. And
-/// a case that expects a failure passed, because there was no quota.
+/// Regression: a skill that waits for quota left an owner behind each test, which asked the engine hours later. And a
+/// case that expects a failure passed, because there was no quota.
 #[test]
 fn an_engine_without_quota_is_neither_waited_for_nor_a_failure_of_the_skill() {
     let script = "- - fail: Rate limit reached. Please try again in 1 hour.\n";
@@ -148,7 +148,7 @@ fn an_engine_without_quota_is_neither_waited_for_nor_a_failure_of_the_skill() {
     let failed: Value = serde_json::from_str(failed).expect("an event");
     assert_eq!((&failed["data"]["error"]["category"], &failed["data"]["retry"]), (&"quota".into(), &Value::Null));
     let owners = fs::read_dir(lab.path("kept/owners")).expect("a folder").count();
-    assert_eq!(owners, 0, "nobody goes on behind a test");
+    assert_eq!(owners, 0, "no owner remains after a test");
     assert_eq!((code, &report["verdict"], &report["rows"][0]["verdict"]), (Some(1), &"failed".into(), &"error".into()));
     let one = &report["rows"][0]["runs"][0];
     assert_eq!((&one["verdict"], &one["status"]), (&"error".into(), &"failed".into()));

@@ -183,7 +183,7 @@ fn a_rule_that_is_no_pattern_is_refused() {
 #[test]
 fn the_budget_is_kept_to_the_byte_over_both_streams() {
     let lab = Lab::new();
-    // Of the last write only a part fits, and the engine would go on for ever.
+    // Only a part of the last write fits, and the engine would continue forever.
     let words = "flood stdout 600 flood stderr 300 ignore SIGTERM ignore SIGINT flood stdout 500 forever";
     let output = lab.run(&["--max-bytes", "1000", "--engine", "codex"], &steps(words));
     assert_eq!(output.status.code(), Some(125));
@@ -368,7 +368,7 @@ fn captures_that_begin_in_the_same_moment_do_not_mix() {
             other => panic!("{other:?}: {:?}", said(output)),
         }
     }
-    assert!(begun >= 1, "nobody was let in");
+    assert!(begun >= 1, "no capture was accepted");
     let records = (1..=4).filter_map(|number| HostRecord::read(&lab.audit(), AttemptNumber(number)).expect("readable"));
     let records: Vec<_> = records.collect();
     assert_eq!(records.len(), begun);
@@ -508,7 +508,7 @@ fn an_engine_that_meddles_with_the_rest_changes_nothing() {
     }
 }
 
-/// Whoever attached believed the file, and did not ask the host.
+/// An attaching owner trusted the file, and did not ask the host.
 #[test]
 fn a_record_that_the_engine_has_forged_is_not_believed_while_the_host_lives() {
     let lab = Lab::new();

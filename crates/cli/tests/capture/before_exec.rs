@@ -62,7 +62,7 @@ fn only_the_three_descriptors_are_open() {
     }
 }
 
-/// A host kept what its starter had been given: whoever read from such a pipe waited for the host.
+/// A host kept the descriptors of the process that started it: a reader of such a pipe waited for the host.
 #[test]
 fn a_host_keeps_nothing_open_that_its_starter_was_given() {
     let lab = Lab::new();
@@ -174,7 +174,7 @@ fn input_for_a_host_that_has_just_ended_is_no_error() {
         let log = lab.audit().join("stdin.1.log");
         eventually("the input", || fs::metadata(&log).ok().filter(|log| log.len() == count));
     }
-    // It hears that this was written, and waits for more.
+    // The write is acknowledged, and the engine waits for more.
     std::thread::sleep(std::time::Duration::from_millis(50));
     let stopped = Stopped::new(child.id());
     lab.put("go", "");
@@ -225,7 +225,7 @@ fn a_line_that_a_terminal_would_cut_is_left_out_and_told() {
     assert_eq!((output.status.code(), lab::text(&output.stdout)), (Some(0), String::new()));
     let warning = "skillrun: warning: a line of the input is too long for a terminal and was skipped";
     assert_eq!(said(&output), [warning]);
-    // The first half is written: nothing tells how long the line will be.
+    // The first half is written: the length of the line is not known yet.
     let mut command = lab.capture(&["--stdin", "tty"], &["echo-stdin"]);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
@@ -258,7 +258,7 @@ fn keys_of_a_terminal_are_obeyed() {
     lab.assert_nobody_is_left();
 }
 
-/// A script for the engine: fills its folder for temporary files in every way, and tells where and how it is.
+/// A script for the engine: fills its folder for temporary files in every way, and reports its path and mode.
 const FILL: &str = r#"
     printf '%s\n%s\n' "$TMPDIR" "$(stat -c %a "$TMPDIR")"
     mkdir -p "$TMPDIR/a/b/c" && cd "$TMPDIR"

@@ -1,5 +1,5 @@
 //! Exact bytes: what the engine writes is in the evidence, all of it and nothing else, whatever it writes, however it
-//! ends, and whoever reads.
+//! ends, and whatever reads it.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -40,7 +40,7 @@ fn check_index(lab: &Lab, streams: &[Stream]) {
         Some("stdout") => Stream::Stdout,
         Some("stderr") => Stream::Stderr,
         Some("pty") => Stream::Pty,
-        _ => panic!("{name} is no stream"),
+        _ => panic!("{name} is not a stream"),
     };
     for (expected, record) in records.iter().enumerate() {
         assert_eq!(number(record, "i"), expected as u64, "{record}");
@@ -213,7 +213,7 @@ fn an_engine_that_closes_its_streams_lives_on() {
         &["--wiring", "one_pty", "--stdin", "null"],
     ] {
         let lab = Lab::new();
-        let words = steps(r"out before\n silence pid closed.pid wait-file go out nobody\n file after.txt x exit 4");
+        let words = steps(r"out before\n silence pid closed.pid wait-file go out unread\n file after.txt x exit 4");
         let mut child = spawn(&mut lab.capture(options, &words));
         let main = lab.await_pid("closed.pid");
         if !options.contains(&"one_pty") {
@@ -353,7 +353,7 @@ fn whoever_reads_while_it_runs_sees_a_beginning_of_the_truth() {
     assert!(last[0] == [line.repeat(400), lab::flood(2 << 20)].concat(), "the whole is not what was written");
     for streams in &seen {
         for (part, whole) in streams.iter().zip(last) {
-            assert!(whole.starts_with(part), "a reading of {} bytes is no beginning", part.len());
+            assert!(whole.starts_with(part), "a reading of {} bytes is not a prefix", part.len());
         }
     }
     lab.assert_nobody_is_left();
@@ -365,9 +365,9 @@ fn a_reader_that_comes_late_or_reads_slowly_loses_nothing() {
     let lab = Lab::new();
     let mut command = lab.capture(&[], &steps("flood stdout 3M err done exit 7"));
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
-    // The host comes to its end while nobody has read a byte of what capture shows.
+    // The host finishes before any output of capture is read.
     assert_eq!(lab.record(1).exit_code, Some(7));
-    assert!(lab.evidence("stdout.1.log") == lab::flood(BYTES), "the evidence waits for nobody");
+    assert!(lab.evidence("stdout.1.log") == lab::flood(BYTES), "the evidence does not wait for readers");
     let mut stdout = child.stdout.take().expect("a pipe");
     let mut shown = Vec::new();
     let mut buffer = vec![0; 300_000];
@@ -580,7 +580,7 @@ fn the_verdict_does_not_depend_on_how_the_bytes_came() {
     drop(stdin);
     assert!(child.wait().expect("its end").success());
     assert!(lab.record(1).capture.reads >= stream.len().div_ceil(37) as u64);
-    // The recording has something on stderr, which is no part of the answer.
+    // The recording has something on stderr, which is not part of the answer.
     let of = |dir: &std::path::Path| {
         let verdict = verdict(dir, &[]);
         ["completion", "messages", "output", "usage", "tool_calls"].map(|field| verdict[0][field].clone())

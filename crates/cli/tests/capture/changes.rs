@@ -62,7 +62,7 @@ fn what_was_created_modified_and_deleted_is_told() {
     let diff = diff(&lab);
     let expected =
         "created: new new/folder new/folder/file.txt; modified: binary mode.sh text.txt; deleted: old old/gone.txt";
-    assert_eq!(told(&diff), expected, "a date alone is no change");
+    assert_eq!(told(&diff), expected, "a new date alone is not a change");
     let counts = json!({"created": 3, "modified": 3, "deleted": 2});
     assert_eq!(diff["counts"], counts);
     assert_eq!(lab.meta(1)["fs_diff"], counts);
@@ -112,7 +112,7 @@ fn links_are_told_of_and_never_followed() {
     assert!(listing.contains("\"path\":\"to-outside\",\"kind\":\"symlink\""), "{listing}");
 }
 
-/// Opening a pipe that nobody writes to would never return.
+/// Opening a pipe without a writer would never return.
 #[test]
 fn pipes_and_sockets_are_named_and_not_opened() {
     let lab = Lab::new();
@@ -187,7 +187,7 @@ fn a_recording_in_the_workspace_does_not_tell_of_itself() {
     let output = lab::output(&mut command);
     assert_eq!(output.status.code(), Some(0), "{}", lab::text(&output.stderr));
     let diff: Value = serde_json::from_str(&read("fs-diff.2.json")).expect("JSON");
-    assert_eq!(told(&diff), "created: ; modified: ; deleted: ", "the same content is no change");
+    assert_eq!(told(&diff), "created: ; modified: ; deleted: ", "the same content is not a change");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Deadlines live in the host: they hold whoever is attached, and stand still while a person is asked.
+//! The host enforces deadlines: they hold with and without an owner, and are paused while a user is asked.
 
 use std::path::Path;
 use std::thread::sleep;
@@ -319,7 +319,7 @@ fn an_owner_that_comes_back_puts_the_end_off() {
             continue;
         }
         sleep(ownerless);
-        assert!(!lab.audit().join("host.1.json").exists() && !lab.alive().is_empty(), "the owner is there again");
+        assert!(!lab.audit().join("host.1.json").exists() && !lab.alive().is_empty(), "the owner is attached again");
         send(&mut owner, Request::Cancel { ladder: at_once() });
         assert_eq!(hear_ended(&mut owner), EndedBy::Canceled);
         lab.assert_nobody_is_left();

@@ -1,5 +1,5 @@
-//! The disk is full, in mid-stream or from the beginning. A small file system in memory stands for it, mounted where
-//! nobody else sees it.
+//! The disk is full, in mid-stream or from the beginning. A small file system in memory stands for it, mounted in
+//! a namespace of its own.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::lab::{self, Lab, error, output, said, steps};
 /// Runs a capture whose folder for the recording lies on a disk of its own. What is on it at the end is found in
 /// [`Lab::out`] afterwards. None, with the reason printed, where mounting is not allowed.
 fn on_small_disk(lab: &Lab, mount_options: &str, before: &str, capture: &Command) -> Option<Output> {
-    // Mounting is tried first, so that a failure later is one of ours.
+    // Mounting is tried first, so that a later failure is a failure of the test.
     lab::in_own_mounts("true", &Command::new("true"))?;
     fs::create_dir_all(lab.out()).expect("a folder");
     let kept = lab.path("kept");
@@ -106,7 +106,7 @@ fn it_does_not_matter_where_the_last_byte_falls() {
     }
 }
 
-/// The room for the last words was given back while the engine lived, and the engine took it.
+/// The space kept for the record was released while the engine was alive, and the engine used it.
 #[test]
 fn an_engine_that_fills_the_disk_itself_does_not_get_the_room_for_the_record() {
     let lab = Lab::new();

@@ -1,4 +1,4 @@
-//! A host that is held up, or that the system puts limits on, and still tells the truth.
+//! A host that is stopped or limited by the system still records correctly.
 
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -13,7 +13,7 @@ fn limits(hard: u64, stall: u64) -> Limits {
     Limits { hard: Duration::from_secs(hard), stall: Duration::from_secs(stall), ..Limits::default() }
 }
 
-/// Stops the host, waits, and lets it go on.
+/// Stops the host, waits, and continues it.
 fn hold_up(pid: u32, time: Duration) {
     kill(pid, "STOP");
     sleep(time);
@@ -79,7 +79,7 @@ fn a_process_whose_first_thread_has_ended_is_ended_too() {
     assert_eq!(output.status.code(), Some(124));
     let record = lab.record(1);
     assert_eq!(record.ended_by, Some(EndedBy::HardTimeout));
-    // By the host: the kernel ends it with the host in any case, but then nobody knows how it ended.
+    // By the host: the kernel ends it with the host in any case, but then its exit is not recorded.
     assert!(record.signal.is_some() && record.warnings.is_empty(), "{:?} {:?}", record.signal, record.warnings);
     assert!(lab::is_gone(pid));
     lab.assert_nobody_is_left();

@@ -247,7 +247,7 @@ fn a_host_killed_before_the_word_can_be_withdrawn() {
     }
     assert!(lab.audit().join("meta.1.json").exists());
     withdraw(&lab.audit(), FIRST).expect("withdrawn");
-    // Nobody but a host removes a socket; the next one takes its place.
+    // Only a host removes a socket; the next one replaces it.
     assert_eq!(lab.left(), ["host.sock"]);
     fs::remove_file(lab.audit().join("host.sock")).expect("removed");
     assert_not_begun(&lab);
@@ -259,7 +259,7 @@ fn a_host_killed_before_the_word_can_be_withdrawn() {
     assert_can_be_begun(&lab);
 }
 
-/// Evidence is never removed: a host that was told to start may have started.
+/// Evidence is never removed: a host that received the start request may have started.
 #[test]
 fn a_host_killed_after_the_word_cannot_be_withdrawn() {
     let lab = Lab::new();

@@ -92,7 +92,7 @@ fn an_attempt_is_complete_whenever_its_starter_is_killed() {
         if let Attached::Live(mut owner) = attach(&lab.audit(), FIRST).expect("attached") {
             attached += 1;
             if round % 2 == 0 {
-                // A second owner that is not killed hears of the end.
+                // A second owner that is not killed is notified of the end.
                 lab::hear_all(&mut owner);
             }
         }
@@ -172,7 +172,7 @@ fn a_killed_host_does_not_stop_the_next_attempt() {
     lab.await_pid("main.pid");
     kill(owner.host_pid(), "KILL");
     drop(owner);
-    // Its socket is still there, and nobody listens.
+    // Its socket still exists, and no process listens on it.
     let output = lab.run(&[], &["out", "again\n"]);
     assert_eq!((output.status.code(), lab::text(&output.stdout)), (Some(0), "again\n".to_owned()));
     assert_eq!(lab.record(2).ended_by, Some(EndedBy::Exited));

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 pub(crate) const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");
 
-/// Far longer than anything takes; a test that waits so long has failed.
+/// Far longer than anything takes; a test that waits this long has failed.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 pub(crate) const FIRST: AttemptNumber = AttemptNumber(1);
@@ -118,7 +118,7 @@ impl Lab {
         self.attach(plan.attempt)
     }
 
-    /// Attaches to an attempt that is going on.
+    /// Attaches to a running attempt.
     pub(crate) fn attach(&self, attempt: AttemptNumber) -> Owner {
         match attach(&self.audit(), attempt).expect("attached") {
             Attached::Live(owner) => *owner,
@@ -184,7 +184,7 @@ impl Drop for Lab {
     }
 }
 
-/// The words of an engine that does as it is told.
+/// The command line of the scripted engine.
 pub(crate) fn engine(steps: &[&str]) -> Vec<OsString> {
     [SKILLRUN, "simulate-steps"].iter().chain(steps).map(OsString::from).collect()
 }
@@ -194,7 +194,7 @@ pub(crate) fn start_host(plan: &Plan) {
     let mut command = Command::new(SKILLRUN);
     command.arg("attempt-host");
     let mut host = start(command, plan).expect("a host");
-    // It ends some day; until somebody has waited for it, it would stay among the processes.
+    // It exits at some time; until it is waited for, it stays a zombie.
     std::thread::spawn(move || host.wait());
 }
 
@@ -216,7 +216,7 @@ pub(crate) fn kill(pid: u32, signal: &str) {
     Command::new("kill").arg(format!("-{signal}")).arg(pid.to_string()).stderr(Stdio::null()).status().ok();
 }
 
-/// It has ended, though nobody may have waited for it yet.
+/// It has exited, but may still be a zombie.
 pub(crate) fn is_gone(pid: u32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z "))
 }
@@ -329,7 +329,7 @@ pub(crate) fn send(owner: &mut Owner, request: Request) {
     owner.send(&request).expect("a host that listens");
 }
 
-/// Sends an input and hears what became of it.
+/// Sends an input and waits for the answer.
 pub(crate) fn input(owner: &mut Owner, id: &str, text: &str) -> InputAnswer {
     send(owner, Request::Input { id: id.to_owned(), text: Some(text.to_owned()), hex: None });
     hear_answer(owner, id)
@@ -420,7 +420,7 @@ pub(crate) fn after(script: &str, command: &Command) -> Command {
 }
 
 impl Lab {
-    /// Gives the lab to a user that has no rights of its own, whose number nobody else uses. None, with the reason
+    /// Gives the lab to an unprivileged user whose number is otherwise unused. None, with the reason
     /// printed, where that cannot be done.
     pub(crate) fn other_user(&self) -> Option<u32> {
         if !rustix::process::geteuid().is_root() {
@@ -441,11 +441,11 @@ impl Lab {
     }
 }
 
-/// The one sentence in which `capture` tells that it failed.
+/// The one sentence with which `capture` reports its failure.
 pub(crate) fn error(output: &Output) -> String {
     let said = said(output);
     let errors: Vec<_> = said.iter().filter_map(|line| line.strip_prefix("skillrun: error: ")).collect();
-    let [error] = errors[..] else { panic!("{} sentences tell what is wrong: {said:?}", errors.len()) };
+    let [error] = errors[..] else { panic!("{} sentences report what is wrong: {said:?}", errors.len()) };
     error.to_owned()
 }
 
@@ -458,7 +458,7 @@ impl Lab {
     }
 }
 
-/// Runs it where a script has mounted something, which nobody else sees. None, with the reason printed, where mounting
+/// Runs it in a mount namespace in which a script has mounted something. None, with the reason printed, where mounting
 /// is not allowed.
 pub(crate) fn in_own_mounts(script: &str, command: &Command) -> Option<Output> {
     let may = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"]).output();

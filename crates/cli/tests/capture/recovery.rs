@@ -77,7 +77,7 @@ fn a_claim_that_cannot_be_read_is_a_host_that_is_gone() {
         fs::write(lab.audit().join("claim.1"), content).expect("written");
         assert_eq!(survivors(&lab), 0);
         assert_eq!(lab.meta(1)["ended_by"], "host_lost");
-        assert_eq!(lab.run(&[], &["out", "next\n"]).status.code(), Some(0), "and nobody is kept from the next attempt");
+        assert_eq!(lab.run(&[], &["out", "next\n"]).status.code(), Some(0), "and the next attempt is not blocked");
     }
 }
 
@@ -118,7 +118,7 @@ fn a_link_planted_in_the_folder_is_not_followed() {
     assert!(record.file_type().is_file());
 }
 
-/// Regression: unmasked texts of the workspace, drafts and folders for temporary files were there for ever (found by
+/// Regression: unmasked texts of the workspace, drafts and folders for temporary files stayed forever (found by
 /// killing hosts).
 #[test]
 fn what_a_killed_host_would_have_removed_is_removed() {
@@ -131,7 +131,7 @@ fn what_a_killed_host_would_have_removed_is_removed() {
     eventually("the death of the host", || is_gone(owner.host_pid()).then_some(()));
     assert!(lab.audit().join("blobs/text.1.pack").exists());
     let drafts = ["fs-after.1.json.tmp".to_owned(), format!("host.1.json.{}.tmp", owner.host_pid())];
-    // Somebody else writes that one at this moment.
+    // Another process writes that one at this moment.
     let others = ["meta.1.json.1.tmp", "fs-after.10.json.tmp"];
     for name in drafts.iter().map(String::as_str).chain(others) {
         fs::write(lab.audit().join(name), "x").expect("written");
@@ -153,14 +153,14 @@ fn a_host_killed_after_its_record_leaves_no_folder_for_temporary_files() {
     assert!(!fs::exists(temporary).expect("an answer"));
 }
 
-/// Whoever waits at the door of a host that was stopped waits in a line of bounded length, and the next would wait for
-/// ever to get in line.
+/// Connections to a stopped host wait in a queue of bounded length, and the next one would wait
+/// forever to enter it.
 #[test]
 fn nobody_waits_for_a_host_that_was_stopped() {
     let lab = Lab::new();
     let owner = lab.start(&lab.plan(&["pid", "main.pid", "forever"]));
     lab.await_pid("main.pid");
-    assert_eq!(hears(&lab.audit()), Hears::Yes, "whoever is attached");
+    assert_eq!(hears(&lab.audit()), Hears::Yes, "whichever owner is attached");
     kill(owner.host_pid(), "STOP");
     let place = fs::File::open(lab.audit()).expect("a folder");
     let door = format!("/proc/self/fd/{}/host.sock", std::os::fd::AsRawFd::as_raw_fd(&place));
@@ -181,7 +181,7 @@ fn nobody_waits_for_a_host_that_was_stopped() {
     assert!(is_gone(owner.host_pid()));
     lab.assert_nobody_is_left();
     assert_eq!(survivors(&lab), 0);
-    end_host(&lab.audit(), FIRST).expect("nobody is there");
+    end_host(&lab.audit(), FIRST).expect("there is no host");
 }
 
 #[test]

@@ -340,7 +340,7 @@ fn the_beginning_of_a_secret_at_the_very_end_is_none() {
     }
 }
 
-/// What was kept of it is nearly all of it, and nobody knows that the rest did not come.
+/// Nearly all of it was kept, and nothing shows that the rest is missing.
 #[test]
 fn a_secret_that_the_budget_cuts_is_masked() {
     let lab = Lab::new();
@@ -396,7 +396,7 @@ fn a_secret_on_the_command_line_is_masked_in_the_records() {
     let mut command = lab.bare_capture(PASSED);
     let output = lab::output(command.arg(format!("./{SECRET}/nowhere")));
     assert_eq!(output.status.code(), Some(127));
-    assert!(!contains(&lab.evidence("host.2.json"), SECRET), "the sentence that tells why has it");
+    assert!(!contains(&lab.evidence("host.2.json"), SECRET), "the sentence with the reason has it");
     assert!(!contains(&output.stderr, SECRET), "{}", lab::text(&output.stderr));
     lab.assert_nobody_is_left();
 }
@@ -466,7 +466,7 @@ fn a_secret_that_is_not_set_is_refused_before_anything_is_begun() {
     lab.assert_nobody_is_left();
 }
 
-/// Nobody who looks at processes finds it either, but in the environment of the engine.
+/// The process list does not show it either, except in the environment of the engine.
 #[test]
 fn no_command_line_of_ours_has_a_value() {
     let lab = Lab::new();

@@ -21,7 +21,7 @@ use crate::lab::{
     self, FIRST, LONG, Lab, at_once, eventually, hang_up, hear, hear_answer, hear_ended, input, is_gone, kill, send,
 };
 
-/// Somebody at the other end of the socket who may say anything.
+/// A client of the socket that may send anything.
 struct Raw {
     reader: BufReader<UnixStream>,
 }
@@ -34,12 +34,12 @@ impl Raw {
         Self { reader: BufReader::new(stream) }
     }
 
-    /// Connects and greets, and has heard the host's greeting.
+    /// Connects and greets, and has received the host's greeting.
     fn greeted(lab: &Lab) -> Self {
         let mut raw = Self::connect(lab);
         assert_eq!(raw.line()["skillrun_host"], VERSION);
         raw.say(b"{\"skillrun_owner\":1}\n");
-        assert_eq!(raw.line()["at"], "progress", "whoever is taken is told how far it is");
+        assert_eq!(raw.line()["at"], "progress", "an accepted owner receives the progress");
         raw
     }
 
@@ -75,7 +75,7 @@ impl Raw {
     }
 }
 
-/// Ends an attempt that has shown all it should, and sees that nobody is left.
+/// Ends an attempt that has shown all it should, and checks that no process is left.
 fn finish(lab: &Lab, mut owner: Owner) {
     send(&mut owner, Request::Cancel { ladder: at_once() });
     assert_eq!(hear_ended(&mut owner), EndedBy::Canceled);
@@ -142,7 +142,7 @@ fn an_unknown_version_is_refused_and_the_files_can_still_be_followed() {
     lab.assert_nobody_is_left();
 }
 
-/// What an owner makes of somebody who has the place of a host and says these lines.
+/// How an owner reacts to a false host that sends these lines.
 fn attach_to_impostor(hears: Hears, lines: impl FnOnce(&Plan) -> Vec<Value>) -> Result<Attached, CollectError> {
     let lab = Lab::new();
     let plan = lab.plan(IDLE);
@@ -186,7 +186,8 @@ fn a_host_of_another_version_is_not_spoken_to() {
     }
 }
 
-/// Found by reading: a host that has an owner hangs up at once, and whoever was about to greet it took that for silence.
+/// Found by reading: a host that has an owner hangs up at once, and a second owner that was about to greet took that for
+/// silence.
 #[test]
 fn whoever_is_refused_before_it_could_greet_is_told_why() {
     let lines = |plan: &Plan| {
@@ -277,7 +278,7 @@ fn a_second_owner_is_refused_while_the_first_stays() {
     }
     lab.put("go", "");
     lab::hear_stdout(&mut first, 5);
-    // Found here: whoever came while another one was being refused was refused as well, though the owner had left.
+    // Found here: an owner that came while another one was being refused was refused as well, though the first had left.
     for _ in 0..100 {
         assert!(matches!(attach(&lab.audit(), FIRST), Err(CollectError::Owned)));
         hang_up(first);
@@ -291,7 +292,7 @@ fn the_place_of_an_owner_that_was_killed_is_free() {
     let lab = Lab::new();
     let mut command = lab.capture(&["--no-snapshot"], IDLE);
     let mut starter = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("a process");
-    // What it shows it has heard of as the owner.
+    // It received what it shows as the owner.
     let mut line = String::new();
     BufReader::new(starter.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
     assert_eq!(line, "ready\n");
@@ -302,7 +303,7 @@ fn the_place_of_an_owner_that_was_killed_is_free() {
     finish(&lab, lab.attach(FIRST));
 }
 
-/// Where progress stands against the files at the moment it is heard.
+/// How the progress compares with the files at the moment it is received.
 fn check_progress(lab: &Lab, progress: &Progress, last: &mut Progress) {
     for (name, at, before) in
         [("stdout.1.log", progress.stdout, last.stdout), ("stderr.1.log", progress.stderr, last.stderr)]
@@ -341,7 +342,7 @@ fn an_owner_that_does_not_listen_holds_nobody_up_and_hears_the_newest() {
     const FLOOD: u64 = 50 << 20;
     const DRIP: u64 = 1000;
     let lab = Lab::new();
-    // Much at once, and then often enough that all that could be told does not fit between the two.
+    // Much at once, and then often enough that all possible notices do not fit into the buffers.
     let drip = DRIP.to_string();
     let steps = ["flood", "stdout", "50M", "drip", "stdout", &drip, "1", "file", "written", "x", "forever"];
     let mut owner = lab.start(&lab.plan(&steps));
@@ -395,7 +396,7 @@ fn an_input_is_written_once_however_often_it_comes() {
     for id in ["7", "3"] {
         assert_eq!(input(&mut other, id, "again\n"), InputAnswer::Repeated, "{id}");
     }
-    // Owners that send and leave at once are heard too.
+    // Requests of owners that send and leave at once are handled too.
     send(&mut other, hex("c", "0a"));
     hang_up(other);
     let mut third = lab.attach(FIRST);
@@ -421,7 +422,7 @@ fn without_a_pipe_nothing_can_be_written() {
     finish(&lab, owner);
 }
 
-/// An owner that sends it again after a crash must not be told that it was written.
+/// An owner that sends it again after a crash must not be answered that it was written.
 #[test]
 fn an_engine_that_has_closed_its_input_gets_nothing() {
     let lab = Lab::new();
@@ -483,7 +484,7 @@ fn a_detached_attempt_goes_on_to_a_full_record() {
     });
     assert_eq!(detached, (skillrun_collect::protocol::CloseReason::Detached, VERSION));
     assert_eq!(owner.hear(LONG).expect("no error"), Heard::Gone);
-    // Whoever comes next hears at once how far it is.
+    // The next owner receives the progress at once.
     let mut next = lab.attach(FIRST);
     let heard = next.hear(LONG).expect("a host that speaks");
     assert_eq!(heard, Heard::Notice(Notice::Progress(Progress { attempt: FIRST, stdout: 4, stderr: 0, pty: 0 })));
@@ -576,7 +577,7 @@ fn the_owner_hears_of_the_exit_and_of_the_end_when_the_record_is_on_disk() {
     assert_eq!(exited, (Some(9), None));
     assert!(!lab.audit().join("host.1.json").exists());
     hang_up(owner);
-    // Who comes after the exit hears of it too.
+    // An owner that attaches after the exit is notified of it too.
     let mut owner = lab.attach(FIRST);
     hear(&mut owner, "the exit", |notice| {
         if let Notice::Exited { exit_code: Some(9), signal: None } = notice { Some(()) } else { None }
@@ -597,7 +598,7 @@ fn the_owner_hears_of_the_exit_and_of_the_end_when_the_record_is_on_disk() {
         }
     }
     let all = Progress { attempt: FIRST, stdout: 5, stderr: 0, pty: 0 };
-    assert_eq!(last, Some(Notice::Progress(all)), "all bytes are told of before the end");
+    assert_eq!(last, Some(Notice::Progress(all)), "all bytes are reported before the end");
     assert_eq!(owner.hear(LONG).expect("no error"), Heard::Gone);
     eventually("the end of the host", || is_gone(host).then_some(()));
     let left: Vec<_> =

@@ -46,7 +46,7 @@ fn next(owner: &mut Owner, attempt: u32) -> Progress {
     hear_next(owner, attempt)
 }
 
-/// One turn of the engine `turns`; its number goes on from one attempt to the next.
+/// One turn of the engine `turns`; its number continues from one attempt to the next.
 fn turn(lab: &Lab, owner: &mut Owner, attempt: u32, turn: u32) {
     assert_eq!(input(owner, &format!("turn {turn}"), &format!("line {turn}\n")), InputAnswer::Written);
     lab.await_stdout(attempt, &format!("turn {turn} end\n"));
@@ -64,7 +64,7 @@ fn files(lab: &Lab, attempt: u32) -> BTreeMap<String, Vec<u8>> {
     names.filter(|name| name.contains(&number)).map(|name| (name.clone(), lab.evidence(&name))).collect()
 }
 
-/// An attempt that is over while its process is not, at the moment the owner hears of it.
+/// An attempt that is over while its process is not, at the moment the owner is notified.
 fn assert_continues(lab: &Lab, attempt: u32, sizes: Progress) {
     let record = HostRecord::read(&lab.audit(), AttemptNumber(attempt)).expect("readable").expect("there by now");
     assert!(record.process_continues);
@@ -155,7 +155,7 @@ fn twenty_turns_in_a_row() {
     lab.assert_nobody_is_left();
 }
 
-/// Waits until the host has heard that a second attempt is wanted; it could read what comes next before that.
+/// Waits until the host has received the request for a second attempt; it could read what comes next before that.
 fn await_wish(lab: &Lab) {
     eventually("the next files", || lab.audit().join("stdout.2.log").exists().then_some(()));
 }
@@ -293,7 +293,7 @@ fn while_a_line_is_waited_for_no_other_attempt_is_opened() {
     let mut owner = lab.start(&plan(&lab, &["out", "half", "forever"]));
     lab.await_stdout(1, "half");
     ask_next(&mut owner, 2);
-    // Another owner, which cannot know that the one before has asked. A refusal would tell it that the process leaves.
+    // Another owner, which cannot know that the previous one has asked. A refusal would mean that the process exits.
     ask_next(&mut owner, 2);
     ask_next(&mut owner, 3);
     assert_eq!(hear_refused(&mut owner), "the next attempt is 2, not 3", "of three, one is refused");
@@ -305,8 +305,8 @@ fn while_a_line_is_waited_for_no_other_attempt_is_opened() {
     lab.assert_nobody_is_left();
 }
 
-/// Regression: what did not fit on a full disk when an attempt began was written at its end alone, and nobody read a byte before;
-/// a run that should have asked somebody something went on for ever. Found by `make chaos`.
+/// Regression: files that did not fit on a full disk when an attempt began were written only at its end, and not a byte
+/// was read before; a run that should have asked a question continued forever. Found by `make chaos`.
 #[test]
 fn what_is_known_of_an_attempt_is_written_once_there_is_room() {
     let lab = Lab::new();
@@ -372,7 +372,7 @@ fn the_hard_limit_counts_from_the_input_that_begins_a_turn() {
         for number in 2..=3 {
             next(&mut owner, number);
             std::thread::sleep(HARD / 2);
-            // A host that has lost patience while the machine was slow does not hear this, and the round does not count.
+            // A host that timed out while the machine was slow does not receive this, and the round does not count.
             let text = Some(format!("line {number}\n"));
             owner.send(&Request::Input { id: format!("turn {number}"), text, hex: None }).ok();
             longest = longest.max(last.elapsed());
@@ -566,7 +566,7 @@ fn secret(value: &str) -> Variable {
     Variable { name: "KEY".into(), value: value.into(), kind: VariableKind::Secret }
 }
 
-/// A value of two lines: the end of the first is no place to change over.
+/// A value of two lines: the attempt must not change at the end of the first.
 #[test]
 fn no_attempt_ends_in_the_middle_of_a_secret() {
     let steps = [

@@ -74,7 +74,7 @@ fn whoever_got_away_is_found_and_ended() {
     ]);
     let begin = Instant::now();
     let output = lab.run(&["--no-snapshot", "--linger", "60"], &steps);
-    assert!(begin.elapsed() < LONG, "their streams are closed, so nobody waits for them");
+    assert!(begin.elapsed() < LONG, "their streams are closed, so the host does not wait for them");
     lab.assert_nobody_is_left();
     assert_eq!((output.status.code(), lab::text(&output.stdout).as_str()), (Some(3), "done\n"));
     assert!(lab::text(&output.stderr).contains("SURVIVORS_ENDED"), "{}", lab::text(&output.stderr));
@@ -102,7 +102,7 @@ fn an_engine_that_leaves_nobody_has_no_survivors() {
     }
 }
 
-/// Somebody who has thrown away the environment, and with it the tag.
+/// A process that has dropped its environment, and with it the tag.
 #[test]
 fn a_process_without_its_environment_is_found_by_its_descent() {
     let lab = Lab::new();
@@ -187,7 +187,7 @@ fn a_wrapper_that_was_killed_does_not_end_the_real_program() {
     hear_exit(&mut owner);
     // Far longer than it may be silent after an ordinary exit.
     assert_idle(owner.host_pid(), millis(1200));
-    assert!(!lab.audit().join("host.1.json").exists(), "it goes on");
+    assert!(!lab.audit().join("host.1.json").exists(), "it continues");
     lab.put("go", "");
     assert_eq!(hear_ended(&mut owner), EndedBy::Exited);
     let record = lab.record(1);
@@ -223,7 +223,7 @@ fn a_deadline_ends_what_a_killed_wrapper_left() {
     panic!("this machine is too slow to show anything");
 }
 
-/// Whoever is killed after its turn was no wrapper.
+/// A process that is killed after its turn was not a wrapper.
 #[test]
 fn an_engine_that_is_killed_after_its_turn_is_over() {
     let lab = Lab::new();
@@ -509,7 +509,7 @@ fn a_second_interrupt_leaves_it_running() {
     let (code, _, err) = shown.end();
     assert_eq!(code, Some(130), "{err}");
     assert!(err.contains("left running"), "{err}");
-    assert_eq!(lab.alive().len(), 1, "it goes on");
+    assert_eq!(lab.alive().len(), 1, "it continues");
     canceled(&mut lab.attach(FIRST));
     lab.assert_nobody_is_left();
 }
@@ -579,7 +579,7 @@ fn an_engine_that_lives_for_a_while_gets_a_group_of_its_own() {
     canceled(&mut owner);
     lab.assert_nobody_is_left();
     assert!(!group.exists(), "{} is left", group.display());
-    // A host that is killed cannot clean up; whoever finds that does.
+    // A killed host cannot clean up; the process that finds it does.
     let lab = Lab::new();
     let plan = lab.plan(&steps(&["daemon [ silence pid daemon.pid forever ] forever"]));
     let group = folder.join(format!("skillrun-{}", plan.nonce));

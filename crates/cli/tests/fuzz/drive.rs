@@ -127,7 +127,7 @@ fn rng(seed: u64) -> TestRng {
     TestRng::from_seed(RngAlgorithm::ChaCha, &bytes)
 }
 
-/// The failure is told with everything that is needed to see it again, and made small first.
+/// The failure is reported with everything that is needed to reproduce it, and minimized first.
 #[test]
 fn a_failure_tells_its_seed_and_leaves_its_bytes() {
     let bytes = proptest::collection::vec(proptest::num::u8::ANY, 0..50);

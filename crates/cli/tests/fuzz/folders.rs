@@ -1,6 +1,6 @@
 //! Skills as folders: links, pipes, odd names, folders where files should be.
 //!
-//! Laws: read or refused in one sentence; nobody waits for a pipe; the source stays as it is; a copy lies where it was
+//! Laws: read or refused in one sentence; no read blocks on a pipe; the source stays as it is; a copy lies where it was
 //! asked for, holds no way out, and nothing else is written.
 
 use std::ffi::OsString;
@@ -79,7 +79,7 @@ fn make(root: &Path, tree: &Tree) {
     fs::create_dir_all(root).expect("a folder");
     for (name, made) in &tree.0 {
         let relative = PathBuf::from(OsString::from_vec(name.clone()));
-        // The maker of the folder is no part of what is tested: it keeps inside.
+        // The code that creates the folder is not part of what is tested: it stays inside.
         if !relative.components().all(|part| matches!(part, Component::Normal(_))) || leads_out(root, &relative) {
             continue;
         }

@@ -1,6 +1,6 @@
 //! The socket of an attempt's host, with a living process behind it.
 //!
-//! Laws: the host lives and lets the next one in; the process is not disturbed; nothing is done for somebody who has not
+//! Laws: the host lives and lets the next one in; the process is not disturbed; nothing is done for a client that has not
 //! greeted, or by a line that is not exactly a request; what was written to the process is what was asked for; the
 //! evidence is whole at the end.
 
@@ -32,7 +32,7 @@ const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");
 const FIRST: AttemptNumber = AttemptNumber(1);
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A host whose process says back what it is told.
+/// A host whose process echoes its input.
 struct Lab {
     root: TempDir,
     /// The process, by its own word.
@@ -72,7 +72,7 @@ impl Lab {
         let mut command = Command::new(SKILLRUN);
         command.arg("attempt-host");
         let mut host = start(command, &plan).expect("a host");
-        // Somebody must wait for it in the end.
+        // It must be waited for in the end.
         std::thread::spawn(move || host.wait());
         let process =
             eventually("the process", || fs::read_to_string(workspace.join("process")).ok()?.trim().parse().ok());
@@ -112,7 +112,7 @@ fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Whether this line, said by somebody who has greeted, may do something that cannot be undone here.
+/// Whether this line, from a client that has greeted, may have an effect that cannot be undone here.
 fn may_do(line: &[u8]) -> bool {
     let Ok(value) = serde_json::from_slice::<Value>(line) else { return false };
     ["cancel", "close_stdin", "next_attempt", "turn_over", "wait"].iter().any(|what| value["do"] == *what)
@@ -134,14 +134,14 @@ fn say(lab: &Lab, bytes: &[u8]) -> Vec<Value> {
     let mut stream = eventually("a host that listens", || UnixStream::connect(lab.audit().join("host.sock")).ok());
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     stream.set_write_timeout(Some(PATIENCE)).expect("a timeout");
-    // It may have heard enough in the middle.
+    // The host may close the connection in the middle.
     stream.write_all(bytes).ok();
     stream.shutdown(Shutdown::Write).ok();
     let mut said = Vec::new();
     match stream.read_to_end(&mut said) {
         Ok(_) => {}
         Err(error) if error.kind() == ErrorKind::ConnectionReset => {}
-        Err(error) => panic!("the host does not hang up on somebody who has: {error}"),
+        Err(error) => panic!("the host does not hang up on a client that has: {error}"),
     }
     let lines = said.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
     lines.map(|line| serde_json::from_slice(line).expect("the host speaks JSON")).collect()
@@ -175,7 +175,7 @@ fn check(lab: &Lab, bytes: &Bytes) {
     for text in &asked {
         rest = rest.strip_prefix(text.as_slice()).unwrap_or(rest);
     }
-    assert!(rest.is_empty(), "nobody asked for {}", rest.escape_ascii());
+    assert!(rest.is_empty(), "unrequested: {}", rest.escape_ascii());
     owner.send(&Request::Detach).expect("said");
     while !matches!(owner.hear(PATIENCE).expect("a host that speaks"), Heard::Gone) {}
 }
@@ -205,7 +205,7 @@ fn finish(lab: &Lab) {
     let said = fs::read(lab.audit().join("stdout.1.log")).expect("its words");
     let told = fs::read(lab.audit().join("stdin.1.log")).unwrap_or_default();
     let said = said.strip_prefix(b"ready\n").expect("what it said first");
-    assert!(told.starts_with(said), "the process says what it was told");
+    assert!(told.starts_with(said), "the process echoes its input");
     assert_eq!(feed.position(Stream::Stdout), said.len() as u64 + 6);
 }
 

@@ -1,4 +1,4 @@
-//! The service, asked by somebody who says anything: requests made from its own description, with strange values, wrong
+//! The server, with arbitrary requests: made from its own description, with strange values, wrong
 //! lengths and changed bytes, several at once, half of one, or none.
 //!
 //! Laws: the server lives and answers everybody else; every answer is HTTP and none is the server's fault; what needs a
@@ -18,7 +18,7 @@ use crate::mutate::{self, Bytes, Change, Material};
 use crate::server::Server;
 use crate::words;
 
-/// How long an answer is waited for before we stop talking; it is no measure of the server.
+/// How long an answer is waited for before the client stops sending; it is not a measure of the server.
 const LISTEN: Duration = Duration::from_millis(150);
 /// Then the server has this long to hang up.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -187,7 +187,7 @@ impl Asked {
         [head.as_bytes(), line.as_bytes(), b"\r\n", &body].concat()
     }
 
-    /// Whether somebody without a token may have what this asks for.
+    /// Whether this request is allowed without a token.
     fn is_open(&self) -> bool {
         !self.operation.path.starts_with("/v1/") && self.operation.path != "/metrics"
             || self.operation.method == "OPTIONS"
@@ -201,24 +201,24 @@ fn send(server: &Server, bytes: &[u8], connection: &Connection) -> Vec<u8> {
     stream.set_nodelay(true).ok();
     stream.set_write_timeout(Some(PATIENCE)).expect("a timeout");
     let (first, rest) = bytes.split_at(connection.first.min(bytes.len()));
-    // It may have heard enough in the middle.
+    // The server may close the connection in the middle.
     if stream.write_all(first).and_then(|()| stream.write_all(rest)).is_ok() && connection.leaves == Leaves::AtOnce {
         return Vec::new();
     }
     let mut answer = Vec::new();
     let ended = read(&mut stream, &mut answer, LISTEN);
     stream.shutdown(Shutdown::Write).ok();
-    // Where more was said than it has read, a body that nobody asked for too, it cannot know that nothing will follow.
+    // If more was sent than it has read, such as an unexpected body, it cannot know that nothing will follow.
     let is_whole = |asked: &Asked| {
         asked.body.0.is_empty() && matches!(asked.length, Length::True | Length::None | Length::Less(_))
     };
     let must_end = connection.changes.is_empty() && matches!(&connection.requests[..], [only] if is_whole(only));
     let ended = ended || read(&mut stream, &mut answer, if must_end { PATIENCE } else { LISTEN });
-    assert!(ended || !must_end || answer.len() >= ANSWER_MAX, "the server does not hang up on somebody who has");
+    assert!(ended || !must_end || answer.len() >= ANSWER_MAX, "the server does not hang up on a client that has");
     answer
 }
 
-/// Reads to the end, for so long at most; says whether there was one.
+/// Reads to the end, for this long at most; returns whether there was one.
 fn read(stream: &mut TcpStream, answer: &mut Vec<u8>, within: Duration) -> bool {
     let begin = Instant::now();
     let mut buffer = vec![0; 64 << 10];
@@ -248,7 +248,7 @@ fn status(answer: &[u8]) -> Option<u16> {
     let line = String::from_utf8_lossy(line).into_owned();
     let code = line.strip_prefix("HTTP/1.1 ").or_else(|| line.strip_prefix("HTTP/1.0 "));
     let code = code.and_then(|rest| rest.get(..3)).and_then(|code| code.parse().ok());
-    Some(code.unwrap_or_else(|| panic!("this is no HTTP: {line:?}")))
+    Some(code.unwrap_or_else(|| panic!("this is not HTTP: {line:?}")))
 }
 
 fn check(server: &Server, material: &Material, connection: &Connection) {
@@ -301,7 +301,7 @@ fn without_token() -> Connection {
     Connection { requests: vec![asked], changes: Vec::new(), first: 0, leaves: Leaves::Politely }
 }
 
-/// The check itself: an answer to somebody without a token is seen.
+/// The check itself: an answer to a client without a token is detected.
 #[test]
 #[should_panic(expected = "200 without a token")]
 fn an_open_door_is_seen() {
@@ -316,7 +316,7 @@ fn a_fault_of_the_server_is_seen() {
 }
 
 #[test]
-#[should_panic(expected = "this is no HTTP")]
+#[should_panic(expected = "this is not HTTP")]
 fn another_protocol_is_seen() {
     assert_answer(&without_token(), b"+OK ready\r\n");
 }

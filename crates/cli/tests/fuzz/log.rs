@@ -144,7 +144,7 @@ fn check(runs: &Path, material: &Material, case: &Damaged) {
     let damage = log.check(run()).unwrap_or_else(|error| panic!("{error}"));
     let recovered = match log.open(run()) {
         Ok(recovered) => recovered,
-        // A bad epoch is no Log's end, and must be said.
+        // A bad epoch is not the end of a Log, and must be reported.
         Err(error) => {
             assert!(case.epoch.is_some(), "{error}");
             return assert_sentence(&error.to_string());
@@ -200,7 +200,7 @@ fn go_on(log: &FileLog, events: &Path, last: u64, is_damaged: bool, is_whole: bo
             let lines = lines_of(&bytes);
             let seqs: Vec<_> = lines.iter().rev().take(2).map(|line| seq_of(line)).collect();
             assert_eq!(seqs[0], Some(last + 1), "it is not the last");
-            // A damage before the last record of the index is found by whoever reads across it.
+            // A damage before the last record of the index is found by a reader that reaches it.
             assert!(!is_whole || last == 0 || seqs[1] == Some(last), "it does not follow: {seqs:?}");
         }
         Err(error) => {

@@ -1,4 +1,4 @@
-//! Bytes that nobody would write, for every place where somebody else's bytes come in, as long as the budget lasts.
+//! Malformed bytes for every place that reads untrusted bytes, as long as the budget lasts.
 //!
 //! ```text
 //! SKILLRUN_FUZZ_SECONDS=60 cargo test -p skillrun --test fuzz -- --nocapture    each target for a minute, not 2 s
@@ -10,7 +10,7 @@
 //! - [`parsers`], [`evidence`]: what an engine wrote, in memory and in files. [`log`]: a damaged Log.
 //! - [`zips`], [`folders`], [`runner`], [`schemas`], [`yaml`]: what a skill brings along.
 //! - [`toml`]: what an operator wrote.
-//! - [`http`], [`host`], [`owner`]: whoever can reach a socket, with a real process at its other end.
+//! - [`http`], [`host`], [`owner`]: any client of a socket, with a real process at its other end.
 //! - [`server`], [`process`], [`tree`]: a real server, the ends of processes, what a folder holds.
 
 mod drive;

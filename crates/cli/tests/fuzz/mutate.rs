@@ -34,13 +34,13 @@ pub(crate) enum Change {
     Cut(At, usize),
     /// Nothing from here on.
     End(At),
-    /// Puts a stretch behind itself so often.
+    /// Repeats a stretch this many times.
     Double(At, usize, usize),
     /// Puts a stretch of another seed here.
     Splice(At, Index, Index, usize),
     /// Puts a word of the format here.
     Word(At, Index),
-    /// The same, so many of them.
+    /// The same, this many times.
     Words(At, Index, usize),
     /// Puts a stretch of this seed elsewhere.
     Move(At, At, usize),

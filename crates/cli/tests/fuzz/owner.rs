@@ -43,7 +43,7 @@ fn assert_nothing_done(server: &Server, run: &str, bytes: &Bytes) {
     let mut stream = UnixStream::connect(socket).expect("an owner that listens");
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     stream.set_write_timeout(Some(PATIENCE)).expect("a timeout");
-    // It may have heard enough in the middle.
+    // The owner may close the connection in the middle.
     stream.write_all(&bytes.0).ok();
     stream.shutdown(Shutdown::Write).ok();
     let mut answer = Vec::new();

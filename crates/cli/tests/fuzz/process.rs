@@ -4,10 +4,10 @@ use std::process::{Command, Output, Stdio};
 
 use crate::tree::assert_sentence;
 
-/// What the shell sets for a child: more memory than this is more than any input of ours should need.
+/// What the shell sets for a child: more memory than any input here should need.
 const MEMORY_KIB: u64 = 1 << 20;
 
-/// The program with a bound on its memory, and nothing of ours around it.
+/// The program with a bound on its memory, and a clean environment.
 pub(crate) fn skillrun(words: &[&str]) -> Command {
     let mut command = Command::new("sh");
     command

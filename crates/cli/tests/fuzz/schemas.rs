@@ -144,7 +144,7 @@ enum Way {
 const WAYS: &[Way] =
     &[Way::Pointer, Way::Escaped, Way::Anchor, Way::DynamicAnchor, Way::Id, Way::FromId, Way::Elsewhere];
 
-/// Each level refers to the next so many times: with all references written out there is no end of it.
+/// Each level refers to the next this many times: with all references expanded there is no end of it.
 fn doubling() -> impl Strategy<Value = Value> {
     let key = select(vec!["allOf", "anyOf", "oneOf"]);
     let size = prop_oneof![8 => (2..60usize, 1..5usize), 2 => (60..4000usize, 1..2usize)];

@@ -114,7 +114,7 @@ impl Server {
         fs::read_dir(format!("/proc/{}/fd", self.pid())).map_or(0, Iterator::count)
     }
 
-    /// Waits until it has let go of what nobody uses any more.
+    /// Waits until it has released unused connections.
     pub(crate) fn await_descriptors(&self, at_most: usize) {
         let begin = Instant::now();
         while self.descriptors() > at_most {

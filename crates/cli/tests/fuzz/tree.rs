@@ -60,7 +60,7 @@ pub(crate) fn size(photo: &Photo) -> u64 {
     photo.values().map(bytes).sum()
 }
 
-/// One sentence, of a length that can be read. What it quotes is cleaned by whoever shows it.
+/// One sentence, of a readable length. Quoted text is cleaned by the code that shows it.
 #[track_caller]
 pub(crate) fn assert_sentence(words: &str) {
     assert!(!words.trim().is_empty(), "no word");

@@ -74,7 +74,7 @@ pub(crate) const STREAMS: &[&[u8]] = &[
     b"\xc2\x85",
 ];
 
-/// JSON, as somebody wrote it by hand.
+/// JSON as written by hand.
 pub(crate) const JSON: &[&[u8]] = &[
     b"{",
     b"}",

@@ -138,7 +138,7 @@ fn yaml_questions() {
         AskUser::Malformed { ranges } => assert_ranges(answer, &ranges),
         AskUser::Found { ask, ranges, .. } => {
             assert_ranges(answer, &ranges);
-            // Everything in it comes from the text, and an alias is no way to make it many times as large.
+            // Everything in it comes from the text, and an alias must not make it many times as large.
             let size = format!("{ask:?}").len();
             assert!(size < 1 << 22, "a question of {size} bytes");
         }

@@ -82,7 +82,7 @@ fn no_wait_leaves_an_owner_in_the_background() {
     lab.skill("slow", SLOW);
     let told = lab.json(&["run", "./slow", "--engine", "scripted", "--no-wait", "--json"]);
     let run = told["run_id"].as_str().expect("an id");
-    assert!(!lab.events(run).last().is_some_and(is_end), "it goes on without us");
+    assert!(!lab.events(run).last().is_some_and(is_end), "it continues without this process");
     assert_eq!(kind(&wait_end(&lab, run)), "run.completed");
     lab.wait_quiet();
 }
@@ -130,7 +130,7 @@ fn an_owner_of_everything_and_a_run_beside_it() {
     let mut everything = lab.start(&["own", "--all"]);
     let output = lab.output(&["run", "./slow", "--engine", "scripted", "--json"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    // Nobody answered, so it is decided by the owner of everything, in time.
+    // No answer came, so the owner of all runs decides it in time.
     assert_eq!(kind(&wait_end(&lab, &asked)), "run.completed");
     assert!(wait_exit(&mut everything).success(), "nothing is left to do");
     lab.wait_quiet();
@@ -154,7 +154,7 @@ fn a_run_takes_over_what_a_crash_left() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// `skillrun run … | head -1` left the run `running` for ever, and without an owner.
+/// `skillrun run … | head -1` left the run `running` forever, and without an owner.
 #[test]
 fn a_reader_who_leaves_leaves_no_run_without_an_owner() {
     let lab = Lab::new();
@@ -192,7 +192,7 @@ fn an_answer_that_meets_a_process_just_leaving_goes_to_the_next() {
         assert!(Command::new("kill").args([signal, pid]).status().expect("sent").success());
     };
     let children = fs::read_to_string(format!("/proc/{host}/task/{host}/children")).expect("a list");
-    // The host learns of both at once: that its process is gone, and what it should be told.
+    // The host learns of both at once: the exit of its process, and the input for it.
     send("-STOP", &host);
     children.split_whitespace().for_each(|child| send("-KILL", child));
     let answered = lab.output(&["reply", &run, "blue", "--json", "--no-wait"]);
@@ -212,7 +212,7 @@ fn killed_with_an_answer(lab: &Lab, mark: bool) -> (Child, String) {
     let send = |signal: &str| {
         assert!(Command::new("kill").args([signal, &host]).status().expect("sent").success());
     };
-    // It hears nothing any more, so that the answer is on its way for as long as this takes.
+    // It reads nothing any more, so that the answer is on its way for as long as this takes.
     send("-STOP");
     let answered = lab.output(&["reply", &run, "blue", "--json", "--no-wait"]);
     assert!(answered.status.success(), "{}", String::from_utf8_lossy(&answered.stderr));
@@ -249,7 +249,7 @@ fn an_answer_that_a_killed_host_may_have_given_is_not_given_again() {
 }
 
 /// Found by chaos on a full disk: a host that gave the answer and could not write that down looked like one that had not
-/// given it, and the agent was told twice.
+/// given it, and the agent received it twice.
 #[test]
 fn an_answer_that_may_have_been_heard_is_not_told_again() {
     let lab = Lab::new();
@@ -271,7 +271,7 @@ fn an_answer_that_may_have_been_heard_is_not_told_again() {
     assert_eq!((kind(&end), &end["data"]["error"]["code"]), ("run.failed", &Value::from("ATTEMPT_LOST")), "{end:#}");
 }
 
-/// Regression: whoever had asked stayed until the question's time was up, though somebody else had brought the run to its
+/// Regression: the asking command stayed until the question's deadline, though another process had brought the run to its
 /// end.
 #[test]
 fn who_waits_with_a_question_leaves_when_somebody_else_has_ended_the_run() {
@@ -288,7 +288,7 @@ fn who_waits_with_a_question_leaves_when_somebody_else_has_ended_the_run() {
     lab.wait_quiet();
 }
 
-/// Regression: an owner in the background stayed until the deadline of a question that somebody else had answered, for
+/// Regression: an owner in the background stayed until the deadline of a question that another process had answered, for
 /// twenty minutes. Found by `make chaos`.
 #[test]
 fn an_owner_leaves_when_somebody_else_has_answered_its_question() {
@@ -310,7 +310,7 @@ fn an_owner_leaves_when_somebody_else_has_answered_its_question() {
     lab.wait_quiet();
 }
 
-/// Whoever had the run at the moment of that look may have left the question open, and its time must not be forgotten.
+/// The process that had the run at that moment may have left the question open, and its deadline must not be forgotten.
 #[test]
 fn a_question_keeps_its_time_though_somebody_has_the_run_for_a_while() {
     let lab = Lab::new();

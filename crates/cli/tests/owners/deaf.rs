@@ -1,4 +1,4 @@
-//! Hosts that somebody has stopped, so that they are there and hear nobody: whoever wants their process ended gets it, in
+//! Hosts that were stopped by a signal, so that they exist and do not respond: their process can still be ended, in
 //! bounded time, and the run has one end.
 
 use std::fs;
@@ -31,7 +31,7 @@ fn wait_exit(child: &mut Child) -> ExitStatus {
     wait_for("exit", BOUND, || child.try_wait().expect("waited"))
 }
 
-/// A run whose host is stopped after it has told of an event of this type. It is let go when the test is over.
+/// A run whose host is stopped after it has reported an event of this type. It is continued when the test is over.
 struct Stopped<'a> {
     lab: &'a Lab,
     run: String,
@@ -53,7 +53,7 @@ impl<'a> Stopped<'a> {
         Command::new("kill").args([signal, &self.host]).output().expect("sent");
     }
 
-    /// The run ended like this, once, and nobody is left.
+    /// The run ended like this, once, and no process is left.
     fn ended(&self, word: &str, code: Option<&str>) {
         let end = |events: &[Value]| events.last().filter(|event| is_end(event)).cloned();
         let last = wait_for("end", BOUND, || end(&self.lab.events(&self.run)));
@@ -74,7 +74,7 @@ impl Drop for Stopped<'_> {
     }
 }
 
-/// The request lay in the socket of a host that never read it, and the run was `running` for ever.
+/// The request stayed in the socket of a host that never read it, and the run was `running` forever.
 #[test]
 fn a_cancel_ends_a_host_that_hears_nobody() {
     let lab = Lab::new();
@@ -86,7 +86,7 @@ fn a_cancel_ends_a_host_that_hears_nobody() {
     stopped.ended("run.canceled", None);
 }
 
-/// Nobody but the host looked at the clock.
+/// Only the host checked the clock.
 #[test]
 fn the_time_of_a_run_is_up_though_its_host_hears_nobody() {
     let lab = Lab::new();
@@ -97,7 +97,7 @@ fn the_time_of_a_run_is_up_though_its_host_hears_nobody() {
     stopped.ended("run.failed", Some("ATTEMPT_LOST"));
 }
 
-/// The next owner could not attach, and tried again for ever.
+/// The next owner could not attach, and retried forever.
 #[test]
 fn a_host_that_was_left_and_hears_nobody_can_be_canceled() {
     let lab = Lab::new();
@@ -134,7 +134,7 @@ fn a_process_that_waits_is_ended_though_its_host_hears_nobody() {
     stopped.ended("run.canceled", None);
 }
 
-/// A host that goes on before its time is up has lost nothing.
+/// A host that is continued before its deadline has lost nothing.
 #[test]
 fn a_host_that_is_stopped_for_a_while_goes_on() {
     let lab = Lab::new();

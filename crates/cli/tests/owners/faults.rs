@@ -39,7 +39,7 @@ fn bytes_of(lab: &Lab, run: &str) -> (Vec<u8>, Vec<u8>) {
     (fs::read(folder.join("events.jsonl")).expect("a Log"), fs::read(folder.join("result.json")).unwrap_or_default())
 }
 
-/// Runs a shell script with the program as `$SKILLRUN` where nobody else sees its mounts. None, with the reason printed,
+/// Runs a shell script with the program as `$SKILLRUN` in its own mount namespace. None, with the reason printed,
 /// where mounting is not allowed.
 fn in_own_mounts(lab: &Lab, script: &str) -> Option<Output> {
     let may = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
@@ -83,7 +83,7 @@ fn a_disk_that_fills_up_ends_the_run_with_a_sentence_and_a_last_event() {
     assert_eq!(text("second.code").trim(), "0", "room was made: {}", text("second.txt"));
 }
 
-/// Regression: a run that ended on a full disk had no result and no views for ever, one whose files did not fit ended for
+/// Regression: a run that ended on a full disk never got a result and views, one whose files did not fit ended for
 /// a reason that was none, and 64 KiB were kept of every run that was over (found by running on disks of every size).
 #[test]
 fn when_there_is_room_again_nothing_is_lacking() {
@@ -182,7 +182,7 @@ fn a_corrupt_catalog_is_made_again() {
     let lab = Lab::new();
     let run = neighbour(&lab);
     let before = lab.json(&["ls", "--json"]);
-    fs::write(lab.data().join("catalog.sqlite"), b"this is no database, whatever its name says").expect("written");
+    fs::write(lab.data().join("catalog.sqlite"), b"this is not a database, whatever its name says").expect("written");
     let output = lab.output(&["ls", "--json"]);
     assert!(output.status.success());
     assert!(said(&output).contains("has been rebuilt"), "{}", said(&output));
@@ -329,17 +329,17 @@ fn events_of_another_parser_are_kept_and_it_goes_on_after_them() {
     let changed = events.iter().filter(|event| event["data"]["code"] == "PARSER_CHANGED").count();
     assert_eq!(changed, 1);
     let texts: Vec<_> = events.iter().filter(|event| kind(event) == "agent.message.final").collect();
-    assert_eq!(texts.len(), 2, "what is covered is not told again: {texts:#?}");
+    assert_eq!(texts.len(), 2, "covered events are not reported again: {texts:#?}");
     assert!(fs::read_to_string(&path).expect("a Log").starts_with(&before), "nothing is rewritten");
     let verified = lab.output(&["verify", &run]);
     assert!(
         verified.status.success(),
-        "not comparable is no difference: {}",
+        "not comparable is not a difference: {}",
         String::from_utf8_lossy(&verified.stdout)
     );
 }
 
-/// An owner that was killed while it accepted a request kept the user's folder for ever.
+/// An owner that was killed while it accepted a request kept the user's folder forever.
 #[test]
 fn a_request_that_was_never_accepted_keeps_no_folder() {
     let lab = Lab::new();

@@ -1,5 +1,5 @@
-//! An owner is killed between the start of a host and the word to start its process. Whoever comes next uses that host,
-//! or another one has the attempt and it leaves; nobody waits for it, and no run fails because of it.
+//! An owner is killed between the start of a host and the request to start its process. The next owner uses that host,
+//! or another host has the attempt and this one exits; no process waits for it, and no run fails because of it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -110,7 +110,7 @@ fn audit(lab: &Lab, run: RunId) -> PathBuf {
     lab.data().join("runs").join(run.to_string()).join(".audit")
 }
 
-/// It succeeded with one attempt, and nobody is left.
+/// It succeeded with one attempt, and no process is left.
 fn assert_done(lab: &Lab, run: RunId) {
     let run = run.to_string();
     let last = wait_for("end", PATIENCE, || lab.events(&run).last().filter(|event| is_end(event)).cloned());
@@ -147,7 +147,7 @@ fn a_host_of_the_owner_before_that_claims_late_is_used() {
     lab.wait_quiet();
 }
 
-/// Whose owner died before it could hear that it is there, nobody knows of.
+/// A host whose owner died before it was notified is known to no process.
 #[test]
 fn a_host_whose_owner_died_before_it_claimed_leaves_at_once() {
     let lab = Lab::new();
@@ -189,8 +189,9 @@ fn a_host_that_was_never_told_goes_when_its_run_is_canceled() {
     lab.wait_quiet();
 }
 
-/// Regression: the start of an attempt could not be noted, and its host, which waited for the word to start, was told that
-/// the turn is over. It did so as soon as the next try had started the process, and ended it (found by the simulation).
+/// Regression: the start of an attempt could not be noted, and its host, which waited for the start request, was sent the
+/// end of the turn. It acted on it as soon as the next try had started the process, and ended it (found by the
+/// simulation).
 #[test]
 fn a_host_whose_start_could_not_be_noted_waits_for_the_next_try() {
     let lab = Lab::new();
@@ -206,7 +207,7 @@ fn a_host_whose_start_could_not_be_noted_waits_for_the_next_try() {
     owner.take_up(run).expect("taken up");
     let plan = wait_for("plan", PATIENCE, || fs::read_to_string(lab.path("plan")).ok());
     let plan: Plan = serde_json::from_str(&plan).expect("a plan");
-    // A Log that is not as its writer left it takes nothing. Whoever opens it next puts this aside.
+    // A Log that was changed since its writer left it takes nothing. The next process that opens it puts this aside.
     let folder = lab.data().join("runs").join(run.to_string());
     let mut log = fs::File::options().append(true).open(folder.join("events.jsonl")).expect("a Log");
     log.write_all(b"{").expect("written");

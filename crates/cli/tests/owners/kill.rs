@@ -148,7 +148,7 @@ impl Kind {
     }
 }
 
-/// Numbers that differ from run to run; a round that fails tells its own.
+/// Numbers that differ from run to run; a failed round prints its own.
 struct Dice(u64);
 
 impl Dice {
@@ -203,7 +203,7 @@ fn play(lab: &Lab, kind: &Kind, mut kill: impl FnMut() -> Option<Duration>) -> (
                 && found.answered >= said
                 && found.has_process
             {
-                // Somebody else answers; if the owner dies at that moment, it is tried again.
+                // Another process answers; if the owner dies at that moment, it is tried again.
                 said = found.answered + 1;
                 let output = lab.output(&["reply", run, answer, "--json", "--no-wait"]);
                 if !output.status.success() {
@@ -329,5 +329,5 @@ fn whatever_moment_an_owner_is_killed_at_the_run_ends_the_same() {
         owners += killed;
     }
     eprintln!("{rounds} rounds, {owners} owners killed at work, in {hits} rounds");
-    assert!(hits * 2 >= rounds, "only {hits} of {rounds} rounds killed anybody at work");
+    assert!(hits * 2 >= rounds, "only {hits} of {rounds} rounds killed a working process");
 }

@@ -49,7 +49,7 @@ fn a_log_cut_inside_its_first_event_is_damaged_until_it_is_recovered() {
     }
 }
 
-/// Whoever moved the rest of the first event aside died before another was written.
+/// The process that moved the rest of the first event aside died before another event was written.
 #[test]
 fn a_recovery_that_was_cut_short_is_done_again() {
     let (lab, run) = with_run();

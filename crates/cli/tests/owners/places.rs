@@ -1,4 +1,4 @@
-//! What is put into a folder of the user's: whole or not there, whoever is killed meanwhile, and gone afterwards.
+//! Files in a folder of the user: complete or missing, whichever process is killed meanwhile, and removed afterwards.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -32,7 +32,7 @@ fn a_copy_of_a_skill_that_was_cut_short_is_never_used() {
     for _ in 0..3 {
         let lab = Lab::new();
         let Some(work) = on_another_disk(&lab) else {
-            eprintln!("skipped: /dev/shm is no other disk here, so nothing has to be copied");
+            eprintln!("skipped: /dev/shm is not another disk here, so nothing has to be copied");
             return;
         };
         let work = work.path();

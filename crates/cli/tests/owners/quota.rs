@@ -145,7 +145,7 @@ fn recover_tells_what_waits_and_leaves_it_to_one_owner_in_the_background() {
     lab.wait_quiet();
 }
 
-/// Whoever does not stay leaves it to an owner in the background, which waits for the moment.
+/// A command that does not stay leaves it to an owner in the background, which waits for the moment.
 #[test]
 fn without_waiting_an_owner_in_the_background_goes_on() {
     let lab = Lab::new();

@@ -36,7 +36,7 @@ fn script() -> String {
     script + "  - sleep_ms: 60000\n"
 }
 
-/// Every file below a folder but the streams of the evidence and the script that tells the engine what to write.
+/// Every file below a folder except the streams of the evidence and the script with the engine's output.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();

@@ -259,11 +259,11 @@ fn an_owner_without_the_variables_leaves_the_run_as_it_is() {
     let run = left_with_question(&lab);
     let log = lab.data().join("runs").join(&run).join("events.jsonl");
     let before = fs::read(&log).expect("a Log");
-    // It stays until the time is up, and then finds that it cannot go on.
+    // It stays until the deadline, and then finds that it cannot continue.
     let recovered = output(&lab, &["recover", "--json"], &[]);
     assert!(recovered.status.success(), "{}", stderr(&recovered));
     lab.wait_quiet();
-    assert_eq!(fs::read(&log).expect("a Log"), before, "the question waits for an owner that can go on");
+    assert_eq!(fs::read(&log).expect("a Log"), before, "the question waits for an owner that can continue");
     let recovered = output(&lab, &["recover", "--json"], MINE);
     assert!(recovered.status.success(), "{}", stderr(&recovered));
     assert_eq!(answer(&lab, &run), "mine");

@@ -198,7 +198,7 @@ fn empty(folder: &Path) {
     }
 }
 
-/// A power cut that leaves names without content: the run went on, and succeeded on nothing.
+/// A power cut that leaves names without content: the run continued, and succeeded on nothing.
 #[test]
 fn a_run_whose_files_are_not_what_was_accepted_is_not_started() {
     let lab = Lab::new();
@@ -239,7 +239,7 @@ fn files_of_an_answer_are_compared_before_the_attempt_that_gets_them() {
     lab.wait_asked(run, 1);
     assert!(runtime.wait_idle(PATIENCE));
     drop(runtime);
-    // Nobody has a place for the next attempt.
+    // No owner has a place for the next attempt.
     let slots = std::mem::replace(&mut lab.slots, SlotLimits { total: 0, ..SlotLimits::default() });
     let runtime = lab.runtime();
     let files = reply_files(&lab.data().run(run), InteractionId(1), &[photo]).expect("taken");

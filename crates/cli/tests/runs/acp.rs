@@ -356,8 +356,8 @@ fn an_agent_that_is_gone_is_started_again_and_loads_its_session() {
     }
 }
 
-/// Symptom: a run that went on after a restart succeeded with an older answer. Found with gemini, which says that a
-/// session is loaded and tells its past then. The stand-in's past has a finished answer.
+/// Symptom: a run that continued after a restart succeeded with an older answer. Found with gemini, which reports that a
+/// session is loaded and sends its history then. The stand-in's history has a finished answer.
 #[test]
 fn an_old_answer_never_becomes_the_new_turns() {
     let past = (1..=3).map(|number| format!("past.{number} _skillrun/past"));
@@ -380,7 +380,7 @@ fn an_old_answer_never_becomes_the_new_turns() {
         over(&lab, &runtime, run, RunStatus::Succeeded);
         assert_eq!(lab.output(run), json!({ "answer": "blue" }));
         assert_eq!(summary(&lab, run, 2), expected);
-        assert!(evidence(&lab, run, "stdout.2.log").contains("old"), "the past was told");
+        assert!(evidence(&lab, run, "stdout.2.log").contains("old"), "the history was sent");
         assert_eq!(told(&lab, run).len(), 1, "{:?}", told(&lab, run));
         check(&lab, run, ExecutionMode::Interactive);
     }
@@ -440,7 +440,7 @@ fn an_agent_that_is_killed_while_it_waits_is_started_again() {
     check(&lab, run, ExecutionMode::Interactive);
 }
 
-/// Symptom: the run went on for ever after its last turn. Found by killing the process of qwen, which is a wrapper.
+/// Symptom: the run never ended after its last turn. Found by killing the process of qwen, which is a wrapper.
 #[test]
 fn an_agent_whose_wrapper_was_killed_ends_with_its_turn() {
     let lab = Lab::new();
@@ -451,7 +451,7 @@ fn an_agent_whose_wrapper_was_killed_ends_with_its_turn() {
     let file = lab.path("engines/agent-question.toml");
     let text = fs::read_to_string(&file).expect("readable");
     fs::write(&file, text.replace("kind = \"self\"", &format!("path = {wrapper:?}"))).expect("written");
-    // Nobody agreed to anything, so it must be one that asks.
+    // There is no consent, so it must be one that asks.
     let new = with(new, |options| options.permission = Some(Permission::ReadOnly));
     let (runtime, run) = begin(&lab, with(new, |options| options.linger_sec = Some(1.0)));
     lab.wait_asked(run, 1);
@@ -518,7 +518,7 @@ fn it_waits_with_a_process_or_without_one_and_decides_or_not() {
             options.require_user_reply = Some(require);
         })
     };
-    // Resumable, a reply is needed: waits for ever, with no process.
+    // Resumable, a reply is needed: waits forever, with no process.
     let lab = Lab::new();
     let (runtime, run) = begin(&lab, quick(resumable(interactive(&lab, "question")), true));
     let question = lab.wait_asked(run, 1).question.expect("a question");
@@ -556,7 +556,7 @@ fn it_waits_with_a_process_or_without_one_and_decides_or_not() {
     check(&lab, run, ExecutionMode::Interactive);
 }
 
-/// Whoever was there before may have said anything or nothing; the next one says the rest, and nothing twice.
+/// The previous owner may have sent anything or nothing; the next one sends the rest, and nothing twice.
 #[test]
 fn another_owner_goes_on_driving() {
     let once = ["initialize initialize", "session session/new", "prompt.1 session/prompt"];

@@ -98,7 +98,7 @@ fn in_auto_mode_what_it_may_do_decides_at_once() {
         assert_eq!(state.auto_decisions, 0, "outside of the limit");
         let waited =
             |data: &Data| matches!(data, Data::RunStatus(change) if change.status == Some(RunStatus::WaitingUser));
-        assert!(!lab.events(run).iter().any(|event| waited(&event.data)), "nobody was waited for");
+        assert!(!lab.events(run).iter().any(|event| waited(&event.data)), "no answer was waited for");
         assert!(answer(&lab, run).starts_with(expected), "{}", answer(&lab, run));
         assert!(runtime.wait_idle(PATIENCE));
         lab.check_whole(run);

@@ -39,7 +39,7 @@ impl Clock for SetClock {
     }
 }
 
-/// A question that is decided without a person after so many seconds.
+/// A question that is decided automatically after this many seconds.
 fn decided_after(lab: &Lab, seconds: f64) -> NewRun {
     with(lab.new_run(ExecutionMode::Interactive, ASKS), |options| {
         options.require_user_reply = Some(false);
@@ -95,7 +95,7 @@ fn a_clock_set_back_keeps_no_question_waiting() {
     assert!(runtime.wait_idle(PATIENCE));
 }
 
-/// Nothing but the wall clock tells the next owner how much time has passed. A question waits no longer than its whole time
+/// Only the wall clock shows the next owner how much time has passed. A question waits no longer than its whole time
 /// once more, and one whose time is up by that clock is decided at once.
 #[test]
 fn the_next_owner_believes_the_wall_clock_within_the_time_of_the_question() {

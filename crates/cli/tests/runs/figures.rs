@@ -41,7 +41,7 @@ fn figures_are_those_of_the_runs() {
     assert!(unknown_types.is_empty(), "{unknown_types:?}");
     assert!(totals.matched > 0 && totals.bytes > 0, "{totals:?}");
     assert_eq!(stats.engines["second"].settled, [(TurnState::Completed, 1)].into());
-    // Another process begins to count anew.
+    // Another process starts counting from zero.
     assert_eq!(lab.runtime().stats().accepted, 0);
 }
 

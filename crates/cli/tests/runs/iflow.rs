@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::lab::{Lab, PROGRAM};
 
-/// The program with an iflow that plays this scenario, and nothing of ours around it.
+/// The program with an iflow that plays this scenario, and a clean environment.
 fn skillrun(lab: &Lab, scenario: &str, words: &[&str]) -> (Option<i32>, Value) {
     let iflow = lab.path("iflow");
     let script = format!("#!/bin/sh\nSKILLRUN_IFLOW_SCENARIO={scenario} exec '{PROGRAM}' simulate-iflow \"$@\"\n");
@@ -82,6 +82,6 @@ fn errors_and_quota_are_told_apart() {
     };
     let quota = failure("quota");
     assert_eq!(quota["category"], "quota");
-    assert!(quota["reset_at"].is_string(), "when it is there again was told: {quota:#}");
+    assert!(quota["reset_at"].is_string(), "the time of the reset was reported: {quota:#}");
     assert_eq!(failure("error")["category"], "engine");
 }

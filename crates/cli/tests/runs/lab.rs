@@ -279,7 +279,7 @@ impl Lab {
         assert!(events.iter().enumerate().all(|(at, event)| event.seq == at as u64 + 1), "no gap");
         let state = State::of(&events);
         let result = self.result(run);
-        assert_eq!(Some(result.status), state.status, "result.json tells the same");
+        assert_eq!(Some(result.status), state.status, "result.json says the same");
         let marked = processes_of(&self.data().run(run).root().display().to_string());
         assert_eq!(marked, Vec::<String>::new(), "no process is left");
     }

@@ -76,7 +76,7 @@ fn a_workspace_that_holds_the_data_folder_shows_no_login() {
     assert_eq!(diff["truncated"], Value::Bool(false), "all was looked at");
 }
 
-/// A process that lives on after its turn had its login given back when nobody could be told any more.
+/// The login of a process that lives on after its turn was copied back when no event could report it any more.
 #[test]
 fn a_process_that_lives_on_is_told_of_too() {
     let lab = logged_in(|lab| {
@@ -135,7 +135,7 @@ fn a_run_that_is_canceled_after_its_process_died_keeps_no_login() {
     assert_eq!((users_text(&lab).as_str(), copy(&lab, run).exists()), (SECOND, false));
 }
 
-/// The run says what became of the user's login: that it was copied back, or that it was somebody else's and was not.
+/// The run reports what happened to the user's login: that it was copied back, or that another account's was not.
 #[test]
 fn a_run_tells_of_a_login_that_went_back_and_of_one_that_did_not() {
     const MINE: &str = r#"{"account_id":"mine","token":"first-4711"}"#;

@@ -1,4 +1,4 @@
-//! Questions that nobody answers: the four cells of the matrix, the policies, and their limit.
+//! Unanswered questions: the four cells of the matrix, the policies, and their limit.
 
 use serde_json::json;
 use skillrun_lifecycle::run::State;
@@ -115,7 +115,7 @@ fn strict_and_sticky_ends_the_process_and_fails() {
         assert_eq!(on_deadline(&lab, run), (OnDeadline::FailRun, true));
         let state = finish(&lab, &runtime, run);
         assert_eq!((state.status, lab.failure(run)), (Some(RunStatus::Failed), Some(Code::InteractionWaitTimeout)));
-        assert_eq!(state.attempt.0, 1, "no turn began that nobody asked for");
+        assert_eq!(state.attempt.0, 1, "no unrequested turn began");
         assert_eq!(story(&lab, run), ["timeout INTERACTION_WAIT_TIMEOUT"]);
         assert_eq!(lab.verdicts(run).len(), 1);
     }

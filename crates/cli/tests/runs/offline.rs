@@ -17,7 +17,7 @@ pub(crate) fn row(verdict: &Verdict) -> String {
     format!("{rule} {turn} {completion} {reason_code} {run_status}{error}{warnings}")
 }
 
-/// What else the gate was told.
+/// The other input of the gate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Told<'a> {
     pub(crate) mode: ExecutionMode,

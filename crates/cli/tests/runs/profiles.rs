@@ -28,7 +28,7 @@ fn every_format_in_auto() {
     let new = lab.new_run(auto, WORKS);
     let runs: Vec<(RunId, ProfileId)> = ProfileId::ALL
         .iter()
-        // A protocol needs somebody to talk to; see `acp`.
+        // A protocol needs a peer; see `acp`.
         .filter(|profile| **profile != ProfileId::AcpJsonrpc)
         .map(|profile| (runtime.submit(speaking(new.clone(), *profile)).expect("accepted"), *profile))
         .collect();
@@ -48,7 +48,7 @@ fn every_format_that_can_go_on_with_a_question() {
     for profile in ProfileId::ALL.iter().filter(resumable) {
         let new = speaking(new.clone(), *profile);
         runs.push((runtime.submit(new.clone()).expect("accepted"), *profile));
-        // The text format tells the end of its turn by its exit, so no process can go on.
+        // The text format shows the end of its turn by its exit, so no process can continue.
         if *profile != ProfileId::IflowText {
             runs.push((runtime.submit(sticky(new)).expect("accepted"), *profile));
         }

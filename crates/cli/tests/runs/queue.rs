@@ -33,7 +33,7 @@ fn intervals(lab: &Lab, run: RunId) -> Vec<(Timestamp, Timestamp)> {
     intervals
 }
 
-/// The most that went on at any moment.
+/// The most runs that were active at any moment.
 fn at_once(intervals: &[(Timestamp, Timestamp)]) -> usize {
     let holds = |moment: Timestamp| intervals.iter().filter(|(from, to)| *from <= moment && moment < *to).count();
     intervals.iter().map(|(from, _)| holds(*from)).max().unwrap_or_default()
@@ -92,7 +92,7 @@ fn slots_are_used_to_the_last_and_not_beyond() {
     for run in [first[2], second[1], sticks[1]] {
         assert_eq!(lab.state(run).status, Some(RunStatus::Queued));
     }
-    // A slot that is given back goes to whoever may have it: the first engine is still full, the second is not.
+    // A released slot goes to the first run that may have it: the first engine is still full, the second is not.
     runtime.cancel(second[0], "the test").expect("canceled");
     lab.wait(second[1], "slot", is_running);
     assert_eq!(lab.state(first[2]).status, Some(RunStatus::Queued));

@@ -1,4 +1,4 @@
-//! An engine without quota: what is told, and a run that waits until it is there again.
+//! An engine without quota: what is reported, and a run that waits until the quota resets.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -55,7 +55,7 @@ fn is_queued(lab: &Lab, run: RunId) -> bool {
 }
 
 /// An engine that has no quota the first time, and then does as its script says. The retry has a copy of the script, so
-/// the script itself cannot tell the two apart.
+/// the script itself cannot distinguish the two.
 fn without_quota_once(lab: &mut Lab, when: &str) {
     let fails = lab.script(&no_quota(when));
     let (program, first) = (lab.path("engine.sh"), lab.path("first"));
@@ -69,7 +69,7 @@ fn without_quota_once(lab: &mut Lab, when: &str) {
     lab.program = program;
 }
 
-/// As whoever comes next finds the runs.
+/// As the next owner finds the runs.
 fn recover(lab: &Lab, runtime: &Runtime) -> Recovered {
     let (mut catalog, _) = Catalog::open(&lab.data().catalog(), &lab.data().runs()).expect("a catalog");
     catalog.refresh(&FileLog::new(lab.data().runs())).expect("refreshed");
@@ -84,7 +84,7 @@ fn the_end_tells_when_the_quota_is_there_again() {
     lab.wait_over(run);
     assert!(runtime.wait_idle(PATIENCE));
     let RunFailed { error, retry, next_actions, .. } = failed(&lab, run);
-    assert_eq!((error.category, retry), (ErrorCategory::Quota, None), "nobody asked for another try");
+    assert_eq!((error.category, retry), (ErrorCategory::Quota, None), "no retry was requested");
     let ended = lab.events(run).last().map(|event| event.ts).expect("an end");
     let left = error.reset_at.expect("a moment").millis_since(ended).expect("later");
     assert!((3_500_000..=3_600_000).contains(&left), "{left}");
@@ -173,7 +173,7 @@ fn a_chain_has_an_end() {
     chain.iter().for_each(|run| lab.check_whole(*run));
 }
 
-/// The skill may ask for it as well, and what is no such word is refused.
+/// The skill may ask for it as well, and an unknown word is refused.
 #[test]
 fn a_skill_may_wait_for_quota() {
     let lab = Lab::new();
@@ -186,7 +186,7 @@ fn a_skill_may_wait_for_quota() {
     let retry = record(&lab, run).request.retry;
     assert_eq!((retry.quota, retry.quota_max), (OnQuota::Wait, 3));
     let run = runtime.accept(of(serde_json::json!({ "quota": "wait" }))).expect("accepted");
-    assert_eq!(record(&lab, run).request.retry.quota_max, 29, "a day where nobody tells a time");
+    assert_eq!(record(&lab, run).request.retry.quota_max, 29, "a day if no time is given");
     let many = with(waiting(lab.new_run(ExecutionMode::Auto, DONE)), |options| options.retry_quota_max = Some(101));
     let error = runtime.accept(many).expect_err("refused").to_string();
     assert!(error.contains("retry.quota_max is 101, and must be at most 100"), "{error}");
@@ -201,8 +201,8 @@ fn a_skill_may_wait_for_quota() {
     }
 }
 
-/// An owner that dies between the end of a run and the one after it: whoever comes next makes that one, with the same
-/// id and the same moment, and nobody makes it twice.
+/// An owner that dies between the end of a run and its retry: the next owner creates the retry, with the same id and the
+/// same moment, and it is not created twice.
 #[test]
 fn a_retry_that_was_not_made_is_made_once() {
     let lab = Lab::new();
@@ -258,7 +258,7 @@ fn a_retry_that_was_removed_stays_so() {
     assert!(!lab.data().run(again).events().exists());
 }
 
-/// A run that failed, and the one that waits to take its place, which nobody owns now.
+/// A run that failed, and its waiting retry, which no process owns now.
 fn left_waiting(lab: &Lab, new: NewRun) -> (RunId, PlannedRetry) {
     let runtime = lab.runtime();
     let run = runtime.submit(waiting(new)).expect("accepted");
@@ -285,7 +285,7 @@ fn a_retry_that_nobody_expects_any_more_is_not_made() {
     fs::write(&events, text.replace(&told, "2020-01-01T00:00:00.000000Z")).expect("written");
     let runtime = lab.runtime();
     assert_eq!(recover(&lab, &runtime), Recovered::default());
-    assert_eq!(runtime.take_up(run).expect("taken up"), TakenUp::Over, "whoever asks");
+    assert_eq!(runtime.take_up(run).expect("taken up"), TakenUp::Over, "for every process");
     assert!(runtime.wait_idle(PATIENCE));
     assert_eq!(lab.run_folders().len(), 1);
 }
@@ -308,7 +308,7 @@ fn a_retry_that_cannot_be_made_is_tried_again_and_keeps_nobody() {
     let stuck: Vec<RunId> = recovered.stuck.iter().map(|(run, _)| *run).collect();
     assert_eq!((&recovered.broken, stuck.as_slice()), (&Vec::new(), [run].as_slice()));
     assert!(recovered.stuck[0].1.contains("tried again"), "{recovered:?}");
-    assert!(runtime.has(run) && runtime.wait_only_later(&stuck, PATIENCE), "nobody waits for it");
+    assert!(runtime.has(run) && runtime.wait_only_later(&stuck, PATIENCE), "nothing waits for it");
     fs::rename(&away, &folder).expect("moved");
     wait_made(&lab, plan.run_id);
     lab.wait_until("peace", || runtime.trouble(run).is_none() && !runtime.has(run));
@@ -331,7 +331,7 @@ fn a_retry_of_which_only_the_first_event_is_there_waits_for_its_moment() {
     assert_eq!(runtime.later(), [(plan.run_id, plan.not_before)]);
 }
 
-/// Regression: what was changed in a skill while a run waited was run, without anybody asking.
+/// Regression: changes of a skill while a run waited were run, without a request to do so.
 #[test]
 fn a_retry_has_the_skill_that_was_asked_for() {
     let lab = Lab::new();
@@ -346,7 +346,7 @@ fn a_retry_has_the_skill_that_was_asked_for() {
     let copy = fs::read_to_string(lab.data().run(plan.run_id).skill().join("SKILL.md")).expect("a copy");
     assert_eq!(copy, before);
     let (first, again) = (record(&lab, run).skill, record(&lab, plan.run_id).skill);
-    assert_eq!(again, first, "and it is told where it came from");
+    assert_eq!(again, first, "and it records where it came from");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A pattern in the settings: what it matches stands in the files of the evidence, and nowhere that anybody looks.
+//! A pattern in the settings: its matches are in the files of the evidence, and in nothing that is shown.
 
 use std::fs;
 use std::io::Cursor;

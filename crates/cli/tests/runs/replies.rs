@@ -107,7 +107,7 @@ fn of_an_answer_and_an_expiry_exactly_one_wins() {
     let kinds = [new.clone(), sticky(new), strict];
     let race = |runtime: &Runtime, number: usize| {
         let run = runtime.submit(kinds[number % 3].clone()).expect("accepted");
-        // The question may be decided before anybody has seen it.
+        // The question may be decided before a client has seen it.
         let state = lab.wait(run, "question", |state| state.interactions > 0);
         let deadline = state.question.and_then(|question| question.deadline);
         if let Some(deadline) = deadline {
@@ -189,7 +189,7 @@ fn files_come_with_an_answer() {
         assert_eq!(words, "these");
         let listed: Vec<&str> = listed.lines().filter_map(|line| line.strip_prefix("- ")).collect();
         let read: Vec<String> = listed.iter().map(|path| fs::read_to_string(path).expect("readable")).collect();
-        assert_eq!(read, files, "as the engine was told");
+        assert_eq!(read, files, "as sent to the engine");
         let events = lab.events(run);
         let given = |data: &Data| matches!(data, Data::InteractionReplied(reply) if reply.files == files);
         assert!(events.iter().any(|event| given(&event.data)));
@@ -255,7 +255,7 @@ fn a_cancel_and_an_answer_that_race_leave_a_run_that_is_over() {
     }
 }
 
-/// A run was lost for good when somebody looked at it just as it got its slot.
+/// A run was lost for good when a client read it just as it got its slot.
 #[test]
 fn answers_that_nobody_asked_for_hold_up_no_run() {
     let mut lab = Lab::new();

@@ -292,7 +292,7 @@ const WAITING: &[Case] = &[
         "- - ask: {prompt: Which?}\n  - end\n  - hang\n",
         "14 completed awaiting_user_input TURN_ENDED_WITHOUT_MARKER waiting_user +LINGER_ENDED",
     ),
-    // Its exit is not known, because it goes on: 7b with an end event.
+    // Its exit is not known, because it keeps running: 7b with an end event.
     interactive(
         How::Sticky,
         "- - ask: {prompt: Which?}\n- - say: never\n",
@@ -317,7 +317,7 @@ fn request(lab: &Lab, case: &Case) -> NewRun {
     }
 }
 
-/// The Log, `result.json` and the files all tell what the line says.
+/// The Log, `result.json` and the files all agree with the line.
 fn check(lab: &Lab, run: RunId, case: &Case) {
     let verdicts = lab.verdicts(run);
     let rows: Vec<String> = verdicts.iter().map(row).collect();
@@ -350,7 +350,7 @@ fn check(lab: &Lab, run: RunId, case: &Case) {
     lab.check_whole(run);
 }
 
-/// What a success warns of is told in the conversation too.
+/// Warnings of a success are in the conversation too.
 fn check_warnings(lab: &Lab, run: RunId, verdict: &Verdict) {
     let conversation = fs::read_to_string(lab.data().run(run).fcmp()).expect("a conversation");
     let end: Value = serde_json::from_str(conversation.lines().last().expect("an end")).expect("JSON");

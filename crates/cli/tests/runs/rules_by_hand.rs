@@ -1,4 +1,4 @@
-//! The rules that need somebody beside the script: a cancel, a host that is killed, a program that goes away.
+//! The rules that need an outside event beside the script: a cancel, a host that is killed, a program that goes away.
 //!
 //! `HOST_ERROR` of rule 5 needs a host that cannot write; a full disk brings it about in the tests of `capture`.
 
@@ -139,7 +139,7 @@ fn an_exit_that_nobody_knows_is_no_success_without_an_end() {
         let run = runtime.submit(lab.new_run(ExecutionMode::Auto, script)).expect("accepted");
         lab.wait_said(run, "blue");
         drop(runtime);
-        assert!(!lab.state(run).is_over(), "its owner is gone, and nobody has settled it");
+        assert!(!lab.state(run).is_over(), "its owner is gone, and no process has settled it");
         let audit = lab.data().run(run).audit();
         let record = audit.join("host.1.json");
         for file in [record, audit.join("meta.1.json")] {

@@ -67,7 +67,7 @@ fn one_process_over_four_attempts() {
         (2..=4).map(|n| fs::read_to_string(audit.join(format!("stdin.{n}.log"))).unwrap_or_default()).collect();
     assert_eq!(stdin, ["alpha\n", "beta\n", "gamma\n"]);
 
-    // Every byte of an attempt is told in an event of that attempt, and none of another.
+    // Every byte of an attempt is covered by an event of that attempt, and none of another.
     for number in 1..=4 {
         let length = stdout(number).len() as u64;
         let events = lab.events(run);
@@ -94,7 +94,7 @@ fn a_process_that_leaves_between_turns_loses_the_session() {
     let lab = Lab::new();
     let runtime = lab.runtime();
     let scripts = [
-        // After its last turn it leaves at once, and may be gone before anybody could keep it.
+        // After its last turn it exits at once, and may be gone before an owner could keep it.
         "- - ask: {prompt: Which?}\n",
         "- - ask: {prompt: Which?}\n  - end\n  - sleep_ms: 300\n  - exit: 0\n- - say: never\n",
         "- - ask: {prompt: Which?}\n  - end\n  - sleep_ms: 300\n  - crash: SIGKILL\n- - say: never\n",
@@ -111,7 +111,7 @@ fn a_process_that_leaves_between_turns_loses_the_session() {
     }
 }
 
-/// It waited for an answer that nobody could have given to anyone, because the process was gone before its turn was
+/// It waited for an answer that could not have been delivered, because the process was gone before its turn was
 /// settled.
 #[test]
 fn a_process_that_left_while_nobody_looked_has_lost_the_session() {
@@ -207,7 +207,7 @@ fn it_is_left_and_found_again_between_turns_and_within_one() {
     runtime.reply(run, reply(1, "one")).expect("answered");
     lab.wait_said(run, "I work.");
     drop(runtime);
-    assert!(!processes_of(&lab.data().run(run).root().display().to_string()).is_empty(), "it goes on alone");
+    assert!(!processes_of(&lab.data().run(run).root().display().to_string()).is_empty(), "it continues alone");
     let runtime = lab.runtime();
     runtime.take_up(run).expect("taken up");
     lab.wait_asked(run, 2);
@@ -218,6 +218,6 @@ fn it_is_left_and_found_again_between_turns_and_within_one() {
     let hosts = lab.hosts(run);
     assert_eq!(hosts, [hosts[0]; 3], "one process all along");
     let said = |data: &Data| matches!(data, Data::MessageFinal(message) if message.text == "I work.");
-    assert_eq!(lab.events(run).iter().filter(|event| said(&event.data)).count(), 1, "told once");
+    assert_eq!(lab.events(run).iter().filter(|event| said(&event.data)).count(), 1, "reported once");
     lab.check_whole(run);
 }

@@ -56,8 +56,8 @@ fn an_owner_that_comes_while_the_next_attempt_is_opened_waits_for_it() {
     lab.check_whole(run);
 }
 
-/// The time of a question is up, and its run ends. Its process hears of that before the Log has it: an owner that died
-/// between the two would leave a process that nobody looks for. Found by the simulation.
+/// The time of a question is up, and its run ends. Its process is ended before the Log has the end: an owner that died
+/// between the two would leave a process that is never found. Found by the simulation.
 #[test]
 fn a_process_whose_question_expires_is_ended_before_the_log_has_the_end() {
     let mut lab = Lab::new();
@@ -77,7 +77,7 @@ fn a_process_whose_question_expires_is_ended_before_the_log_has_the_end() {
     let log = fs::read(folder.events()).expect("a Log");
     fs::remove_file(folder.events()).expect("removed");
     clock.0.store(2 * 3600 * 1_000_000_000, Ordering::SeqCst);
-    // Whoever says something has the time looked at.
+    // Any request causes the deadline to be checked.
     let refused = runtime.reply(run, reply(9, "red"));
     assert!(matches!(refused, Err(RuntimeError::Refused { .. })), "{refused:?}");
     lab.wait_until("end of the process", || !has_process());

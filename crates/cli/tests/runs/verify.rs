@@ -1,4 +1,4 @@
-//! Real runs, checked again; and the same after somebody has changed something.
+//! Real runs, verified; and the same after a file was changed.
 
 mod diagnose;
 mod kept;
@@ -268,7 +268,7 @@ fn a_changed_byte_of_evidence_is_found() {
     assert_eq!(what(&report, CheckKind::Verdict), &Outcome::Same);
 }
 
-/// The output is in the Log, and no hash could tell; the evidence does.
+/// The output is in the Log, and no hash could show the change; the evidence does.
 #[test]
 fn a_changed_verdict_is_found() {
     let lab = Lab::new();
@@ -541,7 +541,7 @@ fn a_run_that_never_began_is_checked_too() {
     assert!(verify(&lab.data(), &FileLog::new(lab.data().runs()), nobody).is_err());
 }
 
-/// As `--json` tells it.
+/// As `--json` prints it.
 #[test]
 fn a_report_as_json() {
     let lab = Lab::new();

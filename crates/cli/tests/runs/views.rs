@@ -88,7 +88,7 @@ fn views_that_are_lacking_are_made_at_the_start() {
     assert_eq!(wait_told(&lab, run, 1), told);
 }
 
-/// The conversation that was written at the last question is no conversation of a run that has gone on since.
+/// The conversation that was written at the last question is outdated for a run that has continued since.
 #[test]
 fn a_conversation_that_is_not_whole_is_not_given_out_for_the_whole() {
     let lab = Lab::new();

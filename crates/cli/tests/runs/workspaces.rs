@@ -74,9 +74,9 @@ fn a_run_has_a_folder_of_its_own() {
     assert!(runtime.wait_idle(PATIENCE));
     let workspace = lab.data().run(run).workspace();
     assert_eq!(fs::read_to_string(workspace.join("src/new.txt")).expect("there"), "new");
-    assert!(workspace.join(".agents/skills/probe/SKILL.md").is_file(), "the copy stays, for whoever looks later");
+    assert!(workspace.join(".agents/skills/probe/SKILL.md").is_file(), "the copy stays, for later inspection");
     let created = ["README.md", "artifacts/report.md", "src", "src/new.txt"].map(|path| format!("created {path}"));
-    assert_eq!(changes(&lab, run), created, "and nothing of ours");
+    assert_eq!(changes(&lab, run), created, "and nothing of skillrun");
     let artifacts: Vec<String> = lab.result(run).artifacts.into_iter().map(|artifact| artifact.path).collect();
     assert_eq!(artifacts, ["artifacts/report.md"]);
     lab.check_whole(run);
@@ -96,7 +96,7 @@ fn a_folder_of_the_users_is_worked_in_and_left_clean() {
     assert_eq!(lab.result(run).artifacts[0].path, "artifacts/report.md");
     let link = lab.data().run(run).workspace();
     assert_eq!(fs::read_link(link).expect("a link"), folder);
-    assert_eq!(listing(&lab.data().workspaces()), ["lock"], "nobody works there any more");
+    assert_eq!(listing(&lab.data().workspaces()), ["lock"], "no run works there any more");
     lab.check_whole(run);
 }
 

@@ -158,7 +158,7 @@ const STORIES: [fn(&Stage); 4] = [
     },
 ];
 
-/// So long a run may take to be made on a busy machine.
+/// How long the creation of a run may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Plays all stories and gives the folders of their runs.

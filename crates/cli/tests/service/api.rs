@@ -1,4 +1,4 @@
-//! What `make api-check` found once, each told in a line: requests made from the description that were not answered as
+//! What `make api-check` found once, each with a line: requests made from the description that were not answered as
 //! described.
 
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn is_problem(server: &Server, path: &str, status: u16, field: &str) {
     assert_eq!(answer.json()["errors"][0]["field"], field, "{path}: {}", answer.text());
 }
 
-/// A name in the path that is no UTF-8 was answered with plain text.
+/// A name in the path that is not UTF-8 was answered with plain text.
 #[test]
 fn bytes_in_a_path_that_are_no_text_are_a_problem_like_others() {
     let (_lab, server) = lab();

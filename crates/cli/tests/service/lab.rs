@@ -63,7 +63,7 @@ impl Lab {
         root
     }
 
-    /// The program with these words, and nothing of ours around it.
+    /// The program with these arguments, and a clean environment.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_skillrun"));
         command

@@ -50,18 +50,18 @@ impl Document {
         self.fits(what, &json!({"$ref": format!("#/components/schemas/{name}")}), value);
     }
 
-    /// The answer has a status, a media type and a body that the route tells of.
+    /// The answer has a status, a media type and a body that the route documents.
     fn tells_of(&self, route: &Route<'_>, answer: &Answer) {
         let what = format!("{} {}: {} {}", route.method, route.path, answer.status, answer.text());
         let told = &route.operation["responses"][answer.status.to_string()];
-        assert!(told.is_object(), "{what}: this status is not told of");
+        assert!(told.is_object(), "{what}: this status is not documented");
         let Some(content) = told["content"].as_object() else {
-            assert!(answer.body.is_empty(), "{what}: no body is told of");
+            assert!(answer.body.is_empty(), "{what}: no body is documented");
             return;
         };
         let media = answer.header("content-type").unwrap_or_default();
         let media = media.split(';').next().unwrap_or_default();
-        let told = content.get(media).unwrap_or_else(|| panic!("{what}: {media} is not told of"));
+        let told = content.get(media).unwrap_or_else(|| panic!("{what}: {media} is not documented"));
         if media.ends_with("json") {
             let body: Value = serde_json::from_slice(&answer.body).unwrap_or_else(|error| panic!("{what}: {error}"));
             if !(told["schema"]["type"] == "string") {

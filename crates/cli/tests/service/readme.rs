@@ -34,9 +34,9 @@ fn the_lines_of_the_readme_work_as_written() {
     let path = std::env::var("PATH").unwrap_or_default();
     let curl = path.split(':').map(|folder| format!("{folder}/curl")).find(|curl| fs::exists(curl).unwrap_or(false));
     let curl = curl.expect("curl is installed");
-    // The same curl, which also tells of an answer that is no success.
+    // The same curl, which also reports an answer that is not a success.
     script(&bin.join("curl"), &format!("#!/bin/sh\nexec {curl} --fail-with-body --max-time 60 \"$@\"\n"));
-    // As written, unless somebody has the port.
+    // As written, unless another process has the port.
     let is_free = TcpListener::bind(ADDRESS).is_ok();
     let server = lab.serve_at(if is_free { ADDRESS } else { "127.0.0.1:0" }, &["--demo"]);
     let mut text = lines();
@@ -65,7 +65,7 @@ fn the_lines_of_the_readme_work_as_written() {
     {
         assert!(stdout.contains(expected), "{expected} is not in:\n{stdout}");
     }
-    assert!(stdout.contains("id: 6\n") && !stdout.contains("id: 5\nevent: run_event"), "the stream goes on after 5");
+    assert!(stdout.contains("id: 6\n") && !stdout.contains("id: 5\nevent: run_event"), "the stream continues after 5");
     let zip = fs::read(lab.path("tmp/run.zip")).expect("the bundle");
     assert!(zip.starts_with(b"PK"));
     server.stop();

@@ -69,7 +69,7 @@ impl Server {
         self.client.token.as_deref().expect("a token")
     }
 
-    /// The same server for somebody with another token.
+    /// The same server for a client with another token.
     fn with_token(&self, token: &str) -> testkit::http::Client {
         testkit::http::Client { address: self.client.address, token: Some(token.to_owned()) }
     }

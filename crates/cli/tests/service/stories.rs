@@ -1,4 +1,4 @@
-//! What somebody does with the service from beginning to end, and beside it with the program.
+//! What a user does with the server from beginning to end, and at the same time with the program.
 //!
 //! - `making`: runs that are made once, with files, again, and not at all. `answering`: questions and cancels.
 //! - `beside`: other processes on the same data folder. `looking`: lists, bytes and recordings.

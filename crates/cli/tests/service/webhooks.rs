@@ -1,4 +1,4 @@
-//! Configured addresses are told of every run, whoever made it.
+//! Configured addresses are notified of every run, whichever process created it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;

@@ -17,7 +17,7 @@ use crate::tape::{Tape, Told};
 
 pub(crate) const SKILLRUN: &str = env!("CARGO_BIN_EXE_skillrun");
 
-/// Far longer than anything takes; a test that waits so long has failed.
+/// Far longer than anything takes; a test that waits this long has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Marks every process of a lab.
@@ -54,12 +54,12 @@ impl Lab {
         fs::write(path, text).expect("written");
     }
 
-    /// Puts a program in the place of an engine's. What it does is told in the language of `sh`.
+    /// Puts a program in the place of an engine's. It is a script for `sh`.
     pub(crate) fn stand_in(&self, engine: &str, does: &str) {
         self.program(&format!("bin/{engine}"), does);
     }
 
-    /// A program that can also tell its version.
+    /// A program that can also print its version.
     pub(crate) fn program(&self, name: &str, does: &str) {
         let version = "case \"$1\" in --version) echo 'codex-cli 0.166.0'; exit 0;; esac";
         self.put(name, &format!("#!/bin/sh\n{version}\n{does}\n"));
@@ -75,7 +75,7 @@ impl Lab {
         format!("exec '{SKILLRUN}' simulate-steps{}", steps.split_whitespace().map(word).collect::<String>())
     }
 
-    /// The program, with the stand-ins and nothing of ours around it.
+    /// The program, with the stand-ins and a clean environment.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(SKILLRUN);
         command.args(words).env_clear().current_dir(self.root.path()).stdin(Stdio::null());
@@ -119,12 +119,12 @@ impl Lab {
         Run::new(self, folder)
     }
 
-    /// A run that goes on by itself.
+    /// A run that continues by itself.
     pub(crate) fn start(&self, engine: &str, options: &[&str]) -> Run<'_> {
         self.ended(self.run_command(engine, options).arg("--no-wait"))
     }
 
-    /// A run whose engine does this, has then told its process id in `main.pid`, and goes on writing. So nobody but
+    /// A run whose engine does this, has then written its process id to `main.pid`, and keeps writing. So only
     /// what it leaves behind can be silent for too long.
     pub(crate) fn busy(&self, engine: &str, steps: &str) -> Run<'_> {
         self.stand_in(engine, &self.steps(&format!("{steps} pid @main.pid repeat 6000 [ err .\\n sleep 100 ]")));
@@ -133,7 +133,7 @@ impl Lab {
         run
     }
 
-    /// The stand-in of an engine that nobody looks after, in a process group of its own.
+    /// The stand-in of an engine without a host, in a process group of its own.
     pub(crate) fn alone(&self, engine: &str, steps: &str) -> Child {
         self.stand_in(engine, &self.steps(&format!("{steps} pid @main.pid forever")));
         let mut command = Command::new(self.path(&format!("bin/{engine}")));
@@ -143,7 +143,7 @@ impl Lab {
         child
     }
 
-    /// What is told of a command that `skillrun capture` has recorded.
+    /// What is reported about a command that `skillrun capture` has recorded.
     pub(crate) fn captured(&self, engine: &str, options: &[&str], command: &[&str]) -> Told {
         let out = self.path("out").display().to_string();
         let mut capture = self.command(&["capture", "--engine", engine, "--out", &out, "--no-snapshot"]);
@@ -152,7 +152,7 @@ impl Lab {
         Tape::at(&self.path("out")).auto()
     }
 
-    /// The process id that somebody of the engine's writes into a file.
+    /// The process id that a process of the engine writes into a file.
     pub(crate) fn pid(&self, name: &str) -> u32 {
         let read = || fs::read_to_string(self.path(name)).ok()?.trim().parse().ok();
         eventually(name, read)
@@ -196,7 +196,7 @@ pub(crate) fn words(output: &Output) -> String {
     format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr))
 }
 
-/// Asks again and again, for [`PATIENCE`] at most.
+/// Polls, for [`PATIENCE`] at most.
 #[track_caller]
 pub(crate) fn eventually<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
     let begin = Instant::now();
@@ -209,7 +209,7 @@ pub(crate) fn eventually<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
     }
 }
 
-/// Sends a signal as somebody else would, to a process.
+/// Sends a signal to a process, as another program would.
 pub(crate) fn signal(pid: u32, name: &str) {
     kill(name, &pid.to_string());
 }

@@ -1,4 +1,4 @@
-//! The traps that real engines set for whoever runs them, each with a test of its own.
+//! The traps that real engines set for programs that run them, each with a test of its own.
 //!
 //! `docs/traps.md` lists them all; `table` sees to it that the list is whole. What an engine wrote is read from the
 //! corpus by `tape`; how its processes behave is acted by stand-ins that `lab` puts in the place of its program, so

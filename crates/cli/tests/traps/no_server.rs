@@ -1,9 +1,9 @@
-//! Nobody answers where the server should be. Some engines give up, some wait for ever.
+//! No server answers at the engine's address. Some engines give up, some wait forever.
 
 use crate::lab::{Lab, eventually, plays};
 use crate::tape::Tape;
 
-/// The engine told of it by itself.
+/// The engine reported it by itself.
 #[track_caller]
 fn gives_up(engine: &str) {
     let told = Tape::of(&format!("{engine}-no-server")).fails("network");
@@ -23,7 +23,7 @@ fn is_ended(tape: &str) -> Tape {
 fn codex_waits_for_ever_for_its_server() {
     let tape = is_ended("codex-no-server-for-ever");
     assert!(tape.stdout().contains("Reconnecting... waiting for network"));
-    assert_eq!(tape.auto().diagnostics("ENGINE_ERROR"), 0, "a try is no failure");
+    assert_eq!(tape.auto().diagnostics("ENGINE_ERROR"), 0, "a try is not a failure");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Without JSON the answer is all that stands on stdout; what goes on is told on stderr.
+//! Without JSON, only the answer is on stdout; progress is reported on stderr.
 
 use crate::tape::Tape;
 

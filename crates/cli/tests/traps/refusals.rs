@@ -1,4 +1,4 @@
-//! The server says no: 429, 401, 400. Every engine tells it in its own way, and none of it is an answer or a question.
+//! The server refuses: 429, 401, 400. Every engine reports it in its own way, and none of it is an answer or a question.
 
 use crate::tape::Tape;
 
@@ -21,7 +21,7 @@ fn codex_429_fails_the_turn() {
 #[test]
 fn opencode_429_is_an_error_event_after_nine_silent_tries() {
     let tape = fails("opencode-quota", 1, "quota");
-    assert_eq!(tape.stdout().lines().count(), 1, "nothing was told of the tries");
+    assert_eq!(tape.stdout().lines().count(), 1, "the tries were not reported");
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn claude_429_is_told_in_a_message_of_the_assistant() {
 #[test]
 fn qwen_429_is_tried_again_for_ten_minutes() {
     let tape = Tape::of("qwen-quota");
-    assert!(tape.stdout().contains(r#""delayMs":60000"#), "it told that it waits a minute");
+    assert!(tape.stdout().contains(r#""delayMs":60000"#), "it reported that it waits a minute");
     // It was still at it when its time was up; a retry is neither an end nor a question.
     let told = tape.fails("timeout");
     assert_eq!((told.reason(), told.messages().len(), told.diagnostics("ENGINE_RETRY")), ("TIMEOUT", 0, 1));

@@ -66,7 +66,7 @@ impl<'l> Run<'l> {
         fs::read_to_string(self.folder.join(".audit/stdout.1.log")).expect("stdout")
     }
 
-    /// What a stand-in with the step `report` told about itself.
+    /// What a stand-in with the step `report` wrote about itself.
     pub(crate) fn report(&self) -> Value {
         serde_json::from_str(&self.stdout()).expect("a report")
     }

@@ -1,5 +1,5 @@
-//! Somebody else signals an engine in the middle of a tool call. However it takes that, the turn has failed, and
-//! nobody of it is left.
+//! Another program signals an engine in the middle of a tool call. However it takes that, the turn has failed, and
+//! none of its processes is left.
 
 use crate::lab::{Lab, signal, signal_group};
 use crate::tape::Tape;
@@ -31,15 +31,15 @@ impl Signalled<'_> {
         self.fails(code, (Some(exit), None, Some(1)));
     }
 
-    /// It was killed. Who is left sits in another session, so it is a tool and no engine behind a wrapper: nobody waits
-    /// for it until a limit is reached.
+    /// It was killed. The remaining process is in another session, so it is a tool and not an engine behind a wrapper:
+    /// the host does not wait for it until a limit is reached.
     #[track_caller]
     fn dies(&self) {
         self.fails("ENGINE_FAILED", (None, Some(format!("SIG{}", self.signal)), Some(1)));
     }
 
-    /// It was killed, and who is left in its session may be the real engine, so it may still have a say; it is ended when
-    /// it has none.
+    /// It was killed, and a remaining process in its session may be the real engine, so it may still write; it is ended
+    /// when it writes nothing.
     #[track_caller]
     fn dies_before_the_engine(&self) {
         self.fails("TIMEOUT", (None, Some(format!("SIG{}", self.signal)), Some(0)));
@@ -130,7 +130,7 @@ fn claude_exits_143_on_sigterm_without_a_result() {
     assert!(tape.meta()["exit_code"] == 143 && !tape.stdout().contains(r#""type":"result""#));
 }
 
-/// What is behind the wrapper of qwen, and does not hear of a signal to that.
+/// The process behind the wrapper of qwen, which does not receive a signal to the wrapper.
 const CHILD: &str = "child [ pid @child.pid forever ] wait-file @child.pid";
 
 #[test]

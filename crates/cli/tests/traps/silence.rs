@@ -3,7 +3,7 @@
 use crate::lab::Lab;
 use crate::tape::ENGINES;
 
-/// The longest silence that an engine kept before it told what was wrong.
+/// The longest silence of an engine before it reported what was wrong.
 const LONGEST: f64 = 94.0;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Nobody is at the keyboard: an engine that reads stdin must find its prompt there, and its end at once.
+//! No user is at the keyboard: an engine that reads stdin must find its prompt there, and its end at once.
 
 use std::fs;
 
@@ -33,7 +33,7 @@ fn reads_to_the_end(engine: &str) {
 
 #[test]
 fn codex_waits_for_the_end_of_stdin() {
-    // As it was recorded with a pipe that nobody closed.
+    // As it was recorded with a pipe that was never closed.
     let told = Tape::of("codex-stdin-left-open").fails("timeout");
     assert_eq!((told.reason(), told.messages().len()), ("TIMEOUT", 0));
     reads_to_the_end("codex");

@@ -1,4 +1,4 @@
-//! What an engine wrote, as it was recorded or with something changed, and what `skillrun normalize` tells of it.
+//! The output of an engine, as it was recorded or with changes, and what `skillrun normalize` makes of it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use testkit::{paths, recorded};
 
 use crate::lab::SKILLRUN;
 
-/// Engines that are programs of others and tell their events as JSON lines.
+/// Third-party engines that write their events as JSON lines.
 pub(crate) const ENGINES: [&str; 5] = ["codex", "opencode", "gemini", "claude", "qwen"];
 
 /// One recorded attempt.
@@ -28,12 +28,12 @@ impl Tape {
         Self { folder, made: None, args: Vec::new() }
     }
 
-    /// A folder that somebody else has recorded into.
+    /// A folder with an existing recording.
     pub(crate) fn at(folder: &Path) -> Self {
         Self { folder: folder.to_owned(), made: None, args: Vec::new() }
     }
 
-    /// A tool call and a valid answer, as this engine tells them, with exit 0.
+    /// A tool call and a valid answer, as this engine writes them, with exit 0.
     pub(crate) fn done(engine: &str) -> Self {
         match engine {
             "gemini" => Self::of("gemini-stream-done"),
@@ -91,7 +91,7 @@ impl Tape {
         changed
     }
 
-    /// Makes an index that tells of this many reads of its output, all of the same length.
+    /// Writes an index with this many reads of its output, all of the same length.
     pub(crate) fn read_in_pieces(&self, reads: usize) {
         let bytes = self.stdout().len();
         let ends = (0..=reads).map(|read| bytes * read / reads).collect::<Vec<_>>();
@@ -120,12 +120,12 @@ impl Tape {
         self
     }
 
-    /// What is told of it in auto mode.
+    /// What is reported about it in auto mode.
     pub(crate) fn auto(&self) -> Told {
         self.read("auto")
     }
 
-    /// What is told of it in interactive mode.
+    /// What is reported about it in interactive mode.
     pub(crate) fn interactive(&self) -> Told {
         self.read("interactive")
     }
@@ -139,7 +139,7 @@ impl Tape {
         Told(summaries.remove(&1).expect("the first attempt"))
     }
 
-    /// A failure that is the engine's: in either mode nothing was answered and nobody is asked.
+    /// A failure of the engine: in either mode there is no answer and no question.
     #[track_caller]
     pub(crate) fn fails(&self, category: &str) -> Told {
         let interactive = self.interactive();
@@ -167,7 +167,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What `normalize` tells of an attempt.
+/// What `normalize` reports about an attempt.
 pub(crate) struct Told(pub(crate) Value);
 
 impl Told {
@@ -210,13 +210,13 @@ impl Told {
         self.0["events"]["by_type"][event].as_u64().unwrap_or_default()
     }
 
-    /// How often a code was told of.
+    /// How often a code was reported.
     pub(crate) fn diagnostics(&self, code: &str) -> u64 {
         let all = self.0["diagnostics"].as_array().into_iter().flatten();
         all.filter(|found| found["code"] == code).filter_map(|found| found["count"].as_u64()).sum()
     }
 
-    /// What happened, without what lines that are no events add to it.
+    /// What happened, without the additions from lines that are not events.
     pub(crate) fn happened(&self) -> Value {
         let mut types = self.0["events"]["by_type"].clone();
         let noise = ["raw.stdout", "raw.stderr", "parser.warning"];

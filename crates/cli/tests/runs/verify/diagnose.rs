@@ -37,7 +37,7 @@ fn shown(diagnosis: &Diagnosis) -> String {
         assert!(label.len() < LABEL, "{label}");
         assert!(!text.contains(char::is_control), "{text:?}");
         let words = text.split(' ').map(|word| word.chars().count());
-        // Only somebody else's text may have a word that does not fit.
+        // Only quoted text may have a word that does not fit.
         let fits = words.max().unwrap_or(0) <= WIDTH - LABEL;
         assert!(fits || text.contains(".log ") || text.contains("skills validate "), "{text}");
     }
@@ -323,7 +323,7 @@ fn a_question_that_waits() {
     let run = runtime.submit(lab.new_run(ExecutionMode::Interactive, script)).expect("accepted");
     lab.wait_asked(run, 1);
     let diagnosis = look(&lab, run, Owner::Nobody, SystemClock.now());
-    // It waits for ever, so nobody need be there.
+    // It waits without a limit, so no owner is needed.
     assert!(!finds(&diagnosis, |kind| matches!(kind, FindingKind::QuestionWithoutOwner | FindingKind::WithoutOwner)));
     assert_snapshot!(shown(&diagnosis), @r#"
     run         ID

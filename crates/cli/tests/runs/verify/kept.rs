@@ -89,7 +89,7 @@ fn whatever_is_changed_is_named_as_the_first_break() {
     all_good(&lab, run);
 }
 
-/// All lines with the hash of the line before, as somebody writes them who knows how.
+/// All lines with the hash of the line before, as a skilled forger writes them.
 fn chained(run: RunId, events: &[Event]) -> String {
     let mut before = LineHash::before_first(run);
     let mut lines = String::new();
@@ -112,7 +112,7 @@ fn a_rewritten_reply_is_found_and_its_place_is_named() {
     change(&path, |bytes| replaced(&bytes, "blue as the sea", "red as the rose"));
     let words = first_break(&check(&lab, run), CheckKind::Chain);
     assert!(words.contains(&format!("seq {} does not carry the hash of seq {seq}", seq + 1)), "{words}");
-    // Somebody who makes the whole chain again is found by what was told before: here by the result.
+    // A forger who recreates the whole chain is detected by an earlier answer: here by the result.
     fs::write(&path, chained(run, &lab.events(run))).expect("written");
     let report = check(&lab, run);
     assert_eq!(what(&report, CheckKind::Chain), &Outcome::Same);
@@ -167,7 +167,7 @@ fn logs_without_a_chain_are_read_and_reported_as_unchained() {
     for kind in [CheckKind::Chain, CheckKind::Record] {
         assert!(matches!(what(&report, kind), Outcome::NotComparable { why } if why.contains("older version")));
     }
-    // A later version goes on with it.
+    // A later version continues it.
     runtime.reply(run, reply(1, "blue")).expect("answered");
     lab.wait_over(run);
     assert!(runtime.wait_idle(PATIENCE));
@@ -217,7 +217,7 @@ fn the_head_in_an_answer_vouches_for_the_whole_log() {
     assert!("12:34".parse::<NotedHead>().is_err() && "x:".parse::<NotedHead>().is_err());
 }
 
-/// The user's folder is the user's: what is changed there is told, and nothing is wrong.
+/// The user's folder belongs to the user: changes there are reported, and nothing is wrong.
 #[test]
 fn artifacts_in_a_folder_of_the_users_may_change() {
     let lab = Lab::new();

@@ -110,7 +110,7 @@ fn a_page_of_another_site_is_refused_whatever_it_knows() {
             refused(&server.asked(method, "/v1/runs", &headers, body), 403, "ORIGIN_REFUSED");
         }
     }
-    // What a form of another page can send is no JSON.
+    // A form of another page cannot send JSON.
     for kind in ["text/plain", "application/x-www-form-urlencoded", "text/plain; x=application/json"] {
         refused(&server.asked("POST", "/v1/runs", &[("Content-Type", kind)], RUN), 415, "UNSUPPORTED_MEDIA_TYPE");
     }
@@ -204,14 +204,14 @@ fn a_browser_has_a_token_and_no_cookie() {
     let with = ("Authorization", authorization.as_str());
     assert_eq!(server.as_told("GET", "/v1/runs", &[with], b"").status, 200);
     assert_eq!(server.as_told("POST", "/v1/runs", &[with, JSON], RUN).status, 202);
-    // What a browser sends by itself, to every port of this host, lets nobody in.
+    // What a browser sends by itself, to every port of this host, gives no access.
     for cookie in [format!("skillrun_session={token}"), format!("token={token}"), token.clone()] {
         refused(&server.as_told("GET", "/v1/runs", &[("Cookie", &cookie)], b""), 401, "UNAUTHORIZED");
     }
     for path in [format!("/v1/runs?token={token}"), format!("/v1/runs?ticket={token}")] {
         refused(&server.as_told("GET", &path, &[], b""), 401, "UNAUTHORIZED");
     }
-    // A restart logs nobody out, and the disk holds no token.
+    // A restart logs no browser out, and the disk holds no token.
     let address = server.client.address.to_string();
     server.stop();
     let server = lab.serve_at(&address, &[]);
@@ -237,7 +237,7 @@ fn a_browser_that_logs_out_is_refused_everywhere() {
     refused(&of_one.post("/v1/session/end", &json!({})).expect("an answer"), 401, "UNAUTHORIZED");
     refused(&server.as_told("GET", &bundle, &[], b""), 401, "UNAUTHORIZED");
     let left = stream.next_event();
-    assert!(!matches!(left, Ok(Some(_))), "the stream goes on: {left:?}");
+    assert!(!matches!(left, Ok(Some(_))), "the stream continues: {left:?}");
     assert_eq!(of_other.get("/v1/runs").expect("an answer").status, 200, "other browsers stay");
     let address = server.client.address.to_string();
     server.kill();

@@ -1,4 +1,4 @@
-//! Too much, too long, too slow, too many. The server holds little of it, and goes on with everybody else.
+//! Too much, too long, too slow, too many. The server holds little of it, and keeps serving the other clients.
 
 use std::fs;
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ const MEGABYTE: usize = 1 << 20;
 /// What may be on its way between two sides of a connection on one machine.
 const ON_ITS_WAY: usize = 32 * MEGABYTE;
 
-/// Fails when the server holds so much more than it did.
+/// Fails when the server holds this much more memory than before.
 #[track_caller]
 fn held(server: &Server, before: u64, most_mb: u64) {
     let more = server.memory().saturating_sub(before);
@@ -172,7 +172,7 @@ fn requests_that_are_never_finished_keep_nobody_waiting() {
 /// The server has this many places for connections in the tests below; the default is 2048.
 const PLACES: usize = 40;
 
-/// A connection of an attacker is closed after 30 seconds at the latest, so an answer before that is no accident.
+/// A connection of an attacker is closed within 30 seconds, so an answer before that is not an accident.
 const SOON: Duration = Duration::from_secs(20);
 
 fn crowded() -> (Lab, Server) {
@@ -216,7 +216,7 @@ fn half_sent_requests_without_a_token_lock_nobody_out() {
     };
     let mut held: Vec<TcpStream> = (0..3 * PLACES).map(attack).collect();
     serves(&server, &[server.token()]);
-    // The attack goes on, and those that were cut off come again.
+    // The attack continues, and clients that were cut off reconnect.
     held.extend((0..PLACES).map(attack));
     serves(&server, &[server.token()]);
     // A connection that never says who it is does not keep its place for long, though no other needs it.
@@ -306,7 +306,7 @@ fn half_sent_requests_use_up_no_descriptors() {
     server.is_well();
 }
 
-/// Whoever comes gets the place of a connection that has nothing to do.
+/// A new client gets the place of an idle connection.
 #[test]
 fn a_server_full_of_idle_connections_answers() {
     let (_lab, server) = crowded();

@@ -1,5 +1,5 @@
-//! What comes out: nothing an engine wrote is a page of ours, no secret is in any answer, and nobody is told who should
-//! not be.
+//! What comes out: nothing an engine wrote becomes a page of the server, no secret is in any answer, and nothing is sent
+//! to an address that should not get it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -213,7 +213,7 @@ fn nobody_in_a_private_network_is_told() {
         told(&format!("/v1/runs/{run}/retry"), json!({"webhooks": [url]}));
     }
     assert_eq!((server.belongings(), webhooks()), (before, stored));
-    let none = listener.accept().expect_err("somebody came");
+    let none = listener.accept().expect_err("a connection was made");
     assert_eq!(none.kind(), std::io::ErrorKind::WouldBlock);
     server.is_well();
 }

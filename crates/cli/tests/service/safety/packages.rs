@@ -28,7 +28,7 @@ fn zip(more: impl FnOnce(&mut Zip, SimpleFileOptions)) -> Vec<u8> {
 
 fn with_file(name: &str) -> Vec<u8> {
     zip(|zip, options| {
-        // The library mends such names where they are given as paths.
+        // The library corrects such names where they are given as paths.
         zip.start_file(name, options).expect("an entry");
         zip.write_all(b"out").expect("written");
     })
@@ -158,7 +158,7 @@ fn a_schema_fetches_nothing() {
         assert!(matches!(server.get(&format!("/v1/skills/{name}")).status, 200 | 422));
     }
     assert_eq!(server.get("/v1/skills").status, 200);
-    let none = listener.accept().expect_err("somebody came");
+    let none = listener.accept().expect_err("a connection was made");
     assert_eq!(none.kind(), std::io::ErrorKind::WouldBlock);
     server.is_well();
 }

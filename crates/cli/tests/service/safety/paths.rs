@@ -14,7 +14,7 @@ const SCRIPT: &str = "- - write: {path: artifacts/page.html, content: inside}\n 
                       - output: {answer: artifacts/page.html}\n    done: true\n";
 const CANARY: &str = "nobody may read this";
 
-/// A server with a run that named one artifact, and a file outside that nobody may read.
+/// A server with a run that named one artifact, and a file outside that must not be readable.
 fn with_run() -> (Lab, Server, String, PathBuf) {
     let lab = Lab::new();
     lab.skill("plain", SCRIPT);
@@ -165,7 +165,7 @@ fn a_link_in_the_workspace_is_not_followed() {
     fs::remove_file(&artifacts).expect("removed");
     fs::create_dir(&artifacts).expect("a folder");
     assert!(Command::new("mkfifo").arg(&page).status().expect("mkfifo").success());
-    refuses("a pipe that nobody writes to");
+    refuses("a pipe without a writer");
     fs::remove_file(&page).expect("removed");
     fs::create_dir(&page).expect("a folder");
     refuses("a folder");

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{JSON, plain, refused};
 
-/// What anybody may ask. A route that joins them does so here, on purpose.
+/// Routes without a token. A new one is added here on purpose.
 const PUBLIC: [(&str, &str); 4] =
     [("get", "/healthz"), ("get", "/readyz"), ("get", "/openapi.json"), ("post", "/v1/session")];
 
@@ -112,7 +112,7 @@ fn a_token_that_is_revoked_is_refused_at_once() {
     let before = server.belongings();
     refused(&client.post("/v1/runs", &body).expect("an answer"), 401, "UNAUTHORIZED");
     refused(&client.get("/v1/runs").expect("an answer"), 401, "UNAUTHORIZED");
-    // A broken list lets nobody in but the one whose token is not in it.
+    // A broken list admits only the client whose token is not in it.
     std::fs::write(lab.data().join("tokens.json"), "[").expect("written");
     refused(&client.get("/v1/runs").expect("an answer"), 401, "UNAUTHORIZED");
     assert_eq!(server.belongings(), before);
@@ -125,7 +125,7 @@ fn a_body_is_not_read_for_somebody_who_is_not_let_in() {
     let headers = [JSON, ("Content-Length", "1000000000")];
     let head = testkit::http::Client { address: server.client.address, token: None }.head("POST", "/v1/runs", &headers);
     refused(&server.send(head.as_bytes()).expect("an answer before the body"), 401, "UNAUTHORIZED");
-    // Anybody may send this one, so it is held short.
+    // This one needs no token, so its length is limited.
     let head = head.replace("/v1/runs", "/v1/session").replace("1000000000", "5000");
     refused(&server.send(head.as_bytes()).expect("an answer before the body"), 413, "BODY_TOO_LARGE");
     server.is_well();

@@ -107,7 +107,7 @@ fn the_same_answer_again_has_no_second_effect() {
         let view = server.wait(&run);
         (view["interaction"]["interaction_id"] == 2).then_some(())
     });
-    assert_eq!(server.post(&path, &body).status, 200, "it was heard already");
+    assert_eq!(server.post(&path, &body).status, 200, "it was already received");
     let view = server.wait(&run);
     assert_eq!((&view["status"], &view["interaction"]["interaction_id"]), (&json!("waiting_user"), &json!(2)));
     let other = json!({"interaction_id": 1, "text": "one", "idempotency_key": "other"});

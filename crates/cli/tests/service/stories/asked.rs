@@ -49,7 +49,7 @@ fn a_request_is_told_as_it_was_accepted() {
     assert_eq!((&options["priority"], &options["env"]), (&json!(-3), &json!(["LANG"])));
     assert_eq!((&options["max_attempt"], &options["require_marker"]), (&json!(7), &json!(true)), "the skill's own");
     assert_eq!(server.get("/v1/skills/done").json()["require_marker"], true);
-    assert_eq!(options["stall_timeout_sec"], 600.0, "nobody's, so ours");
+    assert_eq!(options["stall_timeout_sec"], 600.0, "not given, so the default");
     assert_eq!((&told["retry_of"], &told["command"]), (&Value::Null, &json!(format!("skillrun retry {first}"))));
 
     let again = server.post(&format!("/v1/runs/{first}/retry?wait=60"), &json!({"input": {"a": 2}}));
@@ -61,7 +61,7 @@ fn a_request_is_told_as_it_was_accepted() {
     assert_eq!((&plain["workspace"], &plain["files"], &plain["input"]), (&Value::Null, &json!([]), &json!({})));
 }
 
-/// A value that somebody put into an input, although there are variables for that.
+/// A value that a user put into an input, although there are variables for that.
 #[test]
 fn no_secret_comes_out_of_a_request() {
     const SECRET: &str = "hush-5f0c\"9b17-secret";
@@ -91,7 +91,7 @@ fn no_secret_comes_out_of_a_request() {
         assert!(!text.contains(word), "{word} is in {text}");
     }
     let stars = "*".repeat(SECRET.len());
-    assert_eq!(told["options"]["secrets"], json!(["HUSH"]), "names are told");
+    assert_eq!(told["options"]["secrets"], json!(["HUSH"]), "names are shown");
     assert_eq!(told["input"]["key"], json!(format!("it is {stars}")));
     assert_eq!((&told["input"]["password"], &told["input"]["note"]), (&json!("******"), &json!("*********")));
     assert_eq!(told["model"], json!(stars));

@@ -86,7 +86,7 @@ fn a_skill_is_looked_at_and_not_kept() {
     let findings = told["findings"].as_array().expect("findings");
     assert!(findings.iter().any(|finding| finding["severity"] == "error"), "{told}");
     let text = told.to_string();
-    assert!(!text.contains(&lab.data().to_string_lossy().into_owned()), "where it lay is nobody's business: {text}");
+    assert!(!text.contains(&lab.data().to_string_lossy().into_owned()), "its path is not shown: {text}");
 
     let broken = check(b"PK no zip");
     assert_eq!((broken.status, &broken.json()["code"]), (422, &json!("SKILL_INVALID")), "{}", broken.text());

@@ -1,5 +1,5 @@
 //! Other processes on the same data folder: their runs through the service, its runs through the program, and runs that
-//! go on while there is no server.
+//! continue while there is no server.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -71,7 +71,7 @@ fn a_stop_leaves_engines_running_and_the_next_start_finishes_their_runs() {
     let lab = Lab::new();
     lab.skill("asks", ASKS);
     let server = lab.serve();
-    // Its process lives for as long as nobody answers, so nothing here is a matter of time.
+    // Its process lives until an answer comes, so nothing here is a matter of time.
     let run = server.run("asks", json!({"mode": "interactive", "options": {"continuation": "sticky"}}));
     assert_eq!(server.wait(&run)["status"], "waiting_user");
     let hosts = || {
@@ -82,7 +82,7 @@ fn a_stop_leaves_engines_running_and_the_next_start_finishes_their_runs() {
     let host = *hosts().first().expect("a start");
     let is_there = || Path::new(&format!("/proc/{host}")).exists();
     server.stop();
-    assert!(is_there(), "the host goes on");
+    assert!(is_there(), "the host keeps running");
     let server = lab.serve();
     assert!(is_there(), "and is not replaced");
     let reply = json!({"interaction_id": 1, "text": "blue"});

@@ -118,7 +118,7 @@ fn bytes_and_recordings_are_those_of_the_evidence() {
     assert_eq!(told, marks, "a marker per event");
 }
 
-/// What a client noted of an answer tells it later whether the run is still the one that gave it.
+/// The head that a client noted shows it later whether the run is still the same.
 #[test]
 fn answers_carry_the_head_of_the_log_and_a_run_can_be_verified() {
     let lab = Lab::new();

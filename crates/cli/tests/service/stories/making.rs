@@ -36,7 +36,7 @@ fn a_run_can_be_waited_for() {
     let made = server.post("/v1/runs", &body("long", "auto"));
     assert_eq!(made.status, 202, "{}", made.text());
     let made = server.post("/v1/runs?wait=1", &body("long", "auto"));
-    assert_eq!(made.status, 202, "it goes on longer than that");
+    assert_eq!(made.status, 202, "it takes longer than that");
     let refused = server.post("/v1/runs?wait=601", &body("done", "auto"));
     assert_eq!((refused.status, &refused.json()["errors"][0]["field"]), (400, &json!("query.wait")));
 }

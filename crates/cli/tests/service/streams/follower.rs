@@ -51,7 +51,7 @@ impl Protocol {
     }
 }
 
-/// Whether an event of either protocol is the last for ever.
+/// Whether an event of either protocol is the final one.
 pub(super) fn is_end(event: &Value) -> bool {
     let word = event["type"].as_str().or(event["event"]["type"].as_str()).unwrap_or_default();
     let ends = [".completed", ".failed", ".canceled"];
@@ -102,7 +102,7 @@ impl Follower {
         Self { cursor: Some(cursor.to_owned()), ..Self::new(protocol, run) }
     }
 
-    /// Connects, takes at most so many events, and leaves.
+    /// Connects, takes at most this many events, and disconnects.
     pub(super) fn take(&mut self, client: &Client, tells: Tells, most: usize) -> io::Result<Came> {
         let path = self.protocol.path(&self.run);
         let opened = match (&self.cursor, tells) {
@@ -140,7 +140,7 @@ impl Follower {
         self.got.push(json);
     }
 
-    /// Comes again after so many events, until there is nothing left to come for.
+    /// Reconnects after this many events, until there is nothing left to read.
     pub(super) fn follow(mut self, client: &Client, most: usize, service: Service) -> Self {
         let begin = Instant::now();
         for tells in [Tells::LastEventId, Tells::Cursor].into_iter().cycle() {

@@ -37,7 +37,7 @@ fn moment(event: &Value) -> Timestamp {
 #[test]
 fn pages_and_streams_and_files_agree() {
     let lab = Lab::new();
-    // In one go: nobody waits for anything here.
+    // In one go: nothing waits here.
     lab.skill("talk", &slow_talk(ACTS).replace("  - sleep_ms: 20\n", ""));
     let server = lab.serve();
     let run = server.run("talk", json!({"mode": "interactive"}));
@@ -56,9 +56,9 @@ fn pages_and_streams_and_files_agree() {
             assert_eq!(pages, all.len().div_ceil(limit), "{protocol:?} by {limit}");
         }
         let first = page(&server, protocol, &run, "");
-        assert_eq!(first["events"], json!(all[..100]), "a hundred unless told");
+        assert_eq!(first["events"], json!(all[..100]), "a hundred by default");
         assert_eq!((&first["last_seq"], &first["epoch"]), (&json!(all.len()), &json!(1)));
-        assert_eq!(first["cursor"], "100", "where a stream goes on after this page");
+        assert_eq!(first["cursor"], "100", "where a stream continues after this page");
         let whole = page(&server, protocol, &run, "limit=1000");
         assert_eq!(whole["cursor"], all.len().to_string(), "and after the last one");
     }

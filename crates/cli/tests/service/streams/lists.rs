@@ -28,7 +28,7 @@ fn listed(server: &Server) -> Statuses {
     list["runs"].as_array().expect("runs").iter().map(of_row).collect()
 }
 
-/// Whoever takes every change.
+/// A client that receives every change.
 #[derive(Default)]
 struct Watcher {
     cursor: Option<String>,
@@ -114,7 +114,7 @@ fn who_follows_all_changes_ends_with_the_list() {
         lab.settings("[retention]\ncanceled_count = 0\n");
         list.retain(|_, status| status != "canceled");
         assert_eq!(list.len(), runs.len() - 1, "{list:?}");
-        // A run that has just ended may still be in somebody's hands, and stays then; the command says so.
+        // A run that has just ended may still have an owner, and stays then; the command reports it.
         wait_for("removal", || {
             let gc = lab.command(&["gc"]).output().expect("ran");
             eprint!("{}", String::from_utf8_lossy(&gc.stderr));

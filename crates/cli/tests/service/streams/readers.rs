@@ -1,4 +1,4 @@
-//! Many who read slowly and some who do not read: everybody gets everything, and nobody waits for anybody.
+//! Many slow readers and some that do not read: every reader gets everything, and none waits for another.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ use testkit::http::Client;
 use super::follower::{Protocol, is_end, view};
 use crate::lab::Lab;
 
-/// A text of the agent's, and lines of noise; so many of both that no buffer on the way holds them.
+/// A text of the agent, and lines of noise; more of both than the buffers on the way hold.
 const SAID: usize = 300;
 const NOISE: usize = 3_000;
 const TEXT: usize = 12_000;

@@ -66,7 +66,7 @@ fn a_cursor_beyond_the_end_or_of_another_epoch_gets_reset_and_everything() {
         let mut follower = Follower::from(protocol, &run, "0");
         follower.take(&server.client, Tells::Cursor, usize::MAX).expect("read");
         follower.has_all(&lab);
-        assert!(follower.resets.is_empty(), "whoever has nothing fits every epoch");
+        assert!(follower.resets.is_empty(), "a client without events fits every epoch");
     }
 }
 
@@ -99,7 +99,7 @@ fn after_events_were_lost_old_cursors_get_reset_and_new_ones_hold() {
     let server = lab.serve_at(&address, &[]);
     server.wait(&run);
     let after = lab.events(&run);
-    assert!(after.last().is_some_and(is_end) && after != before, "it was told anew");
+    assert!(after.last().is_some_and(is_end) && after != before, "it was sent again");
     for (protocol, expected) in [(Protocol::Events, after.clone()), (Protocol::Chat, translated(&after))] {
         for cursor in ["1", "5", &before.len().to_string()] {
             let mut follower = Follower::from(protocol, &run, cursor);
