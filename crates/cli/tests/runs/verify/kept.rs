@@ -46,7 +46,7 @@ fn first_break(report: &Report, kind: CheckKind) -> String {
     }
 }
 
-/// Attacks of issue 16, point 17: each of these was "Nothing differs".
+/// Regression: each of these attacks was reported as "Nothing differs".
 #[test]
 fn whatever_is_changed_is_named_as_the_first_break() {
     let lab = Lab::new();
