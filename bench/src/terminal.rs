@@ -35,7 +35,8 @@ fn stored_in(command: &[&str], expected: u64, file: &Path) -> Result<Duration, P
     raw.make_raw();
     tcsetattr(&theirs, OptionalActions::Now, &raw).map_err(failed)?;
     let begin = Instant::now();
-    let (program, words) = command.split_first().ok_or_else(|| Problem("terminal: the command is missing".to_owned()))?;
+    let (program, words) =
+        command.split_first().ok_or_else(|| Problem("terminal: the command is missing".to_owned()))?;
     let mut child = Kept::spawn(Command::new(program).args(words).stdin(Stdio::null()).stdout(theirs))?;
     let (mut ours, mut buffer, mut read_in_all) = (File::from(ours), vec![0; 64 * 1024], 0);
     while read_in_all < expected {

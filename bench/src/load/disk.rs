@@ -24,8 +24,7 @@ const END: &[u8] =
 pub(super) fn measure(program: &Program, sizes: Sizes, table: &mut Table) -> Result<(), Problem> {
     for (name, stream) in [("ordinary work", Stream::Work), ("noise", Stream::Noise)] {
         let kept = one(program, stream, sizes.stream_bytes)?;
-        let name =
-            format!("bytes on disk per byte of {name}, {:.0} MB; floor: a plain copy", kept.input as f64 / 1e6);
+        let name = format!("bytes on disk per byte of {name}, {:.0} MB; floor: a plain copy", kept.input as f64 / 1e6);
         let per = |bytes: u64| bytes as f64 / kept.input.max(1) as f64;
         let parts = format!(
             "evidence {:.2}, its index {:.3}, Log {:.2}, its index {:.3}, views {:.2}",

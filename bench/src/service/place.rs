@@ -287,10 +287,7 @@ impl Server {
     /// Starts a run and gives its name.
     pub(crate) fn start(&self, engine: &str) -> Result<String, Problem> {
         let run = self.run(engine, None)?;
-        run["run_id"]
-            .as_str()
-            .map(str::to_owned)
-            .ok_or_else(|| Problem(format!("service: a run without an id: {run}")))
+        run["run_id"].as_str().map(str::to_owned).ok_or_else(|| Problem(format!("service: a run without an id: {run}")))
     }
 
     pub(crate) fn wait(&self, run: &str) -> Result<Value, Problem> {

@@ -238,7 +238,7 @@ class Told(LawCase):
 
     def test_a_run_that_was_accepted_is_there(self) -> None:
         gone = Accepted("00000000-0000-7000-8000-00000000000f", "kind", "auto")
-        self.assert_breaks(Law.STATUS, "is not there", self.look(gone))
+        self.assert_breaks(Law.STATUS, "does not exist", self.look(gone))
         (self.data / "runs/removed.jsonl").write_text(json.dumps({"run_id": gone.run}) + "\n")
         self.assert_holds(self.look(gone))
 

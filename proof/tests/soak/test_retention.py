@@ -83,7 +83,7 @@ class Laws(unittest.TestCase):
 
     def test_evidence_that_stays(self) -> None:
         wrong = replace(done(Removal("middle", What.EVIDENCE, Why.AGE)), after=BEFORE)
-        self.assert_breach(wrong, "evidence is said to be removed")
+        self.assert_breach(wrong, "evidence is reported as removed")
 
     def test_a_log_that_is_cut(self) -> None:
         right = done(Removal("middle", What.EVIDENCE, Why.AGE))
