@@ -3,6 +3,7 @@
 //! An agent that writes its marker or its question with a trailing comma meant something by it. The broken text does not
 //! count, but the user is shown the place of the error instead of that text.
 
+use memchr::{memchr, memchr_iter, memrchr};
 use serde_json::error::Category;
 use serde_json::{Map, Value};
 
@@ -76,13 +77,14 @@ fn problem(text: &str, start: usize, error: &serde_json::Error) -> String {
 }
 
 fn place(text: &str, start: usize, error: &serde_json::Error) -> String {
-    let lines_before = text[start..].match_indices('\n').map(|(at, _)| start + at + 1);
+    let lines_before = memchr_iter(b'\n', &text.as_bytes()[start..]).map(|at| start + at + 1);
     let line_start = lines_before.take(error.line().saturating_sub(1)).last().unwrap_or(start);
     let at = floor(text, (line_start + error.column().saturating_sub(1)).min(text.len()));
     let before = &text[..at];
-    let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
-    if text.trim_end().contains('\n') {
-        format!("line {}, column {column}", before.matches('\n').count() + 1)
+    let line = memrchr(b'\n', before.as_bytes()).map_or(before, |end| &before[end + 1..]);
+    let column = line.chars().count() + 1;
+    if memchr(b'\n', text.trim_end().as_bytes()).is_some() {
+        format!("line {}, column {column}", memchr_iter(b'\n', before.as_bytes()).count() + 1)
     } else {
         format!("column {column}")
     }

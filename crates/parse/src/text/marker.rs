@@ -7,7 +7,7 @@
 mod tests;
 
 use super::broken::{BrokenObject, BrokenObjectFinder};
-use super::fences::find_fences;
+use super::fences::{Fence, find_fences};
 use super::json::decode_object;
 use super::objects::each_object;
 use std::collections::VecDeque;
@@ -85,7 +85,8 @@ pub fn scan(text: &str) -> Scan {
     if memchr(b'{', text.as_bytes()).is_none() {
         return scan;
     }
-    let mut standings = Standings::new(text);
+    let fences = find_fences(text);
+    let mut standings = Standings::new(text, &fences);
     each_object(text, |found| {
         let json = &text[found.start..found.end];
         let standing = standings.of(found.start, found.end);
@@ -116,15 +117,14 @@ pub fn scan(text: &str) -> Scan {
         scan.objects.push_back(ScannedObject { start, end, after_cut, standing });
     });
     if scan.malformed > 0 {
-        scan.broken = broken_objects(text, &scan.objects);
+        scan.broken = broken_objects(text, &fences, &scan.objects);
     }
     scan
 }
 
 /// Objects that mention the key and are not JSON.
-fn broken_objects(text: &str, objects: &VecDeque<ScannedObject>) -> Vec<BrokenObject> {
-    let fences = find_fences(text);
-    let mut finder = BrokenObjectFinder::new(text, &fences);
+fn broken_objects(text: &str, fences: &[Fence], objects: &VecDeque<ScannedObject>) -> Vec<BrokenObject> {
+    let mut finder = BrokenObjectFinder::new(text, fences);
     let mut openings = Openings { text, objects, searched: 0, last: None };
     let mut broken: Vec<BrokenObject> = Vec::new();
     for mention in mentions(text).take(BROKEN_TRIED) {
@@ -254,8 +254,8 @@ struct Standings<'t> {
 }
 
 impl<'t> Standings<'t> {
-    fn new(text: &'t str) -> Standings<'t> {
-        let fenced = find_fences(text).iter().map(|fence| trimmed(text, fence.body)).collect();
+    fn new(text: &'t str, fences: &[Fence]) -> Standings<'t> {
+        let fenced = fences.iter().map(|fence| trimmed(text, fence.body)).collect();
         Standings { text, message: trimmed(text, (0, text.len())), fenced, next_fenced: 0 }
     }
 
