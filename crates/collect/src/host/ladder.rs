@@ -14,7 +14,7 @@ pub(crate) struct Ladder {
     pub(crate) why: EndedBy,
     rungs: VecDeque<Rung>,
     next_at: Moment,
-    /// Maximum total time for asking.
+    /// The time by which asking ends.
     top_by: Moment,
 }
 

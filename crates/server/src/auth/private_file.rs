@@ -93,7 +93,7 @@ pub(super) fn make_folder(path: &Path) -> Result<(), AuthError> {
     made.map_err(AuthError::file(path, "made"))
 }
 
-/// Whether the file was removed.
+/// Removes a file; a missing one is not an error.
 pub(super) fn remove(path: &Path) -> Result<(), AuthError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(AuthError::file(path, "removed")(error)),
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_or_too_large_is_refused_without_waiting() {
+    fn a_non_file_or_large_file_is_refused_without_waiting() {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_who_make_it_one_wins_and_all_read_the_same() {
+    fn one_of_many_creators_wins_and_all_read_the_same() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a/b/file");
         let start = std::sync::Barrier::new(8);
